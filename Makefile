@@ -1,0 +1,45 @@
+# Every target sets up what it needs: Python 3.11 or newer, make, gcc and node are enough.
+PYTHON ?= python3
+VENV   := .venv
+RUN    := $(VENV)/bin/
+STAMP  := $(VENV)/.synced
+
+.PHONY: help demo test bench check fix coverage picture clean
+
+help:           ## what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+
+$(STAMP): pyproject.toml uv.lock
+	@test -x $(RUN)python || { \
+	  echo "setting up $(VENV) (once)"; \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	    || { echo "anyhook needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }; \
+	  $(PYTHON) -m venv $(VENV); }
+	@$(RUN)python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)uv sync --quiet --frozen --active
+	@touch $@
+
+demo: $(STAMP)  ## hooks of a real settings file decide real events
+	@$(RUN)python examples/demo.py
+
+test: $(STAMP)  ## all tests
+	@$(RUN)python -m pytest
+
+coverage: $(STAMP)  ## all tests, with the lines and branches they miss
+	@rm -f .coverage .coverage.*
+	@$(RUN)coverage run -m pytest && $(RUN)coverage combine -q && $(RUN)coverage report
+
+bench: $(STAMP) ## every figure of the README, measured here
+	@$(RUN)python -m benchmarks
+
+check: $(STAMP) ## lint and types
+	@$(RUN)ruff check . && $(RUN)ruff format --check . && $(RUN)mypy
+
+fix: $(STAMP)   ## format, and repair what the linter can
+	@$(RUN)ruff check --fix . ; $(RUN)ruff format .
+
+picture: $(STAMP) ## draw docs/demo.svg from a real run
+	@$(RUN)python examples/demo.py --svg docs/demo.svg
+
+clean:          ## back to a fresh clone
+	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache benchmarks/.cache

@@ -1,0 +1,10 @@
+"""`python -m anyhook`."""
+
+from __future__ import annotations
+
+import sys
+
+from anyhook.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""One event through the hooks: match, plan, run, combine."""

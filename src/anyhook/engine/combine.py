@@ -1,0 +1,321 @@
+"""From results to a decision. Pure, and independent of the order in which handlers finished.
+
+The verdict is the strongest: stop > deny > ask > allow > nothing. Every other field has a policy in
+`POLICIES`; an event of a dialect can name another one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.answers import STRENGTH, Outcome
+from anyhook.model.decisions import (
+    NO_DECISION,
+    Audience,
+    Blame,
+    Decision,
+    Message,
+    Overrode,
+    Status,
+)
+from anyhook.model.diagnostics import diagnose
+from anyhook.model.llm import (
+    complete_response,
+    merge_request,
+    merge_response,
+    only_instructions,
+    union_tool_configs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anyhook.dialects.base import EventSpec
+    from anyhook.engine.run import Results
+    from anyhook.model.answers import Answer
+    from anyhook.model.decisions import HandlerResult
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one handler said about one field.
+
+    Attributes:
+        handler: Who.
+        group: Index of its group; handlers of one group saw each other's changes.
+        value: What it said.
+    """
+
+    handler: HandlerSpec
+    group: int
+    value: Any
+
+
+@dataclass(slots=True)
+class Draft:
+    """A decision in the making."""
+
+    spec: EventSpec
+    event: Event
+    fields: dict[str, Any] = field(default_factory=dict)
+    blame: dict[str, tuple[Blame, ...]] = field(default_factory=dict)
+    conflicts: list[Diagnostic] = field(default_factory=list)
+
+    def set(self, name: str, value: object, blames: list[Blame]) -> None:
+        self.fields[name] = value
+        self.blame[name] = tuple(blames)
+
+    def conflict(self, name: str, winner: Entry, loser: Entry) -> None:
+        self.conflicts.append(
+            diagnose(
+                "conflict",
+                f"{self.spec.wire}: {winner.handler.label!r} and {loser.handler.label!r} ran side "
+                f"by side and set {name} differently; {winner.handler.label!r} comes later in the "
+                "plan and stands",
+                winner.handler.place,
+                handler=winner.handler.label,
+            )
+        )
+
+
+def combine(spec: EventSpec, event: Event, results: Results) -> Decision:
+    """Add up what the handlers said.
+
+    Args:
+        spec: The event in its dialect.
+        event: The event as it was dispatched.
+        results: In plan order, grouped as the plan is.
+
+    Returns:
+        The decision. Total: whatever the handlers said.
+    """
+    flat = [(group, result) for group, many in enumerate(results) for result in many]
+    if not flat:
+        return NO_DECISION
+    draft = Draft(spec, event)
+    answers = [(group, result) for group, result in flat if result.status is Status.RAN]
+    _verdict(draft, [result for _, result in answers])
+    for name, policy in POLICIES.items():
+        entries = [
+            Entry(result.handler, group, value)
+            for group, result in answers
+            if (value := getattr(result.answer, name)) not in (None, False)
+        ]
+        if entries:
+            RULES[spec.combine.get(name, policy)](draft, name, entries)
+    return Decision(
+        **draft.fields,
+        messages=tuple(_route(spec, flat, draft.fields.get("outcome", Outcome.NONE))),
+        blame=draft.blame,
+        results=tuple(result for _, result in flat),
+        diagnostics=(*(d for _, result in flat for d in result.diagnostics), *draft.conflicts),
+    )
+
+
+def advance(spec: EventSpec, event: Event, answer: Answer) -> Event:
+    """Return the event as the next handler of a sequence sees it."""
+    changed: dict[str, Any] = {}
+    for source, target in spec.chain.items():
+        value = getattr(answer, source)
+        if value is not None:
+            changed[target] = CHAINS[source](getattr(event, target), value)
+    return event.replace(**changed) if changed else event
+
+
+# -- the verdict
+
+
+def _verdict(draft: Draft, results: list[HandlerResult]) -> None:
+    outcome = max((r.answer.outcome for r in results), key=STRENGTH.__getitem__, default=Outcome.NONE)
+    carriers = [r for r in results if r.answer.outcome is outcome is not Outcome.NONE]
+    stoppers = [r for r in results if r.answer.stop]
+    if carriers:
+        weaker = tuple(
+            Overrode(r.handler, str(r.answer.outcome))
+            for r in results
+            if 0 < STRENGTH[r.answer.outcome] < STRENGTH[outcome]
+        )
+        draft.set("outcome", outcome, [Blame(r.handler, str(outcome), weaker) for r in carriers])
+    if outcome is Outcome.ALLOW:
+        approvers = [r for r in carriers if r.answer.approve]
+        if approvers:
+            draft.set("approve", True, [Blame(r.handler, True) for r in approvers])
+    if stoppers:
+        draft.set("stop", True, [Blame(r.handler, True) for r in stoppers])
+    said = [
+        (r.handler, (r.answer.stop_reason or r.answer.reason) if stoppers else r.answer.reason)
+        for r in (stoppers or carriers)
+    ]
+    reasons = [Blame(handler, text) for handler, text in said if text]
+    if reasons:
+        draft.set("reason", "\n".join(str(blame.value) for blame in reasons), reasons)
+
+
+# -- the fields
+
+
+def _collect(target: str) -> Callable[[Draft, str, list[Entry]], None]:
+    def rule(draft: Draft, _name: str, entries: list[Entry]) -> None:
+        texts = [e for e in entries if e.value]
+        if texts:
+            draft.set(target, tuple(e.value for e in texts), [Blame(e.handler, e.value) for e in texts])
+
+    return rule
+
+
+def _any(draft: Draft, name: str, entries: list[Entry]) -> None:
+    draft.set(name, True, [Blame(entry.handler, True) for entry in entries])
+
+
+def _last(draft: Draft, name: str, entries: list[Entry]) -> None:
+    blames: list[Blame] = []
+    for i, entry in enumerate(entries):
+        lost = _lost(draft, name, entry, entries[:i])
+        blames.append(Blame(entry.handler, entry.value, lost))
+    draft.set(name, entries[-1].value, blames[-1:])
+
+
+def _lost(draft: Draft, name: str, entry: Entry, before: list[Entry]) -> tuple[Overrode, ...]:
+    """Return what an entry overrides, and note a conflict with handlers that ran beside it."""
+    rivals = [other for other in before if other.value != entry.value]
+    for other in rivals:
+        if other.group != entry.group:
+            draft.conflict(name, entry, other)
+    return tuple(Overrode(other.handler, other.value) for other in before)
+
+
+def _merge_object(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """Merge over the event's own object; every key has its own blame."""
+    base = getattr(draft.event, name, None)
+    base = base if isinstance(base, dict) else {}
+    merged = dict(base)
+    setters: dict[str, list[Entry]] = {}
+    for entry in entries:
+        for key, value in entry.value.items():
+            setters.setdefault(key, []).append(Entry(entry.handler, entry.group, value))
+        merged.update(entry.value)
+    draft.set(name, merged, [Blame(entry.handler, entry.value) for entry in entries])
+    for key, ones in setters.items():
+        path = f"{name}.{key}"
+        last = ones[-1]
+        lost = _lost(draft, path, last, ones[:-1])
+        own = (Overrode(None, base[key]),) if key in base and base[key] != last.value else ()
+        draft.blame[path] = (Blame(last.handler, last.value, (*own, *lost)),)
+
+
+def _request(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """Lay partial requests over the event's request, each in plan order."""
+    merged = getattr(draft.event, "llm_request", {})
+    setters: dict[str, list[Entry]] = {}
+    for entry in entries:
+        merged = merge_request(merged, entry.value)
+        for path, value in _members(entry.value):
+            setters.setdefault(path, []).append(Entry(entry.handler, entry.group, value))
+    draft.set(name, merged, [Blame(entry.handler, entry.value) for entry in entries])
+    for path, ones in setters.items():
+        lost = _lost(draft, f"{name}.{path}", ones[-1], ones[:-1])
+        draft.blame[f"{name}.{path}"] = (Blame(ones[-1].handler, ones[-1].value, lost),)
+
+
+def _members(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in request.items():
+        if key in ("config", "toolConfig") and isinstance(value, dict):
+            yield from ((f"{key}.{inner}", item) for inner, item in value.items())
+        elif key != "messages" or not only_instructions(value):
+            yield key, value
+
+
+def _response(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """A whole response in place of the model's."""
+    _last(draft, name, entries)
+    draft.fields[name] = complete_response(draft.fields[name])
+
+
+def _response_patch(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """Lay partial responses over the event's response."""
+    merged = getattr(draft.event, "llm_response", {})
+    for entry in entries:
+        merged = merge_response(merged, entry.value)
+    blames = [
+        Blame(entry.handler, entry.value, _lost(draft, name, entry, entries[:i]))
+        for i, entry in enumerate(entries)
+    ]
+    draft.set(name, merged, blames)
+
+
+def _union(draft: Draft, name: str, entries: list[Entry]) -> None:
+    merged = union_tool_configs(entry.value for entry in entries)
+    draft.set(name, merged, [Blame(entry.handler, entry.value) for entry in entries])
+
+
+POLICIES = {
+    "system_message": "system_messages",
+    "context": "context",
+    "suppress_output": "any",
+    "tool_input": "merge",
+    "llm_request": "request",
+    "llm_response": "response",
+    "tool_config": "union",
+    "clear_context": "any",
+    "tail_tool_call": "last",
+}
+"""Field of an answer to its usual policy. The verdict is not a field: it is always the strongest."""
+
+RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
+    "system_messages": _collect("system_messages"),
+    "context": _collect("context"),
+    "any": _any,
+    "last": _last,
+    "merge": _merge_object,
+    "replace": _last,
+    "request": _request,
+    "response": _response,
+    "response_patch": _response_patch,
+    "union": _union,
+}
+"""Policies by name."""
+
+CHAINS: dict[str, Callable[[Any, Any], Any]] = {
+    "tool_input": lambda old, new: {**old, **new},
+    "context": lambda old, new: f"{old}\n\n{new}" if new else old,
+    "llm_request": merge_request,
+    "llm_response": merge_response,
+}
+"""Field of an answer to how it changes what the next handler of a sequence sees."""
+
+
+# -- who sees what
+
+
+def _route(
+    spec: EventSpec, flat: list[tuple[int, HandlerResult]], outcome: Outcome
+) -> Iterator[Message]:
+    for _, result in flat:
+        answer, handler = result.answer, result.handler
+        carried = answer.outcome is outcome is not Outcome.NONE
+        reason_for = _REASON_FOR.get(answer.outcome) if carried else None
+        if answer.outcome is Outcome.DENY and carried:
+            reason_for = spec.reason_audience
+        stop_reason = (answer.stop_reason or answer.reason) if answer.stop else None
+        pieces = (
+            (reason_for or Audience.DEBUG, answer.reason, "reason"),
+            (Audience.USER, stop_reason, "stop_reason"),
+            (Audience.USER, answer.system_message, "system_message"),
+            (Audience.AGENT, answer.context, "context"),
+            (
+                Audience.DEBUG if answer.suppress_output else Audience.TRANSCRIPT,
+                result.stdout.strip(),
+                "stdout",
+            ),
+            (Audience.DEBUG, result.stderr.strip(), "stderr"),
+        )
+        for audience, text, name in pieces:
+            if text:
+                yield Message(audience, text, name, handler)
+
+
+_REASON_FOR = {Outcome.ASK: Audience.USER, Outcome.ALLOW: Audience.DEBUG}

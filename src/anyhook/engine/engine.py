@@ -1,0 +1,339 @@
+"""The engine that a host embeds: settings in, decisions out."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from anyhook.dialects import get_dialect
+from anyhook.dialects.output import encode_decision
+from anyhook.dialects.payload import decode_event, encode_event
+from anyhook.engine.combine import combine
+from anyhook.engine.guard import Guard
+from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
+from anyhook.engine.run import run_plan
+from anyhook.errors import EngineClosedError, EventError
+from anyhook.handlers.base import Firing
+from anyhook.handlers.environment import Redaction
+from anyhook.model.decisions import NO_DECISION, Decision
+from anyhook.model.definitions import HandlerSpec, HookDefinition, Layer
+from anyhook.model.diagnostics import Place
+from anyhook.settings.hookset import load_hooks
+from anyhook.settings.sources import Surroundings
+from anyhook.trust.store import TrustStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+    from typing import Self, TypeVar
+
+    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
+
+    FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
+
+MAX_PROCESSES = 64
+"""Commands that run at once. Each holds five descriptors, and a host commonly has 1,024."""
+PLANS = 4096
+"""Plans that are remembered; one for each event and subject."""
+
+
+class Engine:
+    """Loads the hooks of a project and decides events with them.
+
+    Make one with `Engine.load`. It works on asyncio and trio, holds no threads or descriptors
+    between dispatches, and any number of dispatches may run at once.
+
+    Attributes:
+        dialect: The language of the settings and the commands.
+        rules: The reading of it.
+        project_dir: Directory of the project.
+        hooks: What the settings files say.
+    """
+
+    def __init__(
+        self,
+        around: Surroundings,
+        dialect: Dialect,
+        *,
+        rules: str,
+        guard: Guard,
+        watch: bool,
+        redact: Redaction | None,
+        max_processes: int,
+    ) -> None:
+        self.dialect = dialect
+        self.rules = dialect.reading(rules)
+        self.project_dir = around.project
+        self._around = around
+        self._guard = guard
+        self._watch = watch
+        self._redact = redact
+        self._max_processes = max_processes
+        self._limiter: anyio.CapacityLimiter | None = None
+        self._runtime: list[HookDefinition] = []
+        self._plans: dict[tuple[str, str | None], Plan] = {}
+        self._closed = False
+        self._read()
+
+    @classmethod
+    def load(
+        cls,
+        project_dir: str | os.PathLike[str] = ".",
+        *,
+        dialect: str = "gemini",
+        rules: str = "documented",
+        trust_once: bool = False,
+        trust_store: TrustStore | None = None,
+        watch: bool = False,
+        redact: Redaction | None = None,
+        home: str | os.PathLike[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        max_processes: int = MAX_PROCESSES,
+    ) -> Self:
+        """Read the settings of every layer for a project.
+
+        Files that did not change since they were last read in this process are not parsed again.
+
+        Args:
+            project_dir: Directory of the project.
+            dialect: `gemini`.
+            rules: `documented`, what the agent's references promise.
+            trust_once: Run the project's hooks without asking the trust store, this once.
+            trust_store: Where trust is recorded; by default the user's.
+            watch: Look before every dispatch whether a settings file changed, and read it again.
+            redact: Which variables commands do not inherit; by default what the settings say.
+            home: Home directory; by default the user's.
+            environ: Environment of the host, which commands inherit; by default this process's.
+            max_processes: Commands that run at once.
+
+        Returns:
+            An engine. What is wrong with the settings is in `diagnostics`; it never raises for
+            what files hold.
+
+        Raises:
+            UnknownNameError: If there is no such dialect or rule set.
+        """
+        tables = get_dialect(dialect)
+        around = Surroundings.of(
+            project_dir, home=home, environ=environ, home_variable=tables.home_variable
+        )
+        store = None if trust_once else (trust_store or TrustStore())
+        return cls(
+            around,
+            tables,
+            rules=rules,
+            guard=Guard(tables, around.project, store),
+            watch=watch,
+            redact=redact,
+            max_processes=max_processes,
+        )
+
+    # -- life
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Refuse further dispatches. Those that run go on to their end."""
+        self._closed = True
+
+    def reload(self) -> bool:
+        """Read the settings again. Returns whether a file had changed."""
+        changed = self.hooks.is_stale()
+        self._read()
+        return changed
+
+    def _read(self) -> None:
+        self.hooks = load_hooks(self.dialect, self._around)
+        self._redaction = self._redact or Redaction.from_settings(
+            self.hooks.redaction(), self._around.environ
+        )
+        self._guard.watch(self.hooks.definitions)
+        self._plans.clear()
+
+    # -- what there is
+
+    @property
+    def definitions(self) -> tuple[HookDefinition, ...]:
+        """Every definition, those registered at run time first."""
+        return (*self._runtime, *self.hooks.definitions)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with the settings, and which hooks do not run for want of trust."""
+        return (*self.hooks.diagnostics, *self._guard.diagnostics())
+
+    @property
+    def guard(self) -> Guard:
+        """What decides which hooks of the project may run."""
+        return self._guard
+
+    def plan(self, event: Event) -> Plan:
+        """Return which handlers an event would run, in which order."""
+        spec = self.dialect.by_canonical.get(event.name)
+        if spec is None:
+            return EMPTY_PLAN
+        subject = getattr(event, spec.subject) if spec.subject else None
+        key = (event.name, subject)
+        found = self._plans.get(key)
+        if found is None:
+            if len(self._plans) >= PLANS:
+                self._plans.clear()
+            found = self._plans[key] = make_plan(
+                self.dialect,
+                self.definitions,
+                event.name,
+                subject,
+                lambda handler: self.hooks.switched_off(handler) is None,
+            )
+        return found
+
+    # -- hooks of the host
+
+    def register(
+        self,
+        event: str,
+        function: Callable[..., Any],
+        *,
+        matcher: str | None = None,
+        name: str | None = None,
+        timeout: float | None = None,
+        threaded: bool = True,
+    ) -> HandlerSpec:
+        """Let a Python function decide events, before the hooks of the settings.
+
+        Args:
+            event: Canonical name (`before_tool`) or the dialect's (`BeforeTool`).
+            function: Takes the event; returns `None` for no opinion, an `Answer`, or a reply in
+                the dialect's JSON form. Plain or async. The event is its own to change.
+            matcher: Pattern on the event's subject.
+            name: For the switches and the explanations; by default the function's.
+            timeout: Seconds; by default the dialect's.
+            threaded: Run a plain function in a worker thread. Without, it runs on the event loop,
+                which is faster, and nothing can end it.
+
+        Returns:
+            The handler, for `unregister`.
+
+        Raises:
+            UnknownNameError: If the dialect has no such event.
+        """
+        spec = self.dialect.event(event)
+        code = getattr(function, "__code__", None)
+        place = Place(code.co_filename, code.co_firstlineno) if code else Place("<runtime>")
+        handler = HandlerSpec(
+            kind="function",
+            layer=Layer.RUNTIME,
+            place=place,
+            name=name or getattr(function, "__qualname__", None),
+            function=function,
+            threaded=threaded,
+            description=(function.__doc__ or "").strip().partition("\n")[0] or None,
+            timeout=timeout if timeout is not None else self.dialect.default_timeout,
+        )
+        self._runtime.append(
+            HookDefinition(spec.canonical, Layer.RUNTIME, place, matcher, False, (handler,))
+        )
+        self._plans.clear()
+        return handler
+
+    def on(
+        self, event: str, *, matcher: str | None = None, **options: Any
+    ) -> Callable[[FunctionT], FunctionT]:
+        """Decorate a function that decides events; takes the options of `register`."""
+
+        def decorate(function: FunctionT) -> FunctionT:
+            self.register(event, function, matcher=matcher, **options)
+            return function
+
+        return decorate
+
+    def unregister(self, handler: HandlerSpec) -> None:
+        """Take a handler back that `register` returned."""
+        self._runtime = [d for d in self._runtime if handler not in d.handlers]
+        self._plans.clear()
+
+    # -- events
+
+    async def dispatch(self, event: Event) -> Decision:
+        """Run every handler that matches an event and combine what they say.
+
+        Handlers that fail, hang or print nonsense count as having no opinion, and are told about
+        in the decision's diagnostics. When the call is cancelled, the commands are ended first.
+
+        Args:
+            event: What happened. Not modified.
+
+        Returns:
+            The decision; `NO_DECISION` if nothing matched.
+
+        Raises:
+            EngineClosedError: If the engine was closed.
+        """
+        if self._closed:
+            raise EngineClosedError("the engine is closed; load a new one")
+        if self._watch and self.hooks.is_stale():
+            self.reload()
+        plan = self.plan(event)
+        if not plan.groups:
+            return NO_DECISION
+        spec = self.dialect.by_canonical[event.name]
+        results = await run_plan(plan, self._firing(spec, event), self._guard.withhold)
+        return combine(spec, event, results)
+
+    def _firing(self, spec: EventSpec, event: Event) -> Firing:
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(self._max_processes)
+        if not event.timestamp and event.raw is None:
+            event = event.replace(timestamp=_now(), cwd=event.cwd or str(self.project_dir))
+        return Firing(
+            self.dialect,
+            self.rules,
+            spec,
+            event,
+            self.project_dir,
+            self._around.environ,
+            self._redaction,
+            self._limiter,
+        )
+
+    def decode(self, payload: Mapping[str, Any]) -> tuple[Event, tuple[Diagnostic, ...]]:
+        """Make a typed event of a payload in the dialect's form.
+
+        Returns:
+            The event, and what was wrong with the payload.
+        """
+        return decode_event(self.dialect, payload)
+
+    def encode(self, event: Event) -> dict[str, Any]:
+        """Write an event as a payload in the dialect's form."""
+        return encode_event(self.dialect, event)
+
+    def reply(self, event: Event, decision: Decision) -> dict[str, Any]:
+        """Write a decision as one reply in the dialect's form, as a single hook would print it.
+
+        Raises:
+            EventError: If the dialect does not know the event.
+        """
+        spec = self.dialect.by_canonical.get(event.name)
+        if spec is None:
+            raise EventError(f"{self.dialect.title} has no event {event.name!r}")
+        return encode_decision(self.dialect, spec, decision)
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

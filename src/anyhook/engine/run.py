@@ -1,0 +1,76 @@
+"""Runs a plan: groups side by side, the handlers of a group in order."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import anyio
+
+from anyhook.engine.combine import advance
+from anyhook.handlers.base import get_kind
+from anyhook.model.answers import Outcome
+from anyhook.model.decisions import HandlerResult, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyhook.engine.plan import Plan
+    from anyhook.handlers.base import Firing
+    from anyhook.model.definitions import HandlerSpec
+
+Results = tuple[tuple[HandlerResult, ...], ...]
+"""Results in the shape of the plan's groups."""
+
+
+async def run_plan(
+    plan: Plan,
+    firing: Firing,
+    withhold: Callable[[HandlerSpec], HandlerResult | None] = lambda _handler: None,
+) -> Results:
+    """Run every handler of a plan.
+
+    Args:
+        plan: What to run.
+        firing: The event and what handlers need.
+        withhold: Gives the result of a handler that must not run, or `None` if it may.
+
+    Returns:
+        The results in plan order, whatever order they finished in.
+    """
+    started = time.perf_counter()
+    if len(plan.groups) == 1:
+        return (await _run_group(plan.groups[0], firing, withhold, started),)
+    results: list[tuple[HandlerResult, ...]] = [()] * len(plan.groups)
+
+    async def run(index: int, group: tuple[HandlerSpec, ...]) -> None:
+        results[index] = await _run_group(group, firing, withhold, started)
+
+    async with anyio.create_task_group() as tasks:
+        for index, group in enumerate(plan.groups):
+            tasks.start_soon(run, index, group)
+    return tuple(results)
+
+
+async def _run_group(
+    group: tuple[HandlerSpec, ...],
+    firing: Firing,
+    withhold: Callable[[HandlerSpec], HandlerResult | None],
+    started: float,
+) -> tuple[HandlerResult, ...]:
+    results: list[HandlerResult] = []
+    decided = False
+    for handler in group:
+        if decided:
+            results.append(HandlerResult(handler, Status.SKIPPED))
+            continue
+        result = withhold(handler)
+        if result is None:
+            offset = time.perf_counter() - started
+            result = replace(await get_kind(handler.kind)(firing, handler), started=offset)
+        results.append(result)
+        decided = result.answer.stop or result.answer.outcome is Outcome.DENY
+        if len(group) > 1 and not decided:
+            firing = firing.with_event(advance(firing.spec, firing.event, result.answer))
+    return tuple(results)

@@ -1,0 +1,74 @@
+"""The engine for programs that have no event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING, Any
+
+from anyhook.engine.engine import Engine
+from anyhook.errors import UsageError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import Event
+
+
+class SyncEngine:
+    """An `Engine` whose `dispatch` waits. Use it in a `with` block.
+
+    It keeps one event loop for its whole life. Dispatches from several threads take turns.
+
+    Args:
+        engine: The engine; everything but dispatching is done on it.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._runner = asyncio.Runner()
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, *args: Any, **options: Any) -> Self:
+        """Load an engine; takes what `Engine.load` takes."""
+        return cls(Engine.load(*args, **options))
+
+    def dispatch(self, event: Event) -> Decision:
+        """Run every handler that matches an event and combine what they say.
+
+        Args:
+            event: What happened.
+
+        Returns:
+            The decision.
+
+        Raises:
+            EngineClosedError: If the engine was closed.
+            UsageError: If an event loop runs in this thread; use `Engine.dispatch` there.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            with self._lock:
+                return self._runner.run(self.engine.dispatch(event))
+        raise UsageError("an event loop runs here; await Engine.dispatch instead")
+
+    def close(self) -> None:
+        """Close the engine and its event loop."""
+        self.engine.close()
+        with self._lock:
+            self._runner.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,76 @@
+"""Every exception that anyhook raises.
+
+```
+AnyhookError
+├── UsageError              the caller asked for something that does not exist
+│   ├── UnknownNameError    a dialect, event, rule set or hook name; carries suggestions
+│   └── EventError          an event that cannot be built or fired
+├── SettingsError           a settings file cannot be read or edited; carries the place
+├── EngineClosedError       the engine was used after it was closed
+└── PlatformError           something that this platform cannot do
+```
+
+A handler that runs and fails is a value (`HandlerResult`), never an exception:
+one broken hook must not take the others' answers with it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class AnyhookError(Exception):
+    """Base of everything that anyhook raises on purpose."""
+
+
+class UsageError(AnyhookError):
+    """The caller asked for something that does not exist or cannot be."""
+
+
+class UnknownNameError(UsageError):
+    """A name is not in its table.
+
+    Attributes:
+        kind: What was named: `"dialect"`, `"event"`, `"hook"`, …
+        name: The name that was given.
+        known: The names that exist.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        from anyhook.model.suggest import did_you_mean
+
+        self.kind = kind
+        self.name = name
+        self.known = tuple(known)
+        hint = did_you_mean(name, self.known) or (
+            f"known: {', '.join(self.known)}" if self.known else "there is none"
+        )
+        super().__init__(f"no {kind} named {name!r}; {hint}")
+
+
+class EventError(UsageError):
+    """An event lacks what it needs, or has what it cannot have."""
+
+
+class SettingsError(AnyhookError):
+    """A settings file cannot be read or edited.
+
+    Attributes:
+        path: The file.
+        line: 1-based line, or `None`.
+    """
+
+    def __init__(self, message: str, *, path: str, line: int | None = None) -> None:
+        self.path = path
+        self.line = line
+        super().__init__(f"{path}{f':{line}' if line else ''}: {message}")
+
+
+class EngineClosedError(AnyhookError):
+    """The engine was closed; load a new one."""
+
+
+class PlatformError(AnyhookError):
+    """This platform lacks what the call needs; the message says what."""

@@ -1,0 +1,117 @@
+"""What a kind of handler is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from anyhook.dialects.payload import encode_event
+from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.diagnostics import diagnose
+from anyhook.model.json import dump_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import anyio
+
+    from anyhook.dialects.base import Dialect, EventSpec, Rules
+    from anyhook.handlers.environment import Redaction
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
+
+
+@dataclass(frozen=True)
+class Firing:
+    """One event on its way to handlers.
+
+    Attributes:
+        dialect: The language that commands speak.
+        rules: The reading of it.
+        spec: The event in the dialect.
+        event: The event.
+        project_dir: Directory of the project.
+        host_environ: Environment of the host.
+        redaction: What commands do not inherit of it.
+        limiter: Bounds the number of commands that run at once.
+    """
+
+    dialect: Dialect
+    rules: Rules
+    spec: EventSpec
+    event: Event
+    project_dir: Path
+    host_environ: Mapping[str, str]
+    redaction: Redaction
+    limiter: anyio.CapacityLimiter
+
+    @cached_property
+    def payload(self) -> bytes:
+        """What a command reads; written once for all of them.
+
+        Raises:
+            TypeError: If the event holds what is no JSON.
+            ValueError: If it contains itself.
+        """
+        return dump_json(encode_event(self.dialect, self.event)) + self.dialect.payload_end
+
+    @cached_property
+    def environ(self) -> dict[str, str]:
+        """What commands inherit."""
+        return self.redaction.apply(self.host_environ)
+
+    @property
+    def cwd(self) -> str:
+        """Where commands run."""
+        return self.event.cwd or str(self.project_dir)
+
+    def with_event(self, event: Event) -> Firing:
+        """Return the same firing of a changed event."""
+        return replace(self, event=event)
+
+
+class HandlerKind(Protocol):
+    """Runs one handler on one event."""
+
+    async def __call__(self, firing: Firing, handler: HandlerSpec) -> HandlerResult:
+        """Run it to its end or to its deadline. What goes wrong is a result, not an exception."""
+        ...
+
+
+KINDS = {
+    "command": "anyhook.handlers.command:run_command",
+    "function": "anyhook.handlers.function:run_function",
+}
+"""Kind to what runs it. A new kind is a new file and a row here."""
+
+_loaded: dict[str, HandlerKind] = {}
+
+
+def get_kind(name: str) -> HandlerKind:
+    """Return what runs a kind of handler."""
+    if name not in _loaded:
+        module, _, attribute = KINDS[name].partition(":")
+        _loaded[name] = getattr(import_module(module), attribute)
+    return _loaded[name]
+
+
+def failed(
+    firing: Firing,
+    handler: HandlerSpec,
+    error: str,
+    *,
+    status: Status = Status.FAILED,
+    duration: float = 0.0,
+    notes: tuple[Diagnostic, ...] = (),
+) -> HandlerResult:
+    """Make the result of a handler that could not do its work."""
+    code = "handler-timeout" if status is Status.TIMED_OUT else "handler-failed"
+    message = f"{handler.label!r} on {firing.spec.wire}: {error}"
+    told = diagnose(code, message, handler.place, handler=handler.label)
+    return HandlerResult(
+        handler, status, duration=duration, error=error, diagnostics=(told, *notes)
+    )

@@ -1,0 +1,100 @@
+"""Child processes that end: one command, its input, its output, its deadline.
+
+The platform's way of doing that is in a module of its own; everything above sees only this.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.errors import PlatformError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+OUTPUT_LIMIT = 1024 * 1024
+"""Bytes of each stream that are kept; what comes after is read and thrown away, so that a
+talkative command neither blocks nor fills the memory."""
+GRACE = 1.0
+"""Seconds from SIGTERM to SIGKILL: enough to remove a temporary file, short enough to wait for."""
+DRAIN = 0.2
+"""Seconds that the streams may stay open after the command ended. What the command itself wrote is
+there already; this is for the last words of a `| tee` behind it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessResult:
+    """How a command ended.
+
+    Attributes:
+        exit_code: Exit code; `None` if a signal ended it or it never started.
+        signal: Name of the signal that ended it.
+        stdout: Standard output, decoded as UTF-8 with replacement.
+        stderr: Standard error, likewise.
+        stdout_truncated: Standard output was longer than the limit.
+        stderr_truncated: Standard error was.
+        timed_out: It was ended at its deadline.
+        held_open: A child of it kept a stream open and was ended.
+        duration: Seconds.
+        error: Why it could not be started.
+    """
+
+    exit_code: int | None = None
+    signal: str | None = None
+    stdout: str = ""
+    stderr: str = ""
+    stdout_truncated: bool = False
+    stderr_truncated: bool = False
+    timed_out: bool = False
+    held_open: bool = False
+    duration: float = 0.0
+    error: str | None = None
+
+
+async def run_process(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+    timeout: float | None = None,
+    grace: float = GRACE,
+    output_limit: int = OUTPUT_LIMIT,
+) -> ProcessResult:
+    """Run a command to its end, in its own session and process group.
+
+    Input and output move at the same time. At the deadline the whole group gets SIGTERM, after
+    `grace` SIGKILL. The result is due when the command has ended and its output was drained for a
+    bounded time, whoever still holds the pipe. When the call is cancelled, the group is ended the
+    same way before the cancellation goes on.
+
+    Args:
+        argv: Program and arguments; the program is looked up on the `PATH` of `env`.
+        cwd: Working directory.
+        env: The whole environment.
+        stdin: What the command reads; a command that does not read it is fine.
+        timeout: Seconds from the start; `None` for no limit.
+        grace: Seconds from SIGTERM to SIGKILL.
+        output_limit: Bytes of each stream that are kept.
+
+    Returns:
+        The result. A command that cannot be started is a result with an `error`.
+
+    Raises:
+        PlatformError: If the platform is not supported.
+    """
+    if os.name != "posix":
+        raise PlatformError("command hooks run on Linux and macOS; on Windows, use WSL")
+    from anyhook.handlers.process_posix import run
+
+    return await run(
+        argv,
+        cwd=cwd,
+        env=env,
+        stdin=stdin,
+        timeout=timeout,
+        grace=grace,
+        output_limit=output_limit,
+    )

@@ -1,0 +1,319 @@
+"""Child processes on Linux and macOS.
+
+Everything that can happen to a child (its input can be written, its output read, it exited) is
+watched through one selector, whose own descriptor is readable when any of it happens. So the
+moving of bytes is a plain state machine without tasks, and one `wait_readable` makes it run on
+every event loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import selectors
+import signal
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from anyhook.handlers.process import DRAIN, ProcessResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+CHUNK = 64 * 1024
+"""Bytes in one read: the capacity of a pipe on Linux."""
+READS = 16
+"""Reads from one stream before the others and the event loop get their turn."""
+REAP = 1.0
+"""Seconds to wait for the end of a killed process; more would mean a stuck kernel call."""
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    stdin: bytes,
+    timeout: float | None,
+    grace: float,
+    output_limit: int,
+) -> ProcessResult:
+    """Run a command; see `anyhook.handlers.process.run_process`."""
+    started = time.perf_counter()
+    try:
+        child = _Child(argv, cwd, env, stdin, output_limit)
+    except (OSError, ValueError) as error:
+        return ProcessResult(error=_spawn_error(error, argv, cwd))
+    timed_out = False
+    try:
+        timed_out = not await _until(child, lambda: child.exited, timeout)
+        if not timed_out:
+            await _until(child, lambda: child.closed, DRAIN)
+            timed_out = False
+    finally:
+        held_open = not child.closed
+        if timed_out or not child.exited or held_open:
+            with anyio.CancelScope(shield=True):
+                await _end(child, grace if not child.exited else 0.0)
+        child.close()
+    return child.result(timed_out, held_open and not timed_out, time.perf_counter() - started)
+
+
+async def _until(child: _Child, done: Callable[[], bool], timeout: float | None) -> bool:
+    """Move bytes until something holds. Returns whether it does."""
+    child.pump()
+    if done():
+        return True
+    with anyio.move_on_after(timeout):
+        while not done():
+            await anyio.wait_readable(child.fileno())
+            child.pump()
+    return done()
+
+
+async def _end(child: _Child, grace: float) -> None:
+    """End the whole group, politely first. Bounded: grace, then the time to reap."""
+    if grace > 0:
+        child.send(signal.SIGTERM)
+        await _until(child, lambda: child.exited and child.closed, grace)
+    child.send(signal.SIGKILL)
+    await _until(child, lambda: child.exited, REAP)
+
+
+def _spawn_error(error: Exception, argv: Sequence[str], cwd: str) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError) and not os.path.isdir(cwd):  # noqa: PTH112
+        return f"the working directory {cwd!r} does not exist"
+    text = getattr(error, "strerror", None) or str(error)
+    return f"{argv[0]!r} cannot be started: {text}"
+
+
+class _Child:
+    """A running command, the pipes to it, and what it has said so far."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        stdin: bytes,
+        output_limit: int,
+    ) -> None:
+        self.exited = False
+        self._pending = memoryview(stdin)
+        self._streams: dict[int, _Stream] = {}
+        self._selector = selectors.DefaultSelector()
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._selector.close)
+            child_ends, (write_end, *read_ends) = _pipes(undo)
+            self._process = subprocess.Popen(  # noqa: S603
+                list(argv),
+                stdin=child_ends[0],
+                stdout=child_ends[1],
+                stderr=child_ends[2],
+                cwd=cwd,
+                env=env,
+                start_new_session=True,
+            )
+            for end in child_ends:
+                os.close(end)
+            undo.pop_all()
+        self.stdout, self.stderr = (_Stream(fd, output_limit) for fd in read_ends)
+        self._stdin = write_end
+        try:
+            self._exit_fd, self._exit_closer = _watch_exit(self._process.pid)
+        except OSError:  # no descriptor left: the command must not outlive its watch
+            self.send(signal.SIGKILL)
+            self._process.wait()
+            for fd in (write_end, *read_ends):
+                os.close(fd)
+            self._selector.close()
+            raise
+        for stream in (self.stdout, self.stderr):
+            self._streams[stream.fd] = stream
+            self._selector.register(stream.fd, selectors.EVENT_READ)
+        self._selector.register(self._exit_fd, selectors.EVENT_READ)
+        self._selector.register(write_end, selectors.EVENT_WRITE)
+        self._write()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nobody holds the output any more."""
+        return not self._streams
+
+    def fileno(self) -> int:
+        """A descriptor that is readable when there is something to do."""
+        number: int = self._selector.fileno()  # type: ignore[attr-defined]
+        return number
+
+    def pump(self) -> None:
+        """Do what can be done now, without waiting."""
+        for key, _ in self._selector.select(0):
+            if key.fd == self._exit_fd:
+                self.exited = True
+                self._selector.unregister(self._exit_fd)
+            elif key.fd == self._stdin:
+                self._write()
+            else:
+                self._read(self._streams[key.fd])
+
+    def send(self, number: signal.Signals) -> None:
+        """Signal the whole group. The command is not reaped yet, so its number is its own."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+    def close(self) -> None:
+        """Let go of everything and reap the command."""
+        self._close_stdin()
+        for stream in (self.stdout, self.stderr):
+            self._close_stream(stream)
+        self._exit_closer()
+        self._selector.close()
+        if self.exited:
+            self._process.wait()
+        else:  # stuck in the kernel; the interpreter reaps it when it lets go
+            self._process.poll()
+
+    def result(self, timed_out: bool, held_open: bool, duration: float) -> ProcessResult:
+        """Say how it ended."""
+        code = self._process.returncode
+        killed_by = -code if code is not None and code < 0 else None
+        return ProcessResult(
+            exit_code=code if killed_by is None else None,
+            signal=_signal_name(killed_by) if killed_by else None,
+            stdout=self.stdout.text(),
+            stderr=self.stderr.text(),
+            stdout_truncated=self.stdout.truncated,
+            stderr_truncated=self.stderr.truncated,
+            timed_out=timed_out,
+            held_open=held_open,
+            duration=duration,
+        )
+
+    def _write(self) -> None:
+        try:
+            while self._pending:
+                self._pending = self._pending[os.write(self._stdin, self._pending[:CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the command does not read its input, which is its right
+            pass
+        self._close_stdin()
+
+    def _close_stdin(self) -> None:
+        if self._stdin >= 0:
+            self._selector.unregister(self._stdin)
+            os.close(self._stdin)
+            self._stdin = -1
+
+    def _read(self, stream: _Stream) -> None:
+        for _ in range(READS):
+            try:
+                chunk = os.read(stream.fd, CHUNK)
+            except BlockingIOError:
+                return
+            except OSError:
+                chunk = b""
+            if not chunk:
+                self._close_stream(stream)
+                return
+            stream.keep(chunk)
+
+    def _close_stream(self, stream: _Stream) -> None:
+        if self._streams.pop(stream.fd, None):
+            self._selector.unregister(stream.fd)
+            os.close(stream.fd)
+
+
+class _Stream:
+    """One output stream, kept up to a limit."""
+
+    def __init__(self, fd: int, limit: int) -> None:
+        self.fd = fd
+        self.truncated = False
+        self._room = limit
+        self._chunks: list[bytes] = []
+
+    def keep(self, chunk: bytes) -> None:
+        if len(chunk) > self._room:
+            self.truncated = True
+            chunk = chunk[: self._room]
+        if chunk:
+            self._chunks.append(chunk)
+            self._room -= len(chunk)
+
+    def text(self) -> str:
+        return b"".join(self._chunks).decode("utf-8", "replace")
+
+
+def _pipes(undo: contextlib.ExitStack) -> tuple[list[int], list[int]]:
+    """Make the pipes. Returns the child's ends (stdin, stdout, stderr) and ours, not blocking."""
+    child_ends, our_ends = [], []
+    for is_input in (True, False, False):
+        read_end, write_end = os.pipe()
+        undo.callback(os.close, read_end)
+        undo.callback(os.close, write_end)
+        child_ends.append(read_end if is_input else write_end)
+        our_ends.append(write_end if is_input else read_end)
+        os.set_blocking(our_ends[-1], False)
+    return child_ends, our_ends
+
+
+def _watch_exit(pid: int) -> tuple[int, Callable[[], None]]:
+    """Return a descriptor that becomes readable when a child exits, and what closes it."""
+    for watch in (_watch_pidfd, _watch_kqueue):
+        try:
+            return watch(pid)
+        except (OSError, AttributeError):
+            continue  # not on this platform, or not allowed in this sandbox
+    return _watch_thread(pid)
+
+
+def _watch_pidfd(pid: int) -> tuple[int, Callable[[], None]]:
+    fd = os.pidfd_open(pid)
+    return fd, lambda: os.close(fd)
+
+
+def _watch_kqueue(pid: int) -> tuple[int, Callable[[], None]]:
+    kqueue_module: Any = select
+    queue = kqueue_module.kqueue()
+    event = kqueue_module.kevent(
+        pid,
+        filter=kqueue_module.KQ_FILTER_PROC,
+        flags=kqueue_module.KQ_EV_ADD,
+        fflags=kqueue_module.KQ_NOTE_EXIT,
+    )
+    try:
+        queue.control([event], 0)
+    except ProcessLookupError:  # it exited already and waits to be reaped
+        queue.close()
+        read_end, write_end = os.pipe()
+        os.close(write_end)
+        return read_end, lambda: os.close(read_end)
+    except OSError:
+        queue.close()
+        raise
+    return queue.fileno(), queue.close
+
+
+def _watch_thread(pid: int) -> tuple[int, Callable[[], None]]:
+    read_end, write_end = os.pipe()
+
+    def wait() -> None:
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        os.close(write_end)
+
+    threading.Thread(target=wait, name=f"anyhook-wait-{pid}", daemon=True).start()
+    return read_end, lambda: os.close(read_end)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

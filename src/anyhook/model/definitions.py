@@ -1,0 +1,104 @@
+"""Hooks as they are configured: definitions, their handlers, and where they came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from anyhook.model.diagnostics import Place
+
+NAME_WIDTH = 60
+"""A command stands in for a missing name; longer ones are cut to this many characters."""
+
+
+class Layer(StrEnum):
+    """Where a definition came from."""
+
+    RUNTIME = "runtime"
+    PROJECT = "project"
+    USER = "user"
+    SYSTEM = "system"
+    SYSTEM_DEFAULTS = "system-defaults"
+    MANAGED = "managed"
+    EXTENSION = "extension"
+    PLUGIN = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerSpec:
+    """One handler of a definition.
+
+    Attributes:
+        kind: `command` or `function`.
+        layer: The layer of its definition.
+        place: Where it was written.
+        name: Its name, if it has one.
+        command: A command line for the shell.
+        argv: A command that needs no shell: the program and its arguments.
+        function: A Python callable that takes the event.
+        threaded: Run a plain (not async) function in a worker thread.
+        description: For people.
+        timeout: Seconds.
+        env: Variables that are added to the command's environment.
+        variables: Paths that the command may name like variables (`${extensionPath}`).
+        origin: The extension that it belongs to, if it does.
+    """
+
+    kind: str
+    layer: Layer
+    place: Place
+    name: str | None = None
+    command: str | None = None
+    argv: tuple[str, ...] | None = None
+    function: Callable[..., Any] | None = None
+    threaded: bool = True
+    description: str | None = None
+    timeout: float = 60.0
+    env: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    origin: str | None = None
+
+    @property
+    def identifier(self) -> str:
+        """What switches a hook off: its name, or the whole command if it has none."""
+        return self.name or self.command or " ".join(self.argv or ()) or self._function_name()
+
+    @property
+    def label(self) -> str:
+        """A short name for people."""
+        text = " ".join(self.identifier.split())
+        return text if len(text) <= NAME_WIDTH else text[: NAME_WIDTH - 1] + "…"
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Handlers with equal identities do the same; one of them runs."""
+        what = self.function if self.function is not None else (self.argv or self.command)
+        return (self.kind, self.name, what, frozenset(self.env.items()), self.origin)
+
+    def _function_name(self) -> str:
+        return getattr(self.function, "__qualname__", None) or repr(self.function)
+
+
+@dataclass(frozen=True, slots=True)
+class HookDefinition:
+    """A matcher and its handlers, as configured.
+
+    Attributes:
+        event: Canonical name of the event.
+        layer: Where it came from.
+        place: Where it was written.
+        matcher: Pattern on the event's subject; `None` matches all.
+        sequential: Its handlers run in order, each seeing what the one before changed.
+        handlers: At least one.
+    """
+
+    event: str
+    layer: Layer
+    place: Place
+    matcher: str | None
+    sequential: bool
+    handlers: tuple[HandlerSpec, ...]

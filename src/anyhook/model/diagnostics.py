@@ -1,0 +1,118 @@
+"""What was ignored, repaired or dropped, with its place and what to write instead.
+
+Every code is stable and has a section in `docs/diagnostics.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad it is; `anyhook check` fails on errors only."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something was written.
+
+    Attributes:
+        file: Path of the file, or a name like `<runtime>` for code.
+        line: 1-based line, or `None` if the whole file is meant.
+        column: 1-based column in characters, or `None`.
+    """
+
+    file: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.file, self.line) if part is not None)
+
+
+CODES: dict[str, tuple[Severity, str]] = {
+    # settings files
+    "settings-unreadable": (Severity.ERROR, "a settings file exists and cannot be read"),
+    "settings-syntax": (Severity.ERROR, "a settings file is not JSON with comments"),
+    "settings-shape": (Severity.ERROR, "a settings file does not hold an object"),
+    "duplicate-key": (Severity.WARNING, "an object has the same key twice; only the last counts"),
+    "unknown-event": (Severity.ERROR, "a key under `hooks` is no event of the agent"),
+    "unknown-field": (Severity.WARNING, "a field that no rule knows"),
+    "wrong-type": (Severity.ERROR, "a value has the wrong type; it is left out"),
+    "unwrapped-list": (Severity.WARNING, "an object stands where a list belongs; it is read as a list of one"),
+    "missing-field": (Severity.ERROR, "a required field is missing; the hook is left out"),
+    "unknown-type": (Severity.ERROR, "a hook type that the agent does not have"),
+    "bad-timeout": (Severity.ERROR, "a timeout that is no positive number; the default is used"),
+    "timeout-unit": (Severity.WARNING, "a timeout so short that another unit was meant"),
+    "bad-matcher": (Severity.ERROR, "a matcher that is no valid pattern; it matches literally"),
+    "dead-matcher": (Severity.WARNING, "a matcher that hits nothing the agent has"),
+    "ignored-matcher": (Severity.INFO, "a matcher on an event that has nothing to match"),
+    "duplicate-hook": (Severity.WARNING, "the same handler is configured more than once"),
+    "legacy-place": (Severity.INFO, "a switch stands where older releases kept it"),
+    "powerless-switch": (Severity.WARNING, "a layer tries to switch off hooks of a stronger one"),
+    "unknown-hook-name": (Severity.WARNING, "a disabled name that no hook has"),
+    "unquoted-variable": (Severity.WARNING, "an unquoted path variable would be split at spaces"),
+    "missing-script": (Severity.ERROR, "a command names a script that does not exist"),
+    "extension-unreadable": (Severity.ERROR, "an extension's manifest or hooks cannot be read"),
+    # trust
+    "project-untrusted": (Severity.WARNING, "hooks of a project that is not trusted do not run"),
+    "trust-changed": (Severity.WARNING, "a trusted hook or its script changed and does not run"),
+    "trust-store": (Severity.ERROR, "the trust store cannot be read; nothing in it is trusted"),
+    # one dispatch
+    "payload-field": (Severity.WARNING, "a field of an event is missing or has the wrong type"),
+    "payload-event": (Severity.ERROR, "an event payload that the dialect cannot decode"),
+    "handler-failed": (Severity.WARNING, "a handler could not be run, or it raised"),
+    "handler-exit": (Severity.WARNING, "a command ended with a code that means a warning"),
+    "handler-timeout": (Severity.WARNING, "a handler ran into its timeout and was ended"),
+    "ignored-output": (Severity.WARNING, "a decision was printed by a handler that failed; it is not applied"),
+    "output-truncated": (Severity.WARNING, "a stream was longer than the limit"),
+    "output-not-object": (Severity.WARNING, "standard output is JSON but no object"),
+    "output-field": (Severity.WARNING, "a field of the output has the wrong type; it is left out"),
+    "output-word": (Severity.WARNING, "a word that is no decision"),
+    "output-foreign": (Severity.WARNING, "the output is written for another agent"),
+    "output-no-effect": (Severity.INFO, "a field that has no effect on this event"),
+    "held-pipe": (Severity.INFO, "a child process kept the output open after its hook ended"),
+    "anyhook-only": (Severity.INFO, "the agent itself does not know this form"),
+    "conflict": (Severity.WARNING, "two handlers set the same field to different values"),
+}
+"""Code to severity and meaning. The severity is the usual one; a diagnostic may carry another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Attributes:
+        code: Stable code, a key of `CODES`.
+        message: What is wrong, and what to write instead.
+        place: Where, if it has a place.
+        severity: How bad it is.
+        handler: Display name of the handler it is about, if it is about one.
+    """
+
+    code: str
+    message: str
+    place: Place | None = None
+    severity: Severity = Severity.WARNING
+    handler: str | None = None
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.severity}[{self.code}]: {self.message}"
+
+
+def diagnose(
+    code: str,
+    message: str,
+    place: Place | None = None,
+    *,
+    handler: str | None = None,
+    severity: Severity | None = None,
+) -> Diagnostic:
+    """Make a diagnostic with the usual severity of its code."""
+    return Diagnostic(code, message, place, severity or CODES[code][0], handler)

@@ -1,0 +1,303 @@
+"""The stable model API: requests and responses as hooks see them, and how overrides merge.
+
+The values are plain JSON objects, so that nothing that an agent or a hook puts into them is lost;
+the `TypedDict`s say what the reference promises. Translating them to and from an agent's own
+model API is the business of a dialect (`anyhook.dialects.gemini_api`).
+
+Source: Gemini CLI hooks reference, "Stable Model API".
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Literal, TypedDict
+
+    class GenerationConfig(TypedDict, total=False):
+        """Sampling parameters; an override is merged member by member."""
+
+        temperature: float
+        maxOutputTokens: int
+        topP: float
+        topK: int
+
+    class ToolConfig(TypedDict, total=False):
+        """Which tools the model may call."""
+
+        mode: Literal["AUTO", "ANY", "NONE"]
+        allowedFunctionNames: list[str]
+
+    class Message(TypedDict):
+        """One turn; `content` is text, or a list of typed parts if there are non-text parts."""
+
+        role: Literal["user", "model", "system"]
+        content: str | list[dict[str, Any]]
+
+    class LLMRequest(TypedDict, total=False):
+        """A request to the model."""
+
+        model: str
+        messages: list[Message]
+        config: GenerationConfig
+        toolConfig: ToolConfig
+
+    class Content(TypedDict, total=False):
+        """What the model said; every part is text."""
+
+        role: Literal["model"]
+        parts: list[str]
+
+    class Candidate(TypedDict, total=False):
+        """One answer of the model."""
+
+        content: Content
+        finishReason: Literal["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER"]
+        index: int
+        safetyRatings: list[dict[str, Any]]
+
+    class LLMResponse(TypedDict, total=False):
+        """A response of the model."""
+
+        text: str
+        candidates: list[Candidate]
+        usageMetadata: dict[str, int]
+
+
+ROLES = ("user", "model", "system")
+MODES = ("AUTO", "ANY", "NONE")
+"""Tool modes, weakest first: in a union the strongest one stands."""
+
+
+def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
+    """Lay a partial request over a whole one.
+
+    A missing member is kept; `config` and `toolConfig` are merged member by member. `messages`
+    replace the conversation, unless all of them have the role `system`: then they are additional
+    instructions in front of a conversation that stays.
+
+    Args:
+        base: The request as it stands; not modified.
+        override: The members to change, as `check_request` passed them.
+
+    Returns:
+        A new request.
+    """
+    merged: dict[str, Any] = dict(base)
+    for key, value in override.items():
+        if key in ("config", "toolConfig") and isinstance(merged.get(key), dict):
+            merged[key] = {**merged[key], **value}  # type: ignore[dict-item]
+        elif key == "messages":
+            merged[key] = _merge_messages(merged.get(key) or [], value)  # type: ignore[arg-type]
+        else:
+            merged[key] = value
+    return merged  # type: ignore[return-value]
+
+
+def only_instructions(messages: Iterable[Message]) -> bool:
+    """Tell whether messages are additional instructions rather than a conversation."""
+    roles = {message.get("role") for message in messages}
+    return roles == {"system"}
+
+
+def _merge_messages(base: list[Message], override: list[Message]) -> list[Message]:
+    if not only_instructions(override):
+        return override
+    leading = next((i for i, m in enumerate(base) if m.get("role") != "system"), len(base))
+    return [*base[:leading], *override, *base[leading:]]
+
+
+def merge_response(base: LLMResponse, override: LLMResponse) -> LLMResponse:
+    """Lay a partial response over a whole one.
+
+    Candidates are merged by position. `text` alone sets the parts of the first candidate;
+    `candidates` alone set `text`.
+
+    Args:
+        base: The response as the model gave it; not modified.
+        override: The members to change, as `check_response` passed them.
+
+    Returns:
+        A new response whose `text` and first candidate agree.
+    """
+    merged: dict[str, Any] = {**base, **override}
+    if "candidates" in override:
+        merged["candidates"] = _merge_candidates(
+            base.get("candidates") or [], override["candidates"]
+        )
+        if "text" not in override:
+            merged["text"] = _first_text(merged["candidates"])
+    if override.get("text") is not None and not _first_text(override.get("candidates") or []):
+        merged["candidates"] = _with_text(merged.get("candidates") or [], override["text"])
+    return merged  # type: ignore[return-value]
+
+
+def complete_response(response: LLMResponse) -> LLMResponse:
+    """Fill in what a synthetic response left out: candidates from `text`, `text`, `finishReason`.
+
+    Args:
+        response: A response written by a hook, as `check_response` passed it.
+
+    Returns:
+        A response with at least one candidate.
+    """
+    whole: dict[str, Any] = dict(merge_response({}, response))
+    candidates = whole.get("candidates") or _with_text([], whole.get("text") or "")
+    whole["candidates"] = [{"finishReason": "STOP", **candidate} for candidate in candidates]
+    whole.setdefault("text", _first_text(whole["candidates"]))
+    return whole  # type: ignore[return-value]
+
+
+def _merge_candidates(base: list[Candidate], override: list[Candidate]) -> list[Candidate]:
+    return [
+        {**(base[i] if i < len(base) else {}), **candidate}  # type: ignore[typeddict-item]
+        for i, candidate in enumerate(override)
+    ]
+
+
+def _first_text(candidates: list[Candidate]) -> str:
+    parts = (candidates[0].get("content") or {}).get("parts") or [] if candidates else []
+    return "".join(parts)
+
+
+def _with_text(candidates: list[Candidate], text: str) -> list[Candidate]:
+    first: dict[str, Any] = dict(candidates[0]) if candidates else {"index": 0}
+    first["content"] = {"role": "model", **(first.get("content") or {}), "parts": [text]}
+    return [first, *candidates[1:]]  # type: ignore[list-item]
+
+
+def union_tool_configs(configs: Iterable[ToolConfig]) -> ToolConfig:
+    """Combine what several hooks say about tools: union of names; NONE wins, then ANY, then AUTO.
+
+    Names are sorted, so that the request that follows does not depend on the order of hooks.
+    """
+    given = list(configs)
+    mode = max((config.get("mode", "AUTO") for config in given), key=MODES.index, default="AUTO")
+    names = sorted({name for config in given for name in config.get("allowedFunctionNames", ())})
+    return {"mode": mode, "allowedFunctionNames": [] if mode == "NONE" else names}
+
+
+def check_request(value: Mapping[str, Any]) -> tuple[LLMRequest, list[str]]:
+    """Keep the members of a partial request that have the right type.
+
+    Returns:
+        The usable members, and for each dropped one what is wrong with it.
+    """
+    problems: list[str] = []
+    kept: dict[str, Any] = {}
+    for key, item in value.items():
+        if item is None:
+            continue
+        problem = _request_problem(key, item)
+        if problem:
+            problems.append(problem)
+        elif key == "config":
+            kept[key] = {k: v for k, v in item.items() if v is not None}
+        elif key == "toolConfig":
+            kept[key], found = check_tool_config(item)
+            problems += found
+        else:
+            kept[key] = item
+    return kept, problems  # type: ignore[return-value]
+
+
+def _request_problem(key: str, item: object) -> str | None:
+    if key == "model" and not isinstance(item, str):
+        return "model must be a string"
+    if key in ("config", "toolConfig") and not isinstance(item, dict):
+        return f"{key} must be an object"
+    if key == "messages":
+        return _messages_problem(item)
+    return None
+
+
+def _messages_problem(messages: object) -> str | None:
+    if not isinstance(messages, list):
+        return "messages must be a list of objects with role and content"
+    for i, message in enumerate(messages):
+        if not isinstance(message, dict):
+            return f"messages[{i}] must be an object with role and content"
+        if message.get("role") not in ROLES:
+            hint = "; write 'model'" if message.get("role") == "assistant" else ""
+            return f"messages[{i}].role must be user, model or system, not {message.get('role')!r}{hint}"
+        content = message.get("content")
+        if not isinstance(content, str) and not (
+            isinstance(content, list) and all(isinstance(part, dict) for part in content)
+        ):
+            return f"messages[{i}].content must be a string or a list of objects"
+    return None
+
+
+def check_response(value: Mapping[str, Any]) -> tuple[LLMResponse, list[str]]:
+    """Keep the members of a response that have the right type; unwrap parts like `{"text": …}`.
+
+    Returns:
+        The usable members, and for each dropped one what is wrong with it.
+    """
+    problems: list[str] = []
+    kept: dict[str, Any] = {}
+    for key, item in value.items():
+        if item is None:
+            continue
+        if key == "text" and not isinstance(item, str):
+            problems.append("text must be a string")
+        elif key == "usageMetadata" and not isinstance(item, dict):
+            problems.append("usageMetadata must be an object")
+        elif key == "candidates":
+            candidates, problem = _check_candidates(item)
+            if problem:
+                problems.append(problem)
+            else:
+                kept[key] = candidates
+        else:
+            kept[key] = item
+    return kept, problems  # type: ignore[return-value]
+
+
+def _check_candidates(candidates: object) -> tuple[list[dict[str, Any]], str | None]:
+    shape = 'must be like {"content": {"role": "model", "parts": ["text"]}}'
+    if not isinstance(candidates, list):
+        return [], "candidates must be a list"
+    checked = []
+    for i, candidate in enumerate(candidates):
+        content = candidate.get("content", {}) if isinstance(candidate, dict) else None
+        parts = content.get("parts", []) if isinstance(content, dict) else None
+        if not isinstance(parts, list):
+            return [], f"candidates[{i}] {shape}"
+        texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+        if not all(isinstance(text, str) for text in texts):
+            return [], f"candidates[{i}].content.parts must be a list of strings"
+        whole = dict(candidate)
+        if "parts" in content:
+            whole["content"] = {**content, "parts": texts}
+        checked.append(whole)
+    return checked, None
+
+
+def check_tool_config(value: Mapping[str, Any]) -> tuple[ToolConfig, list[str]]:
+    """Read a tool configuration, flat or under `functionCallingConfig`.
+
+    Returns:
+        The usable members (empty if there are none), and what is wrong with the others.
+    """
+    nested = value.get("functionCallingConfig")
+    flat = nested if isinstance(nested, dict) else value
+    kept: dict[str, Any] = {}
+    problems: list[str] = []
+    mode = flat.get("mode")
+    if mode is not None:
+        if mode in MODES:
+            kept["mode"] = mode
+        else:
+            upper = mode.upper() if isinstance(mode, str) else None
+            hint = f"; did you mean {upper!r}?" if upper in MODES else ""
+            problems.append(f"toolConfig.mode must be AUTO, ANY or NONE, not {mode!r}{hint}")
+    names = flat.get("allowedFunctionNames")
+    if names is not None:
+        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+            kept["allowedFunctionNames"] = names
+        else:
+            problems.append(
+                f"toolConfig.allowedFunctionNames must be a list of strings, not {names!r}"
+            )
+    return kept, problems  # type: ignore[return-value]

@@ -1,0 +1,23 @@
+"""The closest known name to a mistyped one."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known name most like `word`, ignoring case, or `None` if none is close."""
+    from difflib import get_close_matches
+
+    by_folded = {name.casefold().replace("_", "").replace("-", ""): name for name in known}
+    folded = word.casefold().replace("_", "").replace("-", "")
+    found = get_close_matches(folded, by_folded, n=1, cutoff=0.7)
+    return by_folded[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """Return `did you mean 'x'?`, or `None` if nothing known is close."""
+    found = closest(word, known)
+    return f"did you mean {found!r}?" if found else None

@@ -1,0 +1,232 @@
+"""Edits of a user's settings file that keep comments, order and indentation, atomically.
+
+Every edit is checked before it is written: the new text must parse to exactly what was meant. If
+it does not, or if the file changed meanwhile, nothing is written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.atomic import replace_file
+from anyhook.errors import SettingsError
+from anyhook.settings.jsonc import (
+    Document,
+    SyntaxProblem,
+    comma_after,
+    end_of_line_comment,
+    line_starts,
+    parse,
+)
+
+if TYPE_CHECKING:
+    from anyhook.settings.jsonc import Path as JsonPath
+
+DEFAULT_INDENT = "  "
+
+
+def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
+    """Append a value to the list at a path; lists and objects on the way are made as needed.
+
+    Args:
+        text: A settings file.
+        path: Keys to the list.
+        value: JSON.
+        file: For the message of an error.
+
+    Returns:
+        The new text; the same text if the list has the value already.
+
+    Raises:
+        SettingsError: If the file is no JSON, or something on the way is no object.
+    """
+    document = _parse(text, file)
+    wanted = json.loads(json.dumps(document.value))
+    target, missing = _follow(document, path)
+    items = _make(wanted, path, file, document)
+    if value in items:
+        return text
+    items.append(value)
+    if missing:
+        new: Any = [value]
+        for step in reversed(missing[1:]):
+            new = {step: new}
+        changed = _append(document, target, new, key=missing[0])
+    else:
+        changed = _append(document, target, value)
+    return _checked(changed, wanted, file)
+
+
+def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
+    """Remove every occurrence of a value from the list at a path.
+
+    Returns:
+        The new text; the same text if the list is not there or lacks the value.
+
+    Raises:
+        SettingsError: If the file is no JSON.
+    """
+    while True:
+        document = _parse(text, file)
+        target, missing = _follow(document, path)
+        if missing or document.plain[target] != "[":
+            return text
+        spans = document.children(target)
+        values = [json.loads(document.plain[s.start : s.end]) for s in spans]
+        if value not in values:
+            return text
+        index = values.index(value)
+        wanted = json.loads(json.dumps(document.value))
+        _make(wanted, path, file, document).remove(value)
+        text = _checked(_without(document, target, index), wanted, file)
+
+
+def write_atomically(path: Path, text: str, *, expected: str | None) -> None:
+    """Replace a file's content in one step, keeping its mode and following links.
+
+    Args:
+        path: The file; its directory is made if it is missing.
+        text: The new content, written as UTF-8 as it is.
+        expected: What the file holds now, or `None` if it must not exist yet.
+
+    Raises:
+        SettingsError: If the file holds something else by now, or cannot be written. Then the
+            file is as it was.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        current = real.read_bytes().decode() if real.exists() else None
+        if current != expected:
+            raise SettingsError("it changed while it was being edited; try again", path=str(path))
+        mode = real.stat().st_mode & 0o7777 if current is not None else 0o644
+        replace_file(real, text.encode(), mode=mode)
+    except OSError as error:
+        raise SettingsError(f"it cannot be written: {error.strerror}", path=str(path)) from error
+
+
+def _parse(text: str, file: str) -> Document:
+    try:
+        document = parse(text if text.strip() else "{}\n", file)
+    except SyntaxProblem as problem:
+        line = sum(start <= problem.offset for start in line_starts(text))
+        raise SettingsError(f"{problem}; it was not changed", path=file, line=line) from None
+    if not isinstance(document.value, dict):
+        raise SettingsError("it must hold an object; it was not changed", path=file)
+    return document
+
+
+def _follow(document: Document, path: JsonPath) -> tuple[int, tuple[str | int, ...]]:
+    """Return the offset of the deepest container on the path, and the steps that are missing."""
+    at = document.offset(())
+    for done, step in enumerate(path):
+        span = next((s for s in reversed(document.children(at)) if s.step == step), None)
+        if span is None:
+            return at, path[done:]
+        at = span.start
+    return at, ()
+
+
+def _make(value: Any, path: JsonPath, file: str, document: Document) -> list[Any]:
+    for done, step in enumerate(path):
+        if not isinstance(value, dict):
+            shown = ".".join(map(str, path[:done]))
+            raise SettingsError(
+                f"{shown} must be an object; it was not changed",
+                path=file,
+                line=document.place(path[:done]).line,
+            )
+        value = value.setdefault(step, [] if done == len(path) - 1 else {})
+    if not isinstance(value, list):
+        raise SettingsError(
+            f"{'.'.join(map(str, path))} must be a list; it was not changed",
+            path=file,
+            line=document.place(path).line,
+        )
+    return value
+
+
+def _append(document: Document, at: int, value: Any, *, key: str | int | None = None) -> str:
+    text = document.text
+    unit, newline = _indent_unit(text), "\r\n" if "\r\n" in text else "\n"
+    spans = document.children(at)
+    close = _closing(document, at)
+    last = spans[-1].end if spans else at + 1
+    own_line = "\n" in text[at : spans[0].key if spans else close]
+    outer = _indent_at(text, at)
+    inner = _indent_at(text, spans[-1].key) if spans and own_line else outer + unit
+    compact = not own_line and (bool(spans) or key is None)
+    entry = _render(value, key, None if compact else inner, unit, newline)
+    if compact:
+        return text[:last] + (", " if spans else "") + entry + text[last:]
+    if not own_line and not spans:
+        kept = text[last:close].strip()
+        kept = newline + inner + kept if kept else ""
+        return text[:last] + kept + newline + inner + entry + newline + outer + text[close:]
+    comma = comma_after(document, last, close) if spans else None
+    after = end_of_line_comment(document, last if comma is None else comma + 1)
+    head = text[:last] + ("," if spans and comma is None else "") + text[last:after]
+    tail = "," if comma is not None else ""
+    rest = text[after:]
+    if not rest.lstrip(" \t").startswith(("\n", "\r")):
+        rest = newline + outer + rest.lstrip(" \t")
+    return head + newline + inner + entry + tail + rest
+
+
+def _without(document: Document, at: int, index: int) -> str:
+    text, spans = document.text, document.children(at)
+    span = spans[index]
+    following = spans[index + 1].start if index + 1 < len(spans) else _closing(document, at)
+    comma = comma_after(document, span.end, following)
+    if comma is None and index > 0:
+        comma = comma_after(document, spans[index - 1].end, span.start)
+    cuts = [(span.start, span.end)] + ([(comma, comma + 1)] if comma is not None else [])
+    for start, end in sorted(cuts, reverse=True):
+        text = text[:start] + text[end:]
+    at_cut = span.start - (1 if comma is not None and comma < span.start else 0)
+    line_start = text.rfind("\n", 0, at_cut) + 1
+    line_end = text.find("\n", at_cut)
+    if line_end >= 0 and not text[line_start:line_end].strip():
+        return text[:line_start] + text[line_end + 1 :]
+    if text[at_cut : at_cut + 1] == " " and text[at_cut - 1 : at_cut] in ("[", " "):
+        return text[:at_cut] + text[at_cut + 1 :]
+    return text
+
+
+def _closing(document: Document, at: int) -> int:
+    spans = document.children(at)
+    pattern = re.compile(r"[^}\]]*")
+    match = pattern.match(document.plain, spans[-1].end if spans else at + 1)
+    return match.end() if match else at + 1
+
+
+def _render(value: Any, key: str | int | None, indent: str | None, unit: str, newline: str) -> str:
+    if indent is None:
+        body = json.dumps(value, ensure_ascii=False)
+    else:
+        body = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + indent)
+    return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
+
+
+def _indent_unit(text: str) -> str:
+    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return match[1] if match else DEFAULT_INDENT
+
+
+def _indent_at(text: str, at: int) -> str:
+    start = text.rfind("\n", 0, at) + 1
+    return text[start : start + len(text[start:]) - len(text[start:].lstrip(" \t"))]
+
+
+def _checked(text: str, wanted: Any, file: str) -> str:
+    try:
+        got = parse(text, file).value
+    except SyntaxProblem as problem:
+        raise SettingsError(f"the edit would break it ({problem}); not changed", path=file) from None
+    if got != wanted:
+        raise SettingsError("the edit would change more than was asked; not changed", path=file)
+    return text

@@ -1,0 +1,130 @@
+"""All layers together: one list of definitions, and what is switched off."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.definitions import Layer
+from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.suggest import did_you_mean
+from anyhook.settings.load import load_file, stamp
+from anyhook.settings.sources import find_sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.settings.load import LoadedFile, Stamp
+    from anyhook.settings.sources import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class HookSet:
+    """What the settings of all layers say.
+
+    Attributes:
+        dialect: Whose settings they are.
+        files: Every file that was looked at, in the order of a plan.
+        stamps: What the files looked like.
+        diagnostics: What is wrong with them.
+    """
+
+    dialect: Dialect
+    files: tuple[LoadedFile, ...]
+    stamps: tuple[Stamp, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def definitions(self) -> Iterator[HookDefinition]:
+        """Every definition, in the order of a plan."""
+        for file in self.files:
+            yield from file.definitions
+
+    def is_stale(self) -> bool:
+        """Tell whether a settings file changed since it was read."""
+        return tuple(stamp(file.source) for file in self.files) != self.stamps
+
+    def switched_off(self, handler: HandlerSpec) -> str | None:
+        """Tell whether a handler is switched off.
+
+        A layer can switch off its own hooks and those of layers that are not stronger: a project
+        never switches off a hook of its user, nor a user one of the system.
+
+        Returns:
+            Where it was switched off, or `None` if it is on.
+        """
+        authority = self.dialect.authority
+        needed = authority[handler.layer]
+        judges = sorted(self.files, key=lambda f: -authority[f.source.layer])
+        decided = False
+        for file in judges:
+            if authority[file.source.layer] < needed:
+                continue
+            if handler.identifier in file.disabled:
+                return str(file.disabled[handler.identifier])
+            if file.enabled is not None and not decided:
+                decided = True
+                if not file.enabled:
+                    return str(file.source.path)
+        return None
+
+    def redaction(self) -> Mapping[str, Any]:
+        """Return the redaction settings; a project can only make them stricter."""
+        merged: dict[str, Any] = {"allowed": [], "blocked": []}
+        authority = self.dialect.authority
+        for file in sorted(self.files, key=lambda f: authority[f.source.layer]):
+            own = authority[file.source.layer] >= authority[Layer.USER]
+            enabled = file.redaction.get("enabled")
+            if isinstance(enabled, bool) and (own or enabled):
+                merged["enabled"] = enabled
+            merged["blocked"] += _strings(file.redaction.get("blocked"))
+            merged["allowed"] += _strings(file.redaction.get("allowed")) if own else []
+        return merged
+
+
+def load_hooks(dialect: Dialect, around: Surroundings) -> HookSet:
+    """Read the settings of every layer.
+
+    Args:
+        dialect: Whose settings.
+        around: The project, home, environment and platform.
+
+    Returns:
+        The hooks and what is wrong with the files. Never raises for what files hold.
+    """
+    sources, problems = find_sources(dialect, around)
+    stamps = tuple(stamp(source) for source in sources)
+    files = tuple(load_file(dialect, source) for source in sources)
+    found = [*problems, *(d for file in files for d in file.diagnostics)]
+    return HookSet(dialect, files, stamps, (*found, *_switch_problems(dialect, files)))
+
+
+def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:
+    handlers = [h for file in files for d in file.definitions for h in d.handlers]
+    known = Counter(handler.identifier for handler in handlers)
+    for file in files:
+        reach = dialect.authority[file.source.layer]
+        for name, place in file.disabled.items():
+            if name not in known:
+                hint = did_you_mean(name, known) or "the name of a hook belongs here"
+                yield diagnose("unknown-hook-name", f"no hook is named {name!r}; {hint}", place)
+                continue
+            stronger = {
+                str(h.layer)
+                for h in handlers
+                if h.identifier == name and dialect.authority[h.layer] > reach
+            }
+            if stronger:
+                yield diagnose(
+                    "powerless-switch",
+                    f"{name!r} belongs to the {', '.join(sorted(stronger))} layer, which this file "
+                    "cannot switch off; it still runs",
+                    place,
+                )
+
+
+def _strings(value: object) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

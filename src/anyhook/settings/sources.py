@@ -1,0 +1,190 @@
+"""Which files hooks come from: places by platform, overrides by environment, extensions."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.definitions import Layer
+from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from anyhook.dialects.base import Dialect, Extensions
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the place of a file depends on; given, so that nothing here asks the machine.
+
+    Attributes:
+        project: Directory of the project.
+        home: Home directory of the user.
+        environ: Environment of the host.
+        platform: As `sys.platform`.
+    """
+
+    project: Path
+    home: Path
+    environ: Mapping[str, str]
+    platform: str = sys.platform
+
+    @classmethod
+    def of(
+        cls,
+        project: str | os.PathLike[str],
+        *,
+        home: str | os.PathLike[str] | None = None,
+        environ: Mapping[str, str] | None = None,
+        home_variable: str | None = None,
+    ) -> Surroundings:
+        """Fill in what was not given from the machine."""
+        environ = os.environ if environ is None else environ
+        stand_in = environ.get(home_variable) if home_variable and home is None else None
+        where = Path(home or stand_in or environ.get("HOME") or Path.home())
+        return cls(Path(project).absolute(), where.absolute(), environ)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that may hold hooks.
+
+    Attributes:
+        layer: Its layer.
+        path: The file; it need not exist.
+        origin: Name of the extension that it belongs to.
+        path_variables: Paths that commands in it may name like variables.
+        text_variables: Other variables in its texts.
+        env: Variables for every command in it.
+    """
+
+    layer: Layer
+    path: Path
+    origin: str | None = None
+    path_variables: Mapping[str, str] = field(default_factory=dict)
+    text_variables: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_sources(
+    dialect: Dialect, around: Surroundings
+) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
+    """List the files of every layer, in the order of a plan.
+
+    Args:
+        dialect: Whose files.
+        around: The project, home, environment and platform.
+
+    Returns:
+        The files, whether they exist or not, and what is wrong with extensions.
+    """
+    places = _places(dialect, around)
+    sources = []
+    seen: set[Path] = set()
+    by_strength = sorted(dialect.settings, key=lambda f: -dialect.authority[f.layer])
+    for entry in by_strength:  # a file that is two layers at once is the stronger one
+        path = places[entry.layer]
+        if path not in seen:
+            seen.add(path)
+            sources.append(Source(entry.layer, path))
+    problems: list[Diagnostic] = []
+    if dialect.extensions:
+        sources += _extension_sources(dialect.extensions, around, problems)
+    order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
+    return tuple(sorted(sources, key=lambda s: order[s.layer])), tuple(problems)
+
+
+def _places(dialect: Dialect, around: Surroundings) -> dict[Layer, Path]:
+    known = {"home": str(around.home), "project": str(around.project), "system_dir": ""}
+    places: dict[Layer, Path] = {}
+    for entry in dialect.settings:
+        override = around.environ.get(entry.variable) if entry.variable else None
+        template = entry.paths.get(around.platform) or entry.paths["*"]
+        places[entry.layer] = Path(override or template.format(**known))
+        if entry.layer is Layer.SYSTEM:
+            known["system_dir"] = str(places[entry.layer].parent)
+    return places
+
+
+def _extension_sources(
+    spec: Extensions, around: Surroundings, problems: list[Diagnostic]
+) -> Iterator[Source]:
+    root = Path(spec.directory.format(home=around.home))
+    if not root.is_dir():
+        return
+    overrides = _read_object(root / spec.enablement, problems) or {}
+    for directory in sorted(root.iterdir()):
+        if not directory.is_dir():
+            continue
+        record = _read_object(directory / spec.install_record, problems) or {}
+        linked = record.get("source") if record.get("type") == "link" else None
+        base = Path(linked) if isinstance(linked, str) else directory
+        manifest = _read_object(base / spec.manifest, problems)
+        if manifest is None:
+            continue
+        name = str(manifest.get("name") or directory.name)
+        if not _is_enabled(overrides.get(name), around.project):
+            continue
+        paths = {"extension": str(base), "project": str(around.project)}
+        yield Source(
+            Layer.EXTENSION,
+            base / spec.hooks,
+            origin=name,
+            path_variables={k: paths[v] for k, v in spec.path_variables.items()},
+            text_variables=spec.text_variables,
+            env=_extension_env(manifest, base),
+        )
+
+
+def _is_enabled(entry: object, project: Path) -> bool:
+    """Apply the rules of an extension in order; the last one that covers the project stands."""
+    rules = entry.get("overrides") if isinstance(entry, dict) else None
+    enabled = True
+    for rule in rules if isinstance(rules, list) else ():
+        text = str(rule)
+        negated, pattern = text.startswith("!"), text.removeprefix("!").rstrip("/")
+        here = str(project)
+        if fnmatch.fnmatchcase(here, pattern) or (
+            pattern.endswith("/*") and here == pattern.removesuffix("/*")
+        ):
+            enabled = not negated
+    return enabled
+
+
+def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
+    """Read the values of an extension's declared settings from its `.env` file."""
+    settings = manifest.get("settings")
+    declared = {
+        str(item["envVar"])
+        for item in (settings if isinstance(settings, list) else ())
+        if isinstance(item, dict) and item.get("envVar")
+    }
+    file = base / ".env"
+    if not declared or not file.is_file():
+        return {}
+    lines = (line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
+    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
+    values = {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
+    return {key: values[key] for key in sorted(declared & values.keys())}
+
+
+def _read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | None:
+    if not path.is_file():
+        return None
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        problems.append(diagnose("extension-unreadable", f"{error}", Place(str(path))))
+        return None
+    if not isinstance(value, dict):
+        problems.append(
+            diagnose("extension-unreadable", "it must hold an object", Place(str(path)))
+        )
+        return None
+    return value

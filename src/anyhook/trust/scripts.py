@@ -1,0 +1,81 @@
+"""Which files of a project a command names.
+
+Trust is bound to them, so that a changed script asks again. What a script itself loads is not
+followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from anyhook.model.definitions import HandlerSpec
+
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_LOOKS_LIKE_SCRIPT = re.compile(r"[\w./~-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)\Z")
+_OPERATORS = frozenset("();<>|&\n")
+
+
+def named_files(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
+    """List the files inside the project that a handler's command names.
+
+    Args:
+        handler: A command handler.
+        project: Directory of the project; commands run there.
+        variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
+
+    Returns:
+        Files in the order in which they are named. A file that does not exist is listed if its
+        name can only be meant as a script, so that its appearance is a change.
+    """
+    found: dict[Path, None] = {}
+    root = Path(os.path.realpath(project))
+    for word in _words(handler):
+        path = _resolve(_expand(word, variables), project)
+        if path is None or not path.is_relative_to(root):
+            continue
+        if path.is_file() or (not path.exists() and _LOOKS_LIKE_SCRIPT.search(word)):
+            found[path] = None
+    return list(found)
+
+
+def _words(handler: HandlerSpec) -> Iterator[str]:
+    if handler.argv:
+        yield from _with_inner(handler.argv)
+    if handler.command:
+        lexer = shlex.shlex(handler.command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        lexer.commenters = ""
+        try:
+            words = list(lexer)
+        except ValueError:  # unbalanced quotes; the shell will complain
+            words = handler.command.replace('"', " ").replace("'", " ").split()
+        yield from _with_inner(words)
+
+
+def _with_inner(words: Iterable[str]) -> Iterator[str]:
+    """Also look into words that hold a command line of their own, like those of `bash -c`."""
+    for word in words:
+        if set(word) <= _OPERATORS:
+            continue
+        yield word
+        if any(blank in word for blank in " \t\n"):
+            yield from re.split(r"[\s;|&<>()\"']+", word)
+        if "=" in word:
+            yield word.partition("=")[2]
+
+
+def _expand(word: str, variables: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda m: variables.get(m[1] or m[2], m[0]), word)
+
+
+def _resolve(word: str, project: Path) -> Path | None:
+    if not word or "$" in word or "\0" in word or len(word) > 4096:
+        return None
+    return Path(os.path.realpath(project / Path(word)))
