@@ -6,7 +6,7 @@ from anyhook import BeforeTool, Engine
 
 async def main():
     async with Engine.load(".", dialect="gemini") as engine:
-        event = BeforeTool(tool_name="write_file", tool_input={"file_path": "a.txt", "content": "…"})
+        event = BeforeTool(tool_name="write_file", tool_input={"file_path": "a.txt"})
         decision = await engine.dispatch(event)
         print(decision.explain())
 

@@ -7,12 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from anyhook.errors import UnknownNameError
-from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Audience
-from anyhook.model.definitions import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from anyhook.model.answers import Outcome
+    from anyhook.model.definitions import Layer
 
 
 class ExitRule(StrEnum):
@@ -167,6 +168,7 @@ class Dialect:
         foreign_output: Members that other agents' hooks print, with what to write here.
         tools: Real tool names; a matcher that hits none of them is dead.
         tool_prefix: What names of MCP tools start with.
+        foreign_tool_prefixes: What they start with elsewhere, with what to write here.
         old_tools: Tool names of former releases and other agents, with the name to write.
         settings: Files from the strongest claim to be read first to the last.
         layer_order: Order of layers in a plan.
@@ -202,6 +204,7 @@ class Dialect:
     foreign_output: Mapping[tuple[str, ...], str]
     tools: tuple[str, ...]
     tool_prefix: str
+    foreign_tool_prefixes: Mapping[str, str]
     old_tools: Mapping[str, str]
     settings: tuple[SettingsFile, ...]
     layer_order: tuple[Layer, ...]

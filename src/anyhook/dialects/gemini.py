@@ -232,7 +232,7 @@ DOCUMENTED = Rules(
     on_signal=ExitRule.WARN,
 )
 
-GEMINI = Dialect(
+GEMINI = Dialect(  # noqa: S604 - `shell` names programs, it runs none
     name="gemini",
     title="Gemini CLI",
     events=EVENTS,
@@ -250,6 +250,7 @@ GEMINI = Dialect(
     foreign_output=FOREIGN_OUTPUT,
     tools=TOOLS,
     tool_prefix="mcp_",
+    foreign_tool_prefixes={"mcp__": "mcp_SERVER_TOOL"},
     old_tools=OLD_TOOLS,
     settings=SETTINGS,
     layer_order=LAYER_ORDER,
@@ -272,9 +273,7 @@ GEMINI = Dialect(
         "PreCompact": "PreCompress",
     },
     definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
-    handler_fields=frozenset(
-        {"name", "type", "command", "args", "description", "timeout", "env"}
-    ),
+    handler_fields=frozenset({"name", "type", "command", "args", "description", "timeout", "env"}),
     home_variable="GEMINI_CLI_HOME",
     extensions=Extensions(
         directory="{home}/.gemini/extensions",

@@ -180,8 +180,9 @@ class _Reader:
 
     def report_warning(self, end: Exit) -> None:
         how = end.signal or f"exit code {end.code}"
-        first = next(iter(trim(end.stderr).splitlines()), "")
-        self.report("handler-exit", f"ended with {how}" + (f": {first[:200]}" if first else ""))
+        lines = trim(end.stderr).splitlines() or [""]
+        told = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        self.report("handler-exit", f"ended with {how}" + (f": {told[:200]}" if told else ""))
         self.report_ignored(end.stdout)
 
     def report_ignored(self, printed: str) -> None:
@@ -269,7 +270,7 @@ def _read_not_boolean(
         _wrong_type(reader, item, value, "true or false")
 
 
-def _read_decision(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+def _read_decision(reader: _Reader, _item: OutputField, value: Any, fields: dict[str, Any]) -> None:
     words = reader.dialect.words
     if isinstance(value, str) and value in words:
         fields["outcome"], fields["approve"] = words[value]

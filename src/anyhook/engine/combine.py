@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.answers import STRENGTH, Outcome
+from anyhook.model.answers import NO_OPINION, STRENGTH, Outcome
 from anyhook.model.decisions import (
     NO_DECISION,
     Audience,
@@ -17,7 +17,6 @@ from anyhook.model.decisions import (
     Decision,
     Message,
     Overrode,
-    Status,
 )
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.llm import (
@@ -66,10 +65,12 @@ class Draft:
     conflicts: list[Diagnostic] = field(default_factory=list)
 
     def set(self, name: str, value: object, blames: list[Blame]) -> None:
+        """Set a field of the decision and say who did."""
         self.fields[name] = value
         self.blame[name] = tuple(blames)
 
     def conflict(self, name: str, winner: Entry, loser: Entry) -> None:
+        """Note that two handlers that ran side by side disagree."""
         self.conflicts.append(
             diagnose(
                 "conflict",
@@ -97,9 +98,13 @@ def combine(spec: EventSpec, event: Event, results: Results) -> Decision:
     if not flat:
         return NO_DECISION
     draft = Draft(spec, event)
-    answers = [(group, result) for group, result in flat if result.status is Status.RAN]
-    _verdict(draft, [result for _, result in answers])
+    answers = [(group, result) for group, result in flat if result.answer is not NO_OPINION]
+    said = {name for _, result in answers for name in result.answer.__dict__}
+    if answers:
+        _verdict(draft, [result for _, result in answers])
     for name, policy in POLICIES.items():
+        if name not in said:
+            continue
         entries = [
             Entry(result.handler, group, value)
             for group, result in answers
@@ -130,7 +135,9 @@ def advance(spec: EventSpec, event: Event, answer: Answer) -> Event:
 
 
 def _verdict(draft: Draft, results: list[HandlerResult]) -> None:
-    outcome = max((r.answer.outcome for r in results), key=STRENGTH.__getitem__, default=Outcome.NONE)
+    outcome = max(
+        (r.answer.outcome for r in results), key=STRENGTH.__getitem__, default=Outcome.NONE
+    )
     carriers = [r for r in results if r.answer.outcome is outcome is not Outcome.NONE]
     stoppers = [r for r in results if r.answer.stop]
     if carriers:
@@ -162,7 +169,9 @@ def _collect(target: str) -> Callable[[Draft, str, list[Entry]], None]:
     def rule(draft: Draft, _name: str, entries: list[Entry]) -> None:
         texts = [e for e in entries if e.value]
         if texts:
-            draft.set(target, tuple(e.value for e in texts), [Blame(e.handler, e.value) for e in texts])
+            draft.set(
+                target, tuple(e.value for e in texts), [Blame(e.handler, e.value) for e in texts]
+            )
 
     return rule
 
@@ -209,7 +218,7 @@ def _merge_object(draft: Draft, name: str, entries: list[Entry]) -> None:
 
 def _request(draft: Draft, name: str, entries: list[Entry]) -> None:
     """Lay partial requests over the event's request, each in plan order."""
-    merged = getattr(draft.event, "llm_request", {})
+    merged: Any = getattr(draft.event, "llm_request", {})
     setters: dict[str, list[Entry]] = {}
     for entry in entries:
         merged = merge_request(merged, entry.value)
@@ -237,7 +246,7 @@ def _response(draft: Draft, name: str, entries: list[Entry]) -> None:
 
 def _response_patch(draft: Draft, name: str, entries: list[Entry]) -> None:
     """Lay partial responses over the event's response."""
-    merged = getattr(draft.event, "llm_response", {})
+    merged: Any = getattr(draft.event, "llm_response", {})
     for entry in entries:
         merged = merge_response(merged, entry.value)
     blames = [
@@ -263,7 +272,7 @@ POLICIES = {
     "clear_context": "any",
     "tail_tool_call": "last",
 }
-"""Field of an answer to its usual policy. The verdict is not a field: it is always the strongest."""
+"""Field of an answer to its usual policy. The verdict has none: it is always the strongest."""
 
 RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
     "system_messages": _collect("system_messages"),

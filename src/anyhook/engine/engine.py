@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import os
-from pathlib import Path
+import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -27,6 +26,7 @@ from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping
     from types import TracebackType
     from typing import Self, TypeVar
@@ -182,6 +182,11 @@ class Engine:
         """What decides which hooks of the project may run."""
         return self._guard
 
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The environment that commands inherit, before redaction."""
+        return self._around.environ
+
     def plan(self, event: Event) -> Plan:
         """Return which handlers an event would run, in which order."""
         spec = self.dialect.by_canonical.get(event.name)
@@ -309,6 +314,7 @@ class Engine:
             self._around.environ,
             self._redaction,
             self._limiter,
+            time.perf_counter(),
         )
 
     def decode(self, payload: Mapping[str, Any]) -> tuple[Event, tuple[Diagnostic, ...]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.model.decisions import HandlerResult, Status
-from anyhook.model.definitions import HookDefinition
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.trust.store import TrustStore, subjects
 
@@ -14,10 +13,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.dialects.base import Dialect
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.trust.store import Change, Subject
 
-HOW = "look at it and trust it with `anyhook trust`, or run it once with --trust-once"
+HOW = "look at it with `anyhook trust`, or use --trust-once"
 
 
 class Guard:
@@ -94,7 +93,7 @@ def _told(change: Change) -> Diagnostic:
         return _changed(handler)
     return diagnose(
         "project-untrusted",
-        f"{handler.label!r} was not run: this project hook is not trusted; {HOW}",
+        f"{handler.label!r} does not run: its project is not trusted; {HOW}",
         handler.place,
         handler=handler.label,
     )
@@ -103,7 +102,7 @@ def _told(change: Change) -> Diagnostic:
 def _changed(handler: HandlerSpec) -> Diagnostic:
     return diagnose(
         "trust-changed",
-        f"{handler.label!r} was not run: its script changed since it was trusted; {HOW}",
+        f"{handler.label!r} does not run: its script changed since it was trusted; {HOW}",
         handler.place,
         handler=handler.label,
     )

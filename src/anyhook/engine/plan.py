@@ -76,8 +76,10 @@ def make_plan(
             if other is handler:
                 continue
             if dialect.authority[handler.layer] > dialect.authority[other.layer]:
-                standing[handler.identity], handler = handler, other
-            duplicates.append(handler)
+                standing[handler.identity] = handler
+                duplicates.append(other)
+            else:
+                duplicates.append(handler)
     runs = {id(handler) for handler in standing.values()}
     groups: list[tuple[HandlerSpec, ...]] = []
     for definition in matched:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -39,13 +37,12 @@ async def run_plan(
     Returns:
         The results in plan order, whatever order they finished in.
     """
-    started = time.perf_counter()
     if len(plan.groups) == 1:
-        return (await _run_group(plan.groups[0], firing, withhold, started),)
+        return (await _run_group(plan.groups[0], firing, withhold),)
     results: list[tuple[HandlerResult, ...]] = [()] * len(plan.groups)
 
     async def run(index: int, group: tuple[HandlerSpec, ...]) -> None:
-        results[index] = await _run_group(group, firing, withhold, started)
+        results[index] = await _run_group(group, firing, withhold)
 
     async with anyio.create_task_group() as tasks:
         for index, group in enumerate(plan.groups):
@@ -57,7 +54,6 @@ async def _run_group(
     group: tuple[HandlerSpec, ...],
     firing: Firing,
     withhold: Callable[[HandlerSpec], HandlerResult | None],
-    started: float,
 ) -> tuple[HandlerResult, ...]:
     results: list[HandlerResult] = []
     decided = False
@@ -67,8 +63,7 @@ async def _run_group(
             continue
         result = withhold(handler)
         if result is None:
-            offset = time.perf_counter() - started
-            result = replace(await get_kind(handler.kind)(firing, handler), started=offset)
+            result = await get_kind(handler.kind)(firing, handler)
         results.append(result)
         decided = result.answer.stop or result.answer.outcome is Outcome.DENY
         if len(group) > 1 and not decided:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from anyhook.dialects.payload import encode_event
@@ -14,7 +16,6 @@ from anyhook.model.json import dump_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     import anyio
 
@@ -38,6 +39,7 @@ class Firing:
         host_environ: Environment of the host.
         redaction: What commands do not inherit of it.
         limiter: Bounds the number of commands that run at once.
+        epoch: When the dispatch began, on the clock of `time.perf_counter`.
     """
 
     dialect: Dialect
@@ -48,6 +50,7 @@ class Firing:
     host_environ: Mapping[str, str]
     redaction: Redaction
     limiter: anyio.CapacityLimiter
+    epoch: float
 
     @cached_property
     def payload(self) -> bytes:
@@ -64,10 +67,11 @@ class Firing:
         """What commands inherit."""
         return self.redaction.apply(self.host_environ)
 
-    @property
+    @cached_property
     def cwd(self) -> str:
-        """Where commands run."""
-        return self.event.cwd or str(self.project_dir)
+        """Where commands run: a guard must not be lost because its directory is."""
+        wanted = self.event.cwd
+        return wanted if wanted and Path(wanted).is_dir() else str(self.project_dir)
 
     def with_event(self, event: Event) -> Firing:
         """Return the same firing of a changed event."""
@@ -105,13 +109,29 @@ def failed(
     error: str,
     *,
     status: Status = Status.FAILED,
-    duration: float = 0.0,
+    started: float | None = None,
     notes: tuple[Diagnostic, ...] = (),
 ) -> HandlerResult:
-    """Make the result of a handler that could not do its work."""
+    """Make the result of a handler that could not do its work.
+
+    Args:
+        firing: The event.
+        handler: Which handler.
+        error: Why, for people.
+        status: `FAILED` or `TIMED_OUT`.
+        started: When it began, on the clock of `time.perf_counter`; by default now.
+        notes: What else to tell.
+    """
     code = "handler-timeout" if status is Status.TIMED_OUT else "handler-failed"
     message = f"{handler.label!r} on {firing.spec.wire}: {error}"
     told = diagnose(code, message, handler.place, handler=handler.label)
+    now = time.perf_counter()
+    began = now if started is None else started
     return HandlerResult(
-        handler, status, duration=duration, error=error, diagnostics=(told, *notes)
+        handler,
+        status,
+        started=began - firing.epoch,
+        duration=now - began,
+        error=error,
+        diagnostics=(told, *notes),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -34,17 +35,18 @@ async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     if argv is None:
         return failed(firing, handler, "there is no shell on the PATH")
     async with firing.limiter:
+        started = time.perf_counter()
         end = await run_process(
             argv, cwd=firing.cwd, env=env, stdin=payload, timeout=handler.timeout
         )
-    return _result(firing, handler, end)
+    return _result(firing, handler, end, started - firing.epoch)
 
 
 def command_environment(firing: Firing, handler: HandlerSpec) -> dict[str, str]:
     """Return the whole environment of a command: inherited, the agent's own, the hook's."""
     known = {
         "project_dir": str(firing.project_dir),
-        "cwd": firing.cwd,
+        "cwd": firing.event.cwd or firing.cwd,
         "session_id": firing.event.session_id,
     }
     env = dict(firing.environ)
@@ -74,7 +76,9 @@ def _find_shell(
     return None
 
 
-def _result(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> HandlerResult:
+def _result(
+    firing: Firing, handler: HandlerSpec, end: ProcessResult, started: float
+) -> HandlerResult:
     if end.error is not None:
         return failed(firing, handler, end.error)
     notes = tuple(_notes(firing, handler, end))
@@ -100,6 +104,7 @@ def _result(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Handler
         answer,
         exit_code=end.exit_code,
         signal=end.signal,
+        started=started,
         duration=end.duration,
         stdout=end.stdout,
         stderr=end.stderr,
@@ -111,13 +116,20 @@ def _result(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Handler
 
 def _notes(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Iterator[Diagnostic]:
     told = (
+        (
+            firing.event.cwd not in ("", firing.cwd),
+            "missing-cwd",
+            f"the directory {firing.event.cwd!r} is not there; it ran in {firing.cwd!r}",
+        ),
         (end.stdout_truncated, "output-truncated", "standard output was too long and is cut"),
         (end.stderr_truncated, "output-truncated", "standard error was too long and is cut"),
         (
             end.held_open,
             "held-pipe",
-            "a process that it left behind kept its output open and was ended; redirect the "
-            "output of background processes (>/dev/null 2>&1)",
+            (
+                "a process that it left behind kept its output open and was ended; redirect the "
+                "output of background processes (>/dev/null 2>&1)"
+            ),
         ),
     )
     for applies, code, message in told:

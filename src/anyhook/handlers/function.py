@@ -62,14 +62,21 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
                 handler,
                 f"ran into its timeout of {handler.timeout:g} s",
                 status=Status.TIMED_OUT,
-                duration=time.perf_counter() - started,
+                started=started,
             )
         answer, notes = _read(firing, handler, said)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - one handler's failure stays its own
         text = f"raised {type(error).__name__}: {error}"
-        return failed(firing, handler, text, duration=time.perf_counter() - started)
+        return failed(firing, handler, text, started=started)
     duration = time.perf_counter() - started
-    return HandlerResult(handler, Status.RAN, answer, duration=duration, diagnostics=notes)
+    return HandlerResult(
+        handler,
+        Status.RAN,
+        answer,
+        started=started - firing.epoch,
+        duration=duration,
+        diagnostics=notes,
+    )
 
 
 async def _call(handler: HandlerSpec, event: Event) -> Any:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 _PIECES = re.compile(r"\\.|'|\"|\$\{(\w+)\}", re.DOTALL)
+_USES = re.compile(r"\\.|'|\"|\$(?:\{(\w+)\}|(\w+))", re.DOTALL)
 _BY_QUOTE = {"": '"${{{}}}"', '"': "${{{}}}", "'": "'\"${{{}}}\"'"}
 
 
@@ -28,6 +29,26 @@ def refer(command: str, names: Collection[str]) -> str:
         The command line; variables with other names are untouched.
     """
     return "".join(_rewrite(command, names)) if names else command
+
+
+def unquoted(command: str, names: Collection[str]) -> list[str]:
+    """List the variables that a command line uses outside quotes, where the shell splits them.
+
+    Args:
+        command: A command line.
+        names: The variables to look for, as `$name` or `${name}`.
+
+    Returns:
+        Their names, in order.
+    """
+    quote, found = "", []
+    for match in _USES.finditer(command):
+        piece, name = match[0], match[1] or match[2]
+        if piece in ("'", '"') and quote in ("", piece):
+            quote = "" if quote else piece
+        elif name in names and not quote:
+            found.append(name)
+    return found
 
 
 def _rewrite(command: str, names: Collection[str]) -> Iterator[str]:

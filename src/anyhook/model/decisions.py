@@ -176,7 +176,7 @@ class Decision:
         return self.stop or self.outcome is Outcome.DENY
 
     def explain(self) -> str:
-        """Tell for every field which handler of which file and line set it, and what it overrode."""
+        """Tell for every field which handler set it, in which file and line, and over what."""
         from anyhook.model.explain import explain
 
         return explain(self)

@@ -41,7 +41,10 @@ class Event(Record):
 
     def copy(self) -> Self:
         """Return an event whose JSON values are not shared with this one."""
-        return type(self)(**{f: copy_json(v) for f, v in self.__dict__.items()})
+        values = self.__dict__.items()
+        return type(self)(
+            **{f: copy_json(v) if isinstance(v, dict | list) else v for f, v in values}
+        )
 
 
 class ToolEvent(Event):
@@ -52,7 +55,7 @@ class ToolEvent(Event):
         tool_input: The arguments of the call.
         mcp_context: The server behind an MCP tool (`server_name`, `tool_name`, `command`, `args`,
             `cwd`, `url`, `tcp`); `None` for other tools.
-        original_request_name: The tool that the model asked for, when another one runs in its place.
+        original_request_name: The tool that the model asked for, when another runs in its place.
     """
 
     tool_name: str
@@ -209,7 +212,7 @@ def json_kind(cls: type[Event], field: str) -> str:
         `string`, `boolean`, `object` or `any`.
     """
     for owner in cls.__mro__:
-        kind = owner.__dict__.get("__annotations__", {}).get(field)
+        kind = owner.__dict__.get("__annotations__", {}).get(field)  # noqa: RUF063 - strings, not types
         if kind is not None:
             return _KINDS.get(str(kind).removesuffix(" | None"), "any")
     return "any"

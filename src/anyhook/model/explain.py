@@ -72,7 +72,7 @@ def where(handler: HandlerSpec) -> str:
 
 
 def shorten(value: object) -> str:
-    """Show a value on one line."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = " ".join(text.split()) if isinstance(value, str) else text
+    """Show a value on one line; line breaks and runs of blanks in a text are shown as escapes."""
+    plain = isinstance(value, str) and value == " ".join(value.split())
+    text = str(value) if plain else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= VALUE_WIDTH else text[: VALUE_WIDTH - 1] + "…"

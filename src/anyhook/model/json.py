@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-BLANKS = " \t\n\r\v\f\u00a0\ufeff\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+BLANKS = (
+    " \t\n\r\v\f\u00a0\ufeff\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 """What `String.prototype.trim` removes. Python's `strip` keeps U+FEFF and takes more controls."""
 
 

@@ -150,8 +150,7 @@ def complete_response(response: LLMResponse) -> LLMResponse:
 
 def _merge_candidates(base: list[Candidate], override: list[Candidate]) -> list[Candidate]:
     return [
-        {**(base[i] if i < len(base) else {}), **candidate}  # type: ignore[typeddict-item]
-        for i, candidate in enumerate(override)
+        {**(base[i] if i < len(base) else {}), **candidate} for i, candidate in enumerate(override)
     ]
 
 
@@ -174,7 +173,8 @@ def union_tool_configs(configs: Iterable[ToolConfig]) -> ToolConfig:
     given = list(configs)
     mode = max((config.get("mode", "AUTO") for config in given), key=MODES.index, default="AUTO")
     names = sorted({name for config in given for name in config.get("allowedFunctionNames", ())})
-    return {"mode": mode, "allowedFunctionNames": [] if mode == "NONE" else names}
+    united: Any = {"mode": mode, "allowedFunctionNames": [] if mode == "NONE" else names}
+    return united  # type: ignore[no-any-return]
 
 
 def check_request(value: Mapping[str, Any]) -> tuple[LLMRequest, list[str]]:
@@ -219,7 +219,8 @@ def _messages_problem(messages: object) -> str | None:
             return f"messages[{i}] must be an object with role and content"
         if message.get("role") not in ROLES:
             hint = "; write 'model'" if message.get("role") == "assistant" else ""
-            return f"messages[{i}].role must be user, model or system, not {message.get('role')!r}{hint}"
+            role = message.get("role")
+            return f"messages[{i}].role must be user, model or system, not {role!r}{hint}"
         content = message.get("content")
         if not isinstance(content, str) and not (
             isinstance(content, list) and all(isinstance(part, dict) for part in content)
@@ -261,9 +262,9 @@ def _check_candidates(candidates: object) -> tuple[list[dict[str, Any]], str | N
     checked = []
     for i, candidate in enumerate(candidates):
         content = candidate.get("content", {}) if isinstance(candidate, dict) else None
-        parts = content.get("parts", []) if isinstance(content, dict) else None
-        if not isinstance(parts, list):
+        if not isinstance(content, dict) or not isinstance(content.get("parts", []), list):
             return [], f"candidates[{i}] {shape}"
+        parts = content.get("parts", [])
         texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
         if not all(isinstance(text, str) for text in texts):
             return [], f"candidates[{i}].content.parts must be a list of strings"

@@ -32,7 +32,7 @@ class Record:
         super().__init_subclass__(**kwargs)
         own = [
             name
-            for name, kind in cls.__dict__.get("__annotations__", {}).items()
+            for name, kind in cls.__dict__.get("__annotations__", {}).items()  # noqa: RUF063 - strings, not types
             if not str(kind).startswith("ClassVar")
         ]
         cls.record_fields = tuple(dict.fromkeys((*cls.record_fields, *own)))
@@ -47,7 +47,9 @@ class Record:
 
     def _reject(self, values: dict[str, Any]) -> None:
         name = type(self).__name__
-        missing = [field for field in self.record_fields if field in self.record_required - values.keys()]
+        missing = [
+            field for field in self.record_fields if field in self.record_required - values.keys()
+        ]
         if missing:
             raise TypeError(f"{name} needs {', '.join(missing)}")
         from anyhook.model.suggest import did_you_mean

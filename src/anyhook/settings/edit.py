@@ -16,7 +16,7 @@ from anyhook.atomic import replace_file
 from anyhook.errors import SettingsError
 from anyhook.settings.jsonc import (
     Document,
-    SyntaxProblem,
+    JsonSyntaxError,
     comma_after,
     end_of_line_comment,
     line_starts,
@@ -112,7 +112,7 @@ def write_atomically(path: Path, text: str, *, expected: str | None) -> None:
 def _parse(text: str, file: str) -> Document:
     try:
         document = parse(text if text.strip() else "{}\n", file)
-    except SyntaxProblem as problem:
+    except JsonSyntaxError as problem:
         line = sum(start <= problem.offset for start in line_starts(text))
         raise SettingsError(f"{problem}; it was not changed", path=file, line=line) from None
     if not isinstance(document.value, dict):
@@ -225,8 +225,10 @@ def _indent_at(text: str, at: int) -> str:
 def _checked(text: str, wanted: Any, file: str) -> str:
     try:
         got = parse(text, file).value
-    except SyntaxProblem as problem:
-        raise SettingsError(f"the edit would break it ({problem}); not changed", path=file) from None
+    except JsonSyntaxError as problem:
+        raise SettingsError(
+            f"the edit would break it ({problem}); not changed", path=file
+        ) from None
     if got != wanted:
         raise SettingsError("the edit would change more than was asked; not changed", path=file)
     return text

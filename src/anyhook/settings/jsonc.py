@@ -47,7 +47,7 @@ _ADVICE = {
 Path = tuple[str | int, ...]
 
 
-class SyntaxProblem(Exception):
+class JsonSyntaxError(Exception):
     """Text that is no JSON with comments.
 
     Attributes:
@@ -147,7 +147,7 @@ def parse(text: str, file: str = "<text>") -> Document:
         The document.
 
     Raises:
-        SyntaxProblem: If it is anything else.
+        JsonSyntaxError: If it is anything else.
     """
     plain = _TOKENS.sub(_blank, text)
     if plain.startswith("\ufeff"):
@@ -161,13 +161,13 @@ def parse(text: str, file: str = "<text>") -> Document:
         return members
 
     if not plain.strip():
-        raise SyntaxProblem("the file is empty; write {} for no settings", 0)
+        raise JsonSyntaxError("the file is empty; write {} for no settings", 0)
     try:
         value = json.loads(plain, object_pairs_hook=collect, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
-        raise SyntaxProblem(_advice(plain, error), error.pos) from None
+        raise JsonSyntaxError(_advice(plain, error), error.pos) from None
     except RecursionError:
-        raise SyntaxProblem("nested too deep", 0) from None
+        raise JsonSyntaxError("nested too deep", 0) from None
     return Document(file, text, plain, value, repeated)
 
 

@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.matching import compile_matcher
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.matching import compile_matcher
 from anyhook.model.suggest import closest, did_you_mean
-from anyhook.settings.jsonc import Document, SyntaxProblem, line_starts, parse
+from anyhook.settings.jsonc import Document, JsonSyntaxError, line_starts, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,10 +104,12 @@ def _load(dialect: Dialect, source: Source) -> LoadedFile:
         )
     try:
         document = parse(text, file)
-    except SyntaxProblem as problem:
+    except JsonSyntaxError as problem:
         starts = [s for s in line_starts(text) if s <= problem.offset]
         place = Place(file, len(starts), problem.offset - starts[-1] + 1)
-        return _broken(source, diagnose("settings-syntax", f"{problem}; no hook of this file runs", place))
+        return _broken(
+            source, diagnose("settings-syntax", f"{problem}; no hook of this file runs", place)
+        )
     return _FileReader(dialect, source, document).read()
 
 
@@ -195,7 +197,7 @@ class _FileReader:
         if matcher is not None and not isinstance(matcher, str):
             self.report(
                 "wrong-type",
-                "matcher must be a string, like \"write_file|replace\"; the definition is left out",
+                'matcher must be a string, like "write_file|replace"; the definition is left out',
                 (*path, "matcher"),
             )
             return None
@@ -287,7 +289,9 @@ class _FileReader:
             if args is None:
                 return self._hydrate(command)
             command = [command]
-        words = [*command, *(args or [])] if _is_list(command) and _is_list(args or []) else []
+        words: list[Any] = []
+        if isinstance(command, list) and isinstance(args or [], list):
+            words = [*command, *(args or [])]
         if not words or not words[0] or not all(isinstance(word, str) for word in words):
             missing = command is None or command in ("", [])
             self.report(
@@ -323,7 +327,8 @@ class _FileReader:
         if seconds < self.dialect.short_timeout:
             self.report(
                 "timeout-unit",
-                f"{given:g} means {seconds:g} s here; for {given:g} seconds write {given / unit:.0f}",
+                f"{given:g} means {seconds:g} s here; "
+                f"for {given:g} seconds write {given / unit:.0f}",
                 (*path, "timeout"),
             )
         return seconds
@@ -355,7 +360,9 @@ class _FileReader:
                 self._report_legacy(switch.path, switch.kind)
             if switch.kind == "enabled":
                 if not isinstance(value, bool):
-                    self.report("wrong-type", f"{'.'.join(switch.path)} must be true or false", switch.path)
+                    self.report(
+                        "wrong-type", f"{'.'.join(switch.path)} must be true or false", switch.path
+                    )
                 elif enabled is None:
                     enabled = value
             else:
@@ -394,7 +401,9 @@ class _FileReader:
             value = value.get(step) if isinstance(value, dict) else None
         return value
 
-    def _typed(self, value: dict[str, Any], key: str, kind: type, wanted: str, path: JsonPath) -> Any:
+    def _typed(
+        self, value: dict[str, Any], key: str, kind: type, wanted: str, path: JsonPath
+    ) -> Any:
         found = value.get(key)
         if found is None or isinstance(found, kind):
             return found
@@ -410,10 +419,6 @@ class _FileReader:
         for name, replacement in self.source.text_variables.items():
             text = text.replace(f"${{{name}}}", replacement)
         return text
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
 
 
 def _is_event_list(value: object) -> bool:

@@ -168,7 +168,9 @@ def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
     file = base / ".env"
     if not declared or not file.is_file():
         return {}
-    lines = (line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
+    lines = (
+        line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
+    )
     pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
     values = {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
     return {key: values[key] for key in sorted(declared & values.keys())}

@@ -34,15 +34,29 @@ def named_files(handler: HandlerSpec, project: Path, variables: Mapping[str, str
         Files in the order in which they are named. A file that does not exist is listed if its
         name can only be meant as a script, so that its appearance is a change.
     """
-    found: dict[Path, None] = {}
     root = Path(os.path.realpath(project))
+    return [path for path in mentioned(handler, project, variables) if path.is_relative_to(root)]
+
+
+def mentioned(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
+    """List the files anywhere that a command names; also those that are missing scripts."""
+    found: dict[Path, None] = {}
     for word in _words(handler):
         path = _resolve(_expand(word, variables), project)
-        if path is None or not path.is_relative_to(root):
-            continue
-        if path.is_file() or (not path.exists() and _LOOKS_LIKE_SCRIPT.search(word)):
+        if path is not None and (
+            path.is_file() or (not path.exists() and _LOOKS_LIKE_SCRIPT.search(word))
+        ):
             found[path] = None
     return list(found)
+
+
+def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:
+    """Return what a command starts: a name, or the path of a file; `None` if it is more complex."""
+    word = next(_words(handler), "")
+    text = _expand(word, variables)
+    if not re.fullmatch(r"[\w./~@+-]+", text):
+        return None
+    return _resolve(text, project) if "/" in text else text
 
 
 def _words(handler: HandlerSpec) -> Iterator[str]:
@@ -78,4 +92,7 @@ def _expand(word: str, variables: Mapping[str, str]) -> str:
 def _resolve(word: str, project: Path) -> Path | None:
     if not word or "$" in word or "\0" in word or len(word) > 4096:
         return None
-    return Path(os.path.realpath(project / Path(word)))
+    try:
+        return Path(os.path.realpath(project / Path(word).expanduser()))
+    except RuntimeError:  # the home of somebody who does not exist
+        return None

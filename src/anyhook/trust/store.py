@@ -182,7 +182,9 @@ class TrustStore:
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self._file(project)
         with FileLock(f"{file}.lock", timeout=LOCK_SECONDS):
-            content = json.dumps({"project": str(project), "version": 1, "hooks": entries}, indent=1)
+            content = json.dumps(
+                {"project": str(project), "version": 1, "hooks": entries}, indent=1
+            )
             replace_file(file, content.encode(), mode=0o600)
 
     def revoke(self, project: Path) -> bool:
@@ -212,7 +214,9 @@ class TrustStore:
             problem = str(error) or type(error).__name__
         return {}, (
             diagnose(
-                "trust-store", f"{problem}; trust the project again: anyhook trust", Place(str(file))
+                "trust-store",
+                f"{problem}; trust the project again: anyhook trust",
+                Place(str(file)),
             ),
         )
 

@@ -1,0 +1,48 @@
+"""The table of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anyhook import __version__
+from anyhook.cli.check import check
+from anyhook.cli.fire import fire
+from anyhook.cli.listing import list_hooks
+from anyhook.cli.schema import schema
+from anyhook.cli.switch import disable, enable
+from anyhook.cli.trust import trust
+
+app = typer.Typer(
+    name="anyhook",
+    help="Run, test and explain the lifecycle hooks of AI coding agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
+app.command("fire")(fire)
+app.command("list")(list_hooks)
+app.command("check")(check)
+app.command("enable")(enable)
+app.command("disable")(disable)
+app.command("trust")(trust)
+app.command("schema")(schema)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"anyhook {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Run, test and explain the lifecycle hooks of AI coding agents."""

@@ -1,0 +1,80 @@
+"""`anyhook check`: everything that is wrong with the settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
+from anyhook.cli.output import (
+    console,
+    diagnostic_json,
+    print_diagnostics,
+    print_json,
+    show_path,
+)
+from anyhook.engine.engine import Engine
+from anyhook.model.diagnostics import Severity
+from anyhook.settings.checks import check_hooks
+
+if TYPE_CHECKING:
+    from anyhook.model.diagnostics import Diagnostic
+
+_ORDER = {severity: i for i, severity in enumerate(Severity)}
+
+
+def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJson = False) -> int:
+    """Check the settings of every layer: mistakes, dead matchers, missing scripts, untrusted hooks.
+
+    Exits with 1 if there are errors.
+
+    Examples:
+        anyhook check
+
+        anyhook check --project ~/work/app --json
+    """
+    engine = Engine.load(existing_project(project), dialect=dialect)
+    found = sorted(_findings(engine), key=lambda d: _ORDER[d.severity])
+    errors = sum(d.severity is Severity.ERROR for d in found)
+    files = [file for file in engine.hooks.files if file.exists]
+    if as_json:
+        print_json(
+            {
+                "ok": errors == 0,
+                "files": [str(file.source.path) for file in files],
+                "hooks": sum(len(d.handlers) for d in engine.definitions),
+                "diagnostics": [diagnostic_json(d) for d in found],
+            }
+        )
+        return PROBLEMS if errors else OK
+    out = console()
+    for file in files:
+        count = sum(len(d.handlers) for d in file.definitions)
+        out.print(
+            f"[cyan]{file.source.layer!s:<16}[/] {show_path(str(file.source.path))}  "
+            f"[dim]{count} hook{'s' if count != 1 else ''}[/]"
+        )
+    if not files:
+        out.print("No settings files found; nothing to check.")
+    print_diagnostics(out, found, engine.project_dir)
+    out.print(_summary(found))
+    return PROBLEMS if errors else OK
+
+
+def _findings(engine: Engine) -> list[Diagnostic]:
+    return [
+        *engine.diagnostics,
+        *check_hooks(
+            engine.dialect,
+            engine.definitions,
+            engine.project_dir,
+            engine.guard.variables(),
+            engine.environ,
+        ),
+    ]
+
+
+def _summary(found: list[Diagnostic]) -> str:
+    counts = {s: sum(d.severity is s for d in found) for s in Severity}
+    words = [f"{n} {s}{'s' if n != 1 and s != 'info' else ''}" for s, n in counts.items() if n]
+    return f"[bold]{', '.join(words)}[/]" if words else "[bold green]no problems[/]"

@@ -1,0 +1,30 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anyhook.errors import UsageError
+
+Project = Annotated[
+    Path, typer.Option("--project", "-C", help="Directory of the project.", show_default="here")
+]
+DialectName = Annotated[
+    str, typer.Option("--dialect", help="Whose settings and wire format: gemini.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+HERE = Path()
+
+
+def existing_project(project: Path) -> Path:
+    """Return the absolute directory.
+
+    Raises:
+        UsageError: If it is no directory.
+    """
+    if not project.is_dir():
+        raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")
+    return project.absolute()

@@ -1,0 +1,47 @@
+"""`anyhook schema`: JSON Schemas for editors and programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from anyhook.cli import OK
+from anyhook.cli.options import AsJson, DialectName
+from anyhook.dialects import get_dialect
+from anyhook.dialects.schema import event_schema, reply_schema, settings_schema
+
+
+def schema(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[settings|EVENT]", help="The settings file, or an event's payload."
+        ),
+    ] = "settings",
+    reply: Annotated[
+        bool, typer.Option("--reply", help="What a hook of the event may print.")
+    ] = False,
+    dialect: DialectName = "gemini",
+    as_json: AsJson = False,
+) -> int:
+    """Write the JSON Schema of the settings, of an event, or of a reply to it.
+
+    Examples:
+        anyhook schema > .gemini/hooks.schema.json
+
+        anyhook schema BeforeTool
+
+        anyhook schema BeforeTool --reply
+    """
+    tables = get_dialect(dialect)
+    if what == "settings":
+        found = settings_schema(tables)
+    else:
+        spec = tables.event(what)
+        found = reply_schema(tables, spec) if reply else event_schema(tables, spec)
+    text = json.dumps(found, ensure_ascii=False, indent=None if as_json else 2)
+    sys.stdout.write(text + "\n")
+    return OK

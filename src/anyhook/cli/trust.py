@@ -1,0 +1,149 @@
+"""`anyhook trust`: look at the hooks of a project and allow them to run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
+from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
+from anyhook.dialects import get_dialect
+from anyhook.engine.guard import Guard
+from anyhook.errors import UsageError
+from anyhook.settings.hookset import load_hooks
+from anyhook.settings.sources import Surroundings
+from anyhook.trust.store import TrustStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.trust.store import Change, Subject
+
+DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def trust(
+    project: Project = HERE,
+    dialect: DialectName = "gemini",
+    show: Annotated[
+        bool, typer.Option("--show", help="Only show; exits with 1 if something is not trusted.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Forget that it was trusted.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Look at a project's hooks and the scripts they name, and allow them to run.
+
+    Trust is bound to what you see: when a definition or a script changes, the hook does not run
+    until you have looked at the difference. Hooks of the user, of extensions and of the system do
+    not need it. Scripts that a script loads are not followed.
+
+    Examples:
+        anyhook trust
+
+        anyhook trust --show
+
+        anyhook trust --yes --project ~/work/app
+    """
+    store, here = TrustStore(), existing_project(project)
+    if revoke:
+        known = store.revoke(here)
+        text = "is not trusted any more" if known else "was not trusted"
+        if as_json:
+            print_json({"project": str(here), "trusted": False, "changed": known})
+        else:
+            console().print(f"{show_path(str(here))} {text}", markup=False)
+        return OK
+    tables = get_dialect(dialect)
+    hooks = load_hooks(tables, Surroundings.of(here, home_variable=tables.home_variable))
+    guard = Guard(tables, here, store)
+    guard.watch(hooks.definitions)
+    found = guard.subjects()
+    changes, problems = store.changes(here, found)
+    done = bool(changes) and not show and (yes or _agreed(as_json, tables, here, changes))
+    if done:
+        store.trust(here, found)
+    if as_json:
+        print_json(_json(here, tables, found, changes, trusted=done or not changes))
+    else:
+        _show(here, tables, found, changes, done, asked=not (show or yes))
+        print_diagnostics(console(stderr=True), problems, here)
+    return OK if done or not changes else PROBLEMS
+
+
+def _agreed(as_json: bool, dialect: Dialect, project: Path, changes: list[Change]) -> bool:
+    if as_json or not sys.stdin.isatty():
+        raise UsageError("nobody is there to ask; look with --show, then trust with --yes")
+    _print_changes(console(), dialect, project, changes)
+    return typer.confirm("Trust these hooks and scripts as they are?", default=False)
+
+
+def _show(
+    project: Path,
+    dialect: Dialect,
+    found: list[Subject],
+    changes: list[Change],
+    done: bool,
+    *,
+    asked: bool,
+) -> None:
+    out = console()
+    if changes and not asked:
+        _print_changes(out, dialect, project, changes)
+    if not found:
+        out.print("This project has no hooks of its own; there is nothing to trust.")
+    elif done or not changes:
+        out.print(f"[green]trusted:[/] {len(found)} hook{'s' if len(found) != 1 else ''}")
+    else:
+        out.print("[yellow]not trusted;[/] trust with: anyhook trust")
+
+
+def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[Change]) -> None:
+    for change in changes:
+        handler, subject = change.subject.handler, change.subject
+        event = dialect.by_canonical[subject.event].wire
+        out.print(
+            Text.assemble(
+                ("changed  " if change.what == "script" else "new  ", "yellow"),
+                (handler.label, "bold"),
+                (f"  {event} {subject.matcher or '*'}", "cyan"),
+                (f"  {show_place(handler.place, project)}", "dim"),
+            )
+        )
+        out.print(Text(f"  runs: {handler.command or ' '.join(handler.argv or ())}"))
+        for script in subject.scripts:
+            state = f"sha256 {script.digest[:12]}" if script.digest else "not there"
+            out.print(Text(f"  script: {show_path(str(script.path), project)}  {state}"))
+        for line in change.difference:
+            out.print(Text(f"    {line}", style=DIFF_STYLE.get(line[:1], "dim")))
+
+
+def _json(
+    project: Path, dialect: Dialect, found: list[Subject], changes: list[Change], *, trusted: bool
+) -> dict[str, Any]:
+    changed = {id(change.subject): change for change in changes}
+    return {
+        "project": str(project),
+        "trusted": trusted,
+        "hooks": [
+            {
+                "name": s.handler.label,
+                "event": dialect.by_canonical[s.event].wire,
+                "matcher": s.matcher,
+                "command": s.handler.command or list(s.handler.argv or ()),
+                "file": s.handler.place.file,
+                "line": s.handler.place.line,
+                "state": changed[id(s)].what if id(s) in changed else "trusted",
+                "scripts": [{"path": str(x.path), "sha256": x.digest} for x in s.scripts],
+                "difference": list(changed[id(s)].difference) if id(s) in changed else [],
+            }
+            for s in found
+        ],
+    }

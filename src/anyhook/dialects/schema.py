@@ -1,0 +1,213 @@
+"""JSON Schemas of settings, payloads and replies, from the same tables that read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.events import EVENTS, json_kind
+from anyhook.model.llm import MODES, ROLES
+
+if TYPE_CHECKING:
+    from anyhook.dialects.base import Dialect, EventSpec, OutputField
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+_TOOL_CONFIG: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "mode": {"enum": list(MODES)},
+        "allowedFunctionNames": {"type": "array", "items": {"type": "string"}},
+    },
+}
+_LLM_REQUEST: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "model": {"type": "string"},
+        "messages": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["role", "content"],
+                "properties": {
+                    "role": {"enum": list(ROLES)},
+                    "content": {
+                        "oneOf": [
+                            {"type": "string"},
+                            {"type": "array", "items": {"type": "object"}},
+                        ]
+                    },
+                },
+            },
+        },
+        "config": {
+            "type": "object",
+            "properties": {
+                "temperature": {"type": "number"},
+                "maxOutputTokens": {"type": "integer"},
+                "topP": {"type": "number"},
+                "topK": {"type": "number"},
+            },
+        },
+        "toolConfig": _TOOL_CONFIG,
+    },
+}
+_LLM_RESPONSE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "candidates": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "content": {
+                        "type": "object",
+                        "properties": {
+                            "role": {"const": "model"},
+                            "parts": {"type": "array", "items": {"type": "string"}},
+                        },
+                    },
+                    "finishReason": {
+                        "enum": ["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER"]
+                    },
+                    "index": {"type": "integer"},
+                    "safetyRatings": {"type": "array", "items": {"type": "object"}},
+                },
+            },
+        },
+        "usageMetadata": {"type": "object"},
+    },
+}
+_TOOL_CALL: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+}
+_BY_FIELD = {"llm_request": _LLM_REQUEST, "llm_response": _LLM_RESPONSE}
+_BY_KIND: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "boolean": {"type": "boolean"},
+    "not_boolean": {"type": "boolean"},
+    "object": {"type": "object"},
+    "any": {},
+    "llm_request": _LLM_REQUEST,
+    "llm_response": _LLM_RESPONSE,
+    "tool_config": _TOOL_CONFIG,
+    "tool_call": _TOOL_CALL,
+}
+
+
+def settings_schema(dialect: Dialect) -> dict[str, Any]:
+    """Return the schema of the parts of a settings file that are about hooks."""
+    handler = {
+        "type": "object",
+        "required": ["type", "command"],
+        "properties": {
+            "type": {"enum": list(dialect.kinds), "description": "Kind of handler."},
+            "name": {"type": "string", "description": "For enable, disable and explanations."},
+            "command": {
+                "description": "A command line for the shell. anyhook also takes a list of program "
+                "and arguments.",
+                "oneOf": [
+                    {"type": "string", "minLength": 1},
+                    {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                ],
+            },
+            "args": {"type": "array", "items": {"type": "string"}},
+            "description": {"type": "string"},
+            "timeout": {
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "default": dialect.default_timeout / dialect.timeout_unit,
+                "description": f"In units of {dialect.timeout_unit:g} s.",
+            },
+            "env": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+        "additionalProperties": False,
+    }
+    definition = {
+        "type": "object",
+        "required": ["hooks"],
+        "properties": {
+            "matcher": {
+                "type": "string",
+                "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
+            },
+            "sequential": {"type": "boolean", "default": False},
+            "description": {"type": "string"},
+            "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
+        },
+        "additionalProperties": False,
+    }
+    hooks = {
+        spec.wire: {"type": "array", "items": {"$ref": "#/$defs/definition"}}
+        for spec in dialect.events
+    }
+    root: dict[str, Any] = {
+        "$schema": DRAFT,
+        "title": f"Hooks of {dialect.title}",
+        "type": "object",
+        "properties": {},
+        "$defs": {"handler": handler, "definition": definition},
+    }
+    _put(root, dialect.hooks_path, {"type": "object", "properties": hooks})
+    for switch in dialect.switches:
+        kind = {"type": "boolean"}
+        if switch.kind == "disabled":
+            kind = {"type": "array", "items": {"type": "string"}}  # type: ignore[dict-item]
+        _put(root, switch.path, {**kind, "deprecated": True} if switch.legacy else kind)
+    known = {*hooks, *dialect.not_events}
+    root["properties"][dialect.hooks_path[0]]["additionalProperties"] = False
+    root["properties"][dialect.hooks_path[0]]["properties"] |= {
+        name: {} for name in known - root["properties"][dialect.hooks_path[0]]["properties"].keys()
+    }
+    return root
+
+
+def event_schema(dialect: Dialect, spec: EventSpec) -> dict[str, Any]:
+    """Return the schema of an event's payload, as a hook gets it on standard input."""
+    cls = EVENTS[spec.canonical]
+    properties: dict[str, Any] = {}
+    for name in cls.record_fields:
+        if name in ("raw", "wire_name"):
+            continue
+        schema = dict(_BY_FIELD.get(name) or _BY_KIND[json_kind(cls, name)])
+        if name == spec.subject and spec.subjects:
+            schema["enum"] = list(spec.subjects)
+        properties[name] = schema
+    properties[dialect.event_key] = {"const": spec.wire}
+    return {
+        "$schema": DRAFT,
+        "title": f"{spec.wire} of {dialect.title}",
+        "description": (cls.__doc__ or "").strip().partition("\n")[0],
+        "type": "object",
+        "required": sorted({dialect.event_key, *cls.record_required}),
+        "properties": properties,
+    }
+
+
+def reply_schema(dialect: Dialect, spec: EventSpec) -> dict[str, Any]:
+    """Return the schema of what a hook of an event may print; only what has an effect on it."""
+    root: dict[str, Any] = {
+        "$schema": DRAFT,
+        "title": f"Reply to {spec.wire} of {dialect.title}",
+        "type": "object",
+        "properties": {},
+    }
+    for item in dialect.output:
+        if item.field in spec.acts_on:
+            _put(root, item.path, _reply_member(dialect, item))
+    _put(root, dialect.output_event_key, {"const": spec.wire})
+    return root
+
+
+def _reply_member(dialect: Dialect, item: OutputField) -> dict[str, Any]:
+    if item.kind == "decision":
+        return {"enum": list(dialect.words)}
+    return dict(_BY_KIND[item.kind])
+
+
+def _put(root: dict[str, Any], path: tuple[str, ...], schema: dict[str, Any]) -> None:
+    for key in path[:-1]:
+        root = root["properties"].setdefault(key, {"type": "object", "properties": {}})
+    root["properties"].setdefault(path[-1], schema)
