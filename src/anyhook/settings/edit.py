@@ -192,8 +192,11 @@ def _without(document: Document, at: int, index: int) -> str:
     line_end = text.find("\n", at_cut)
     if line_end >= 0 and not text[line_start:line_end].strip():
         return text[:line_start] + text[line_end + 1 :]
-    if text[at_cut : at_cut + 1] == " " and text[at_cut - 1 : at_cut] in ("[", " "):
+    before, after = text[at_cut - 1 : at_cut], text[at_cut : at_cut + 1]
+    if after == " " and before in ("[", " "):
         return text[:at_cut] + text[at_cut + 1 :]
+    if after == "]" and before == " " and text[at_cut - 2 : at_cut - 1] not in ("/", "["):
+        return text[: at_cut - 1] + text[at_cut:]
     return text
 
 

@@ -1,0 +1,30 @@
+"""Loads conformance rows; strict about what a row may hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).parent / "cases"
+KEYS = {"id", "source", "behaviour", "given", "expect", "gap"}
+
+
+def load(feature: str) -> list[dict]:
+    """Read the rows of a feature."""
+    rows = json.loads((CASES / f"{feature}.json").read_text(encoding="utf-8"))
+    for row in rows:
+        extra = row.keys() - KEYS
+        assert not extra, f"{row.get('id')}: unknown keys {extra}"
+        for key in ("id", "source", "behaviour"):
+            assert isinstance(row.get(key), str), f"{row.get('id')}: {key} is missing"
+        assert row["id"].startswith(f"{feature}:"), row["id"]
+        assert ("gap" in row) != ("expect" in row), f"{row['id']}: a gap or an expectation"
+    return rows
+
+
+def parametrize(feature: str):
+    """Run a test once for every row of a feature that is no gap."""
+    rows = [row for row in load(feature) if "gap" not in row]
+    return pytest.mark.parametrize("row", rows, ids=[row["id"] for row in rows])

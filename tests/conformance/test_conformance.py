@@ -1,0 +1,269 @@
+"""One short test a feature; the rows are in `cases/`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+from anyhook.dialects import get_dialect
+from anyhook.dialects.gemini_api import (
+    request_from_api,
+    request_to_api,
+    response_from_api,
+    response_to_api,
+)
+from anyhook.handlers.environment import Redaction
+from anyhook.model.events import UnknownEvent
+from anyhook.model.llm import merge_request, merge_response, union_tool_configs
+from anyhook.model.matching import compile_matcher
+from anyhook.settings.checks import check_hooks
+from anyhook.settings.edit import add_item, remove_item
+from tests.conformance import rows
+from tests.world import World, command
+
+GEMINI = get_dialect("gemini")
+DEFAULTS = {
+    "outcome": "none",
+    "stop": False,
+    "approve": False,
+    "reason": None,
+    "context": [],
+    "system_messages": [],
+    "suppress_output": False,
+    "tool_input": None,
+    "llm_request": None,
+    "llm_response": None,
+    "tool_config": None,
+    "clear_context": False,
+    "tail_tool_call": None,
+}
+FIELDS = {
+    "BeforeTool": {"tool_name": "write_file", "tool_input": {}},
+    "AfterTool": {"tool_name": "write_file", "tool_input": {}, "tool_response": {"llmContent": ""}},
+    "BeforeAgent": {"prompt": "hello"},
+    "AfterAgent": {"prompt": "hello", "prompt_response": "done", "stop_hook_active": False},
+    "BeforeModel": {"llm_request": {"model": "m", "messages": [], "config": {}}},
+    "AfterModel": {
+        "llm_request": {"model": "m", "messages": []},
+        "llm_response": {"text": "hi", "candidates": [{"content": {"role": "model", "parts": ["hi"]}}]},
+    },
+    "BeforeToolSelection": {"llm_request": {"model": "m", "messages": [], "config": {}}},
+    "SessionStart": {"source": "startup"},
+    "SessionEnd": {"reason": "exit"},
+    "PreCompress": {"trigger": "auto"},
+    "Notification": {"notification_type": "ToolPermission", "message": "?", "details": {}},
+}
+
+
+@rows.parametrize("dispatch")
+def test_dispatch(row, tmp_path):
+    given, expect = row["given"], row["expect"]
+    world = build(given, tmp_path)
+    event, notes = world.engine.decode(payload(given, world))
+
+    decision = asyncio.run(world.engine.dispatch(event))
+
+    wanted = {**DEFAULTS, **{k: v for k, v in expect.items() if k in DEFAULTS}}
+    assert {k: plain(getattr(decision, k)) for k in DEFAULTS} == fill(wanted, world)
+    codes = [d.code for d in (*notes, *decision.diagnostics)]
+    assert sorted(codes) == sorted(expect.get("codes", [])), decision.explain()
+    if "ran" in expect:
+        assert [r.handler.label for r in decision.results if r.status != "skipped"] == expect["ran"]
+    if "statuses" in expect:
+        assert {r.handler.label: str(r.status) for r in decision.results} == expect["statuses"]
+    if "results" in expect:
+        for name, wanted_result in expect["results"].items():
+            result = next(r for r in decision.results if r.handler.label == name)
+            got = {k: plain(getattr(result, k)) for k in wanted_result}
+            assert got == fill(wanted_result, world)
+    if "blame" in expect:
+        blame = {k: [b.handler.label for b in v] for k, v in decision.blame.items()}
+        assert blame == expect["blame"]
+    if "messages" in expect:
+        got = [[str(m.audience), m.field, m.text] for m in decision.messages]
+        assert got == expect["messages"]
+    if "wire" in expect:
+        assert world.engine.reply(event, decision) == expect["wire"]
+    if "told" in expect:
+        told = "\n".join(d.message for d in decision.diagnostics)
+        for words in expect["told"]:
+            assert words in told
+    for name, fields in expect.get("seen", {}).items():
+        seen = json.loads((world.project / f"seen-{name}.json").read_text(encoding="utf-8"))
+        assert {k: seen.get(k) for k in fields} == fill(fields, world)
+
+
+@rows.parametrize("settings")
+def test_settings(row, tmp_path):
+    given, expect = row["given"], row["expect"]
+    world = build(given, tmp_path)
+    engine = world.engine
+    found = list(engine.diagnostics)
+    if given.get("check"):
+        found += check_hooks(
+            GEMINI, engine.definitions, world.project, engine.guard.variables(), engine.environ
+        )
+
+    if "hooks" in expect:
+        plans = [
+            [NAME_OF[d.event], str(d.layer), h.label] for d in engine.definitions for h in d.handlers
+        ]
+        assert plans == expect["hooks"]
+    if "handlers" in expect:
+        handlers = {h.label: h for d in engine.definitions for h in d.handlers}
+        for name, fields in expect["handlers"].items():
+            got = {k: plain(getattr(handlers[name], k)) for k in fields}
+            assert got == fill(fields, world)
+    if "places" in expect:
+        places = {h.label: [h.place.line, h.place.column] for d in engine.definitions for h in d.handlers}
+        assert places == expect["places"]
+    if "off" in expect:
+        off = [
+            h.label
+            for d in engine.definitions
+            for h in d.handlers
+            if engine.hooks.switched_off(h) is not None
+        ]
+        assert sorted(off) == sorted(expect["off"])
+    codes = [[d.code, d.place.line if d.place else None] for d in found]
+    wanted = [[c, line] for c, line in expect.get("codes", [])]
+    assert sorted(map(str, codes)) == sorted(map(str, wanted)), "\n".join(map(str, found))
+    told = "\n".join(d.message for d in found)
+    for words in expect.get("told", []):
+        assert words in told
+
+
+@rows.parametrize("matcher")
+def test_matcher(row):
+    given = row["given"]
+    matcher = compile_matcher(given["pattern"])
+    assert matcher.matches(given.get("subject")) is row["expect"]["matches"]
+    assert (matcher.problem is not None) is row["expect"].get("problem", False)
+
+
+@rows.parametrize("payload")
+def test_payload(row):
+    from anyhook.dialects.payload import decode_event, encode_event
+
+    event, problems = decode_event(GEMINI, row["given"]["payload"])
+    expect = row["expect"]
+    assert type(event).__name__ == expect["class"]
+    assert isinstance(event, UnknownEvent) is (expect["class"] == "UnknownEvent")
+    assert {k: getattr(event, k) for k in expect.get("fields", {})} == expect.get("fields", {})
+    assert [p.code for p in problems] == expect.get("codes", [])
+    assert encode_event(GEMINI, event) == row["given"]["payload"]
+
+
+MODEL = {
+    "merge_request": merge_request,
+    "merge_response": merge_response,
+    "union_tool_configs": lambda *configs: union_tool_configs(configs),
+    "request_from_api": request_from_api,
+    "request_to_api": request_to_api,
+    "response_from_api": response_from_api,
+    "response_to_api": response_to_api,
+}
+
+
+@rows.parametrize("model")
+def test_model(row):
+    given = row["given"]
+    assert MODEL[given["call"]](*given["args"]) == row["expect"]["value"]
+
+
+@rows.parametrize("environment")
+def test_environment(row):
+    given = row["given"]
+    redaction = Redaction.from_settings(given.get("settings", {}), given["environ"])
+    assert sorted(redaction.apply(given["environ"])) == sorted(row["expect"]["kept"])
+
+
+@rows.parametrize("edit")
+def test_edit(row):
+    given = row["given"]
+    edit = {"add": add_item, "remove": remove_item}[given["edit"]]
+    assert edit(given["text"], tuple(given["path"]), given["value"]) == row["expect"]["text"]
+
+
+def test_there_are_enough_rows_and_every_id_is_one_of_a_kind():
+    everything = [row for file in sorted(rows.CASES.glob("*.json")) for row in rows.load(file.stem)]
+    ids = [row["id"] for row in everything]
+    assert len(ids) == len(set(ids))
+    assert sum("gap" not in row for row in everything) >= 200
+
+
+def test_every_gap_says_why():
+    for file in sorted(rows.CASES.glob("*.json")):
+        for row in rows.load(file.stem):
+            assert len(row.get("gap", "a reason of some length")) > 10, row["id"]
+
+
+# -- helpers
+
+NAME_OF = {spec.canonical: spec.wire for spec in GEMINI.events}
+
+
+def build(given, tmp_path):
+    world = World(tmp_path, given.get("project_name", "project"))
+    world.environ |= given.get("environ", {})
+    for layer, content in given.get("layers", {}).items():
+        world.settings(layer, content)
+    for name, hooks in given.get("extensions", {}).items():
+        world.extension(name, hooks)
+    for path, text in given.get("files", {}).items():
+        world.write(tmp_path / path, text)
+    if "says" in given:
+        spoken(given, world)
+    world.engine = world.load(trust_once=given.get("trust", "once") == "once")
+    return world
+
+
+def spoken(given, world):
+    """Make hooks that say what the row says they say, each definition holding all of its layer."""
+    by_layer = {}
+    for i, says in enumerate(given["says"], 1):
+        name = says.get("name", f"h{i}")
+        hook = {"name": name, "type": "command", **says.get("hook", {})}
+        hook["command"] = says.get("command") or command(
+            {"record": f"{world.project}/seen-{name}.json", **says}
+        )
+        definition = {"matcher": says.get("matcher", "*"), "hooks": [hook]}
+        by_layer.setdefault(says.get("layer", "project"), []).append(definition)
+    for layer, definitions in by_layer.items():
+        if given.get("sequential"):
+            hooks = [hook for d in definitions for hook in d["hooks"]]
+            definitions = [{"sequential": True, "hooks": hooks}]
+        world.settings(layer, {"hooks": {given["event"]: definitions}})
+
+
+def payload(given, world):
+    name = given["event"]
+    return {
+        "session_id": "s1",
+        "transcript_path": "",
+        "cwd": str(world.project),
+        "hook_event_name": name,
+        "timestamp": "2026-01-15T10:30:00.000Z",
+        **FIELDS.get(name, {}),
+        **given.get("fields", {}),
+    }
+
+
+def fill(value, world):
+    """Put the directories of this run into an expectation."""
+    if isinstance(value, str):
+        names = {"project": world.project, "home": world.home, "system": world.system}
+        for name, path in names.items():
+            value = value.replace(f"<{name}>", str(path))
+        return value
+    if isinstance(value, list):
+        return [fill(item, world) for item in value]
+    if isinstance(value, dict):
+        return {key: fill(item, world) for key, item in value.items()}
+    return value
+
+
+def plain(value):
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,44 @@
+"""What every test has: a home of its own, a clean environment, and a look for leftovers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True)
+def clean_surroundings(tmp_path_factory, monkeypatch):
+    """No test reads or writes the developer's home, settings or trust."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(("GEMINI_", "CLAUDE_", "ANYHOOK_", "GITHUB_")) or name == "SURFACE":
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "data"))
+    monkeypatch.setenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH", str(home / "system" / "settings.json"))
+    monkeypatch.setenv("NO_COLOR", "1")
+    return home
+
+
+@pytest.fixture
+def home(clean_surroundings):
+    """The user's home in this test."""
+    return clean_surroundings
+
+
+@pytest.fixture
+def project(tmp_path):
+    """An empty project."""
+    directory = tmp_path / "project"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request):
+    """Every test marked with anyio runs on both event loops."""
+    return request.param
