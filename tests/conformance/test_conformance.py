@@ -45,7 +45,10 @@ FIELDS = {
     "BeforeModel": {"llm_request": {"model": "m", "messages": [], "config": {}}},
     "AfterModel": {
         "llm_request": {"model": "m", "messages": []},
-        "llm_response": {"text": "hi", "candidates": [{"content": {"role": "model", "parts": ["hi"]}}]},
+        "llm_response": {
+            "text": "hi",
+            "candidates": [{"content": {"role": "model", "parts": ["hi"]}}],
+        },
     },
     "BeforeToolSelection": {"llm_request": {"model": "m", "messages": [], "config": {}}},
     "SessionStart": {"source": "startup"},
@@ -106,7 +109,9 @@ def test_settings(row, tmp_path):
 
     if "hooks" in expect:
         plans = [
-            [NAME_OF[d.event], str(d.layer), h.label] for d in engine.definitions for h in d.handlers
+            [NAME_OF[d.event], str(d.layer), h.label]
+            for d in engine.definitions
+            for h in d.handlers
         ]
         assert plans == expect["hooks"]
     if "handlers" in expect:
@@ -115,7 +120,9 @@ def test_settings(row, tmp_path):
             got = {k: plain(getattr(handlers[name], k)) for k in fields}
             assert got == fill(fields, world)
     if "places" in expect:
-        places = {h.label: [h.place.line, h.place.column] for d in engine.definitions for h in d.handlers}
+        places = {
+            h.label: [h.place.line, h.place.column] for d in engine.definitions for h in d.handlers
+        }
         assert places == expect["places"]
     if "off" in expect:
         off = [

@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from anyhook.engine.engine import Engine
-from anyhook.errors import UsageError
+from anyhook.errors import EngineClosedError, UsageError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -30,6 +30,7 @@ class SyncEngine:
         self.engine = engine
         self._runner = asyncio.Runner()
         self._lock = threading.Lock()
+        self._closed = False
 
     @classmethod
     def load(cls, *args: Any, **options: Any) -> Self:
@@ -53,6 +54,8 @@ class SyncEngine:
             asyncio.get_running_loop()
         except RuntimeError:
             with self._lock:
+                if self._closed:
+                    raise EngineClosedError("the engine is closed; load a new one") from None
                 return self._runner.run(self.engine.dispatch(event))
         raise UsageError("an event loop runs here; await Engine.dispatch instead")
 
@@ -60,6 +63,7 @@ class SyncEngine:
         """Close the engine and its event loop."""
         self.engine.close()
         with self._lock:
+            self._closed = True
             self._runner.close()
 
     def __enter__(self) -> Self:

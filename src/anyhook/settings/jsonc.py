@@ -19,7 +19,8 @@ from anyhook.model.diagnostics import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BLANK = r"(?:\s|//[^\n]*|/\*.*?\*/)*"
+_BLANK = r"(?>\s+|//[^\n]*|/\*.*?\*/)*+"
+"""Atomic: a comment that begins ends at its own end, not at that of a later one."""
 _TOKENS = re.compile(
     r'"(?:[^"\\\n]|\\.)*"'  # strings are passed over
     r"|(?P<comment>//[^\n]*|/\*.*?\*/)"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
-_LOOKS_LIKE_SCRIPT = re.compile(r"[\w./~-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)\Z")
+_SCRIPT_NAME = re.compile(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
 _OPERATORS = frozenset("();<>|&\n")
 
 
@@ -39,15 +39,47 @@ def named_files(handler: HandlerSpec, project: Path, variables: Mapping[str, str
 
 
 def mentioned(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
-    """List the files anywhere that a command names; also those that are missing scripts."""
+    """List the files anywhere that a command names; also those that are missing scripts.
+
+    Names are looked up in the project and in every directory that the command changes to.
+    """
     found: dict[Path, None] = {}
-    for word in _words(handler):
-        path = _resolve(_expand(word, variables), project)
-        if path is not None and (
-            path.is_file() or (not path.exists() and _LOOKS_LIKE_SCRIPT.search(word))
-        ):
-            found[path] = None
+    bases = [project]
+    previous = ""
+    for raw in _words(handler):
+        word = _expand(raw, variables)
+        if previous in _CHANGES_DIRECTORY:
+            bases += [path for base in bases if (path := _resolve(word, base)) and path.is_dir()]
+        hidden = [*_READ_BY.get(word, ())]
+        if previous == "-m":
+            hidden += [form.format(word.replace(".", "/")) for form in _MODULE_FILES]
+        there = [path for name in (word, *hidden) for path in _existing(name, bases)]
+        found |= dict.fromkeys(there)
+        missing = _resolve(word, project)
+        if not there and missing and not missing.exists() and _SCRIPT_NAME.fullmatch(raw):
+            found[missing] = None
+        previous = word
     return list(found)
+
+
+_CHANGES_DIRECTORY = frozenset({"cd", "pushd"})
+_MODULE_FILES = ("{}.py", "{}/__main__.py")
+_PACKAGE = ("package.json",)
+_READ_BY = {
+    "npm": _PACKAGE,
+    "pnpm": _PACKAGE,
+    "yarn": _PACKAGE,
+    "bun": _PACKAGE,
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "just": ("justfile", "Justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+}
+"""Programs that run what a file of the project says."""
+
+
+def _existing(name: str, bases: Iterable[Path]) -> list[Path]:
+    paths = (_resolve(name, base) for base in bases)
+    return [path for path in paths if path is not None and path.is_file()]
 
 
 def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:

@@ -1,0 +1,63 @@
+"""Looks for what a test left behind: processes and descriptors."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+MARK = "ANYHOOK_TEST_MARK"
+
+
+@contextmanager
+def none_left(mark: str):
+    """Fail if a process whose environment has the mark, or a new descriptor, is left afterwards."""
+    before = descriptors()
+    yield {**os.environ, MARK: mark}
+    wait_until(lambda: not marked(mark), "processes are left")
+    gc.collect()
+    assert descriptors() == before
+    assert not zombies()
+
+
+def wait_until(holds, message: str) -> None:
+    """Poll something outside this process until it holds, for at most five seconds."""
+    deadline = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < deadline, message
+        time.sleep(0.01)
+
+
+def descriptors() -> int:
+    """Count the open descriptors of this process."""
+    return len(os.listdir("/dev/fd"))
+
+
+def marked(mark: str) -> list[int]:
+    """List the processes whose environment has the mark."""
+    wanted = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def zombies() -> list[str]:
+    """List the children of this process that nobody reaped."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[0] == "Z" and int(fields[1]) == os.getpid():
+                found.append(entry.name)
+    return found

@@ -1,0 +1,548 @@
+"""The engine as a host uses it, with real files and processes, on both event loops."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import uuid
+
+import anyio
+import pytest
+
+from anyhook import (
+    AfterAgent,
+    Answer,
+    BeforeModel,
+    BeforeTool,
+    Decision,
+    Engine,
+    EngineClosedError,
+    EventError,
+    Redaction,
+    SessionEnd,
+    SyncEngine,
+    UnknownEvent,
+    UnknownNameError,
+    UsageError,
+    allow,
+    ask,
+    deny,
+)
+from anyhook.model.decisions import NO_DECISION
+from tests.integration.leftovers import MARK, marked, none_left, wait_until
+from tests.world import World
+
+WRITE = BeforeTool(tool_name="write_file", tool_input={"content": "x"})
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def hooks(*commands, matcher="*", event="BeforeTool", **options):
+    many = [
+        {"type": "command", "name": f"h{i}", "command": c, **options}
+        for i, c in enumerate(commands, 1)
+    ]
+    return {"hooks": {event: [{"matcher": matcher, "hooks": many}]}}
+
+
+@pytest.mark.anyio
+async def test_hooks_of_a_settings_file_decide(world):
+    world.settings("project", hooks("echo no >&2; exit 2"))
+
+    async with world.load() as engine:
+        decision = await engine.dispatch(WRITE)
+
+    assert decision.denied
+    assert decision.reason == "no"
+    assert f"{world.files['project']}:7" in decision.explain()
+
+
+@pytest.mark.anyio
+async def test_an_event_that_matches_nothing_gets_no_decision(world):
+    world.settings("project", hooks("exit 2", matcher="read_file"))
+
+    engine = world.load()
+
+    assert await engine.dispatch(WRITE) is NO_DECISION
+    assert NO_DECISION == Decision()
+    assert not NO_DECISION.denied
+
+
+@pytest.mark.anyio
+async def test_an_event_that_the_dialect_does_not_know_gets_no_decision(world):
+    engine = world.load()
+    event, _ = engine.decode({"hook_event_name": "Unheard"})
+
+    assert isinstance(event, UnknownEvent)
+    assert await engine.dispatch(event) is NO_DECISION
+    with pytest.raises(EventError, match="has no event"):
+        engine.reply(event, NO_DECISION)
+
+
+@pytest.mark.anyio
+async def test_an_event_built_in_python_reaches_the_command_whole(world):
+    world.settings("project", hooks("cat > seen.json"))
+
+    await world.load().dispatch(WRITE.replace(session_id="s1"))
+
+    seen = json.loads((world.project / "seen.json").read_text())
+    assert seen.pop("timestamp").endswith("Z")
+    assert seen == {
+        "session_id": "s1",
+        "transcript_path": "",
+        "cwd": str(world.project),
+        "hook_event_name": "BeforeTool",
+        "tool_name": "write_file",
+        "tool_input": {"content": "x"},
+    }
+
+
+@pytest.mark.anyio
+async def test_an_event_that_is_no_json_is_a_failed_handler(world):
+    world.settings("project", hooks("exit 2"))
+    knot: dict = {}
+    knot["self"] = knot
+
+    for bad in (knot, {"x": object()}, {"x": float("nan")}):
+        decision = await world.load().dispatch(WRITE.replace(tool_input=bad))
+        assert [d.code for d in decision.diagnostics] == ["handler-failed"]
+        assert "cannot be written as JSON" in decision.diagnostics[0].message
+
+
+@pytest.mark.anyio
+async def test_without_a_shell_a_command_line_is_a_failed_handler(world):
+    world.settings("project", hooks("exit 2"))
+    world.environ["PATH"] = "/no/such/place"
+
+    decision = await world.load().dispatch(WRITE)
+
+    assert decision.results[0].error == "there is no shell on the PATH"
+
+
+@pytest.mark.anyio
+async def test_a_closed_engine_refuses(world):
+    async with world.load() as engine:
+        pass
+
+    with pytest.raises(EngineClosedError):
+        await engine.dispatch(WRITE)
+
+
+@pytest.mark.anyio
+async def test_a_changed_settings_file_is_noticed_when_asked(world):
+    world.settings("project", hooks("exit 2"))
+    engine, watching = world.load(), world.load(watch=True)
+    assert (await engine.dispatch(WRITE)).denied
+    assert not engine.reload()
+
+    world.settings("project", hooks("exit 0 # fine"))
+
+    assert (await engine.dispatch(WRITE)).denied
+    assert not (await watching.dispatch(WRITE)).denied
+    assert engine.reload()
+    assert not (await engine.dispatch(WRITE)).denied
+
+
+@pytest.mark.anyio
+async def test_loading_twice_parses_once(world, monkeypatch):
+    world.settings("project", hooks("exit 2"))
+    first = world.load()
+    monkeypatch.setattr("anyhook.settings.load.parse", None)
+
+    assert world.load().definitions == first.definitions
+
+
+@pytest.mark.anyio
+async def test_only_so_many_commands_run_at_once(world):
+    line = "mkdir running.$$; ls -d running.* | wc -l; sleep 0.1; rmdir running.$$"
+    world.settings("project", hooks(*(f"{line} # {i}" for i in range(12))))
+
+    decision = await world.load(max_processes=3).dispatch(WRITE)
+
+    counts = [int(r.stdout) for r in decision.results]
+    assert max(counts) <= 3
+    assert len(counts) == 12
+
+
+@pytest.mark.anyio
+async def test_cancelling_a_dispatch_ends_its_commands(world):
+    mark = uuid.uuid4().hex
+    world.settings("project", hooks("sleep 60 & sleep 60", "trap '' TERM; sleep 60"))
+    world.environ[MARK] = mark
+
+    with none_left(mark), anyio.fail_after(20):
+        with anyio.move_on_after(0.3) as scope:
+            await world.load().dispatch(WRITE)
+
+    assert scope.cancelled_caught
+
+
+@pytest.mark.anyio
+async def test_two_hundred_hooks_at_once(world):
+    mark = uuid.uuid4().hex
+    world.settings("project", hooks(*(f"cat >/dev/null; echo n{i}" for i in range(200))))
+    world.environ[MARK] = mark
+
+    with none_left(mark), anyio.fail_after(40):
+        decision = await world.load().dispatch(WRITE)
+
+    assert list(decision.system_messages) == [f"n{i}" for i in range(200)]
+
+
+@pytest.mark.anyio
+async def test_redaction_is_available_to_the_host(world):
+    world.settings("project", hooks('echo "<$API_KEY>"'))
+    world.environ["API_KEY"] = "k"
+
+    plain = await world.load().dispatch(WRITE)
+    redacted = await world.load(redact=Redaction(enabled=True)).dispatch(WRITE)
+
+    assert plain.system_messages == ("<k>",)
+    assert redacted.system_messages == ("<>",)
+
+
+@pytest.mark.anyio
+async def test_redaction_is_read_from_the_users_settings(world):
+    settings = hooks('echo "<$API_KEY><$OTHER_KEY>"')
+    switch = {"enabled": True, "allowed": ["OTHER_KEY"]}
+    world.settings("user", {**settings, "security": {"environmentVariableRedaction": switch}})
+    world.settings(
+        "project",
+        {"security": {"environmentVariableRedaction": {"enabled": False, "allowed": ["API_KEY"]}}},
+    )
+    world.environ |= {"API_KEY": "k", "OTHER_KEY": "o"}
+
+    decision = await world.load().dispatch(WRITE)
+
+    assert decision.system_messages == ("<><o>",)
+
+
+# -- functions
+
+
+@pytest.mark.anyio
+async def test_plain_and_async_functions_decide(world):
+    engine = world.load()
+
+    @engine.on("before_tool", matcher="write_file")
+    def plain(event):
+        """Say no."""
+        return deny(f"no {event.tool_name}")
+
+    @engine.on("BeforeTool")
+    async def waiting(event):
+        await anyio.sleep(0)
+        return ask("sure?", context="c")
+
+    decision = await engine.dispatch(WRITE)
+
+    assert (decision.outcome, decision.reason, decision.context) == (
+        "deny",
+        "no write_file",
+        ("c",),
+    )
+    assert [str(b.handler.layer) for b in decision.blame["outcome"]] == ["runtime"]
+    assert decision.results[0].handler.description == "Say no."
+    assert str(plain.__code__.co_firstlineno) in decision.explain()
+
+
+@pytest.mark.anyio
+async def test_functions_come_before_the_hooks_of_the_settings(world):
+    world.settings("user", hooks("echo settings"))
+    engine = world.load()
+    engine.register("before_tool", lambda event: Answer(system_message="runtime"), name="f")
+
+    decision = await engine.dispatch(WRITE)
+
+    assert decision.system_messages == ("runtime", "settings")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("said", "outcome", "reason"),
+    [
+        (None, "none", None),
+        (allow("fine"), "allow", "fine"),
+        ({"decision": "block", "reason": "r"}, "deny", "r"),
+        ({}, "none", None),
+    ],
+)
+async def test_what_a_function_may_return(world, said, outcome, reason):
+    engine = world.load()
+    engine.register("before_tool", lambda event: said)
+
+    decision = await engine.dispatch(WRITE)
+
+    assert (decision.outcome, decision.reason) == (outcome, reason)
+    assert decision.diagnostics == ()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (5, "returned int; return None, an Answer"),
+        ("deny", "returned str"),
+        (Answer(reason=5), "whose reason is int, not str"),
+        (
+            Answer(llm_request={"messages": "x"}),
+            "whose llm_request is wrong: messages must be a list",
+        ),
+    ],
+)
+async def test_what_a_function_may_not_return(world, said, error):
+    engine = world.load()
+    engine.register("before_tool", lambda event: said, name="f")
+    engine.register("before_tool", lambda event: deny("x"), name="g")
+
+    decision = await engine.dispatch(WRITE)
+
+    assert decision.reason == "x"
+    assert error in decision.results[0].error
+    assert [d.code for d in decision.diagnostics] == ["handler-failed"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("raises", [ValueError("v"), SystemExit(2), KeyError("k")])
+async def test_a_function_that_raises_costs_only_itself(world, raises):
+    engine = world.load()
+
+    def broken(event):
+        raise raises
+
+    engine.register("before_tool", broken)
+    engine.register("before_tool", lambda event: deny("x"))
+
+    decision = await engine.dispatch(WRITE)
+
+    assert decision.reason == "x"
+    assert decision.results[0].error == f"raised {type(raises).__name__}: {raises}"
+
+
+@pytest.mark.anyio
+async def test_functions_that_hang_run_into_their_timeout(world):
+    engine = world.load()
+    release = threading.Event()
+
+    async def forever(event):
+        await anyio.sleep_forever()
+
+    engine.register("before_tool", forever, timeout=0.05)
+    engine.register("before_tool", lambda event: release.wait(20), timeout=0.05, name="thread")
+
+    with anyio.fail_after(10):
+        decision = await engine.dispatch(WRITE)
+    release.set()
+
+    assert [r.timed_out for r in decision.results] == [True, True]
+    assert [d.code for d in decision.diagnostics] == ["handler-timeout"] * 2
+
+
+@pytest.mark.anyio
+async def test_a_function_can_run_on_the_loop(world):
+    engine = world.load()
+    threads = []
+    engine.register("before_tool", lambda e: threads.append(threading.get_ident()), threaded=False)
+    engine.register("before_tool", lambda e: threads.append(threading.get_ident()))
+
+    await engine.dispatch(WRITE)
+
+    assert threading.get_ident() in threads
+    assert len(set(threads)) == 2
+
+
+@pytest.mark.anyio
+async def test_an_object_with_an_async_call_is_a_function(world):
+    class Guard:
+        async def __call__(self, event):
+            return deny("object")
+
+    engine = world.load()
+    engine.register("before_tool", Guard(), name="guard")
+
+    assert (await engine.dispatch(WRITE)).reason == "object"
+
+
+@pytest.mark.anyio
+async def test_a_function_that_returns_an_awaitable_is_awaited(world):
+    async def inner(event):
+        return deny("awaited")
+
+    engine = world.load()
+    engine.register("before_tool", lambda event: inner(event), threaded=False)
+
+    assert (await engine.dispatch(WRITE)).reason == "awaited"
+
+
+@pytest.mark.anyio
+async def test_a_function_has_an_event_of_its_own(world):
+    engine = world.load()
+
+    def spoil(event):
+        event.tool_input["content"] = "spoilt"
+        event.tool_input["list"] = [1]
+
+    engine.register("before_tool", spoil)
+    event = BeforeTool(tool_name="write_file", tool_input={"content": "x", "nested": [{"a": 1}]})
+
+    await engine.dispatch(event)
+
+    assert event.tool_input == {"content": "x", "nested": [{"a": 1}]}
+
+
+@pytest.mark.anyio
+async def test_a_function_can_be_taken_back(world):
+    engine = world.load()
+    handler = engine.register("before_tool", lambda event: deny("x"))
+    assert (await engine.dispatch(WRITE)).denied
+
+    engine.unregister(handler)
+
+    assert not (await engine.dispatch(WRITE)).denied
+
+
+@pytest.mark.anyio
+async def test_functions_survive_a_reload(world):
+    engine = world.load()
+    engine.register("before_tool", lambda event: deny("x"))
+
+    engine.reload()
+
+    assert (await engine.dispatch(WRITE)).denied
+
+
+def test_a_function_for_an_unknown_event_is_refused(world):
+    with pytest.raises(UnknownNameError, match="did you mean 'BeforeTool'"):
+        world.load().register("BeforeTol", print)
+
+
+@pytest.mark.anyio
+async def test_functions_change_every_field(world):
+    engine = world.load()
+    engine.register("before_model", lambda e: Answer(llm_request={"model": "n"}))
+    engine.register("after_agent", lambda e: deny("again", clear_context=True))
+    request = {"model": "m", "messages": []}
+
+    model = await engine.dispatch(BeforeModel(llm_request=request))
+    again = await engine.dispatch(AfterAgent(prompt="p", prompt_response="r"))
+
+    assert model.llm_request == {"model": "n", "messages": []}
+    assert (again.denied, again.clear_context) == (True, True)
+
+
+# -- the synchronous face
+
+
+def test_the_engine_without_a_loop(world):
+    world.settings("project", hooks("echo no >&2; exit 2"))
+
+    with SyncEngine.load(
+        world.project, home=world.home, environ=world.environ, trust_once=True
+    ) as engine:
+        assert engine.dispatch(WRITE).reason == "no"
+        assert engine.dispatch(SessionEnd(reason="exit")) is NO_DECISION
+        from_threads = []
+        threads = [
+            threading.Thread(target=lambda: from_threads.append(engine.dispatch(WRITE).reason))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert from_threads == ["no"] * 4
+    with pytest.raises(EngineClosedError):
+        engine.dispatch(WRITE)
+
+
+def test_inside_a_loop_the_synchronous_face_says_what_to_do(world):
+    async def inside():
+        with SyncEngine(world.load()) as engine:
+            engine.dispatch(WRITE)
+
+    with pytest.raises(UsageError, match=r"await Engine\.dispatch"):
+        anyio.run(inside)
+
+
+# -- loading
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dialect": "gemeni"}, "no dialect named 'gemeni'; did you mean 'gemini'?"),
+        ({"rules": "documentd"}, "did you mean 'documented'?"),
+        ({"rules": "xyz"}, "known: documented"),
+    ],
+)
+def test_unknown_names_are_told(world, options, message):
+    with pytest.raises(UnknownNameError) as caught:
+        world.load(**options)
+
+    assert message in str(caught.value)
+
+
+def test_the_home_can_be_elsewhere(world, monkeypatch):
+    world.settings("user", hooks("exit 2"))
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(world.home))
+
+    assert len(Engine.load(world.project).definitions) == 1
+
+
+@pytest.mark.parametrize(
+    ("platform", "wanted"),
+    [
+        ("linux", "/etc/gemini-cli/settings.json"),
+        ("darwin", "/Library/Application Support/GeminiCli/settings.json"),
+        ("win32", "C:/ProgramData/gemini-cli/settings.json"),
+    ],
+)
+def test_the_systems_file_has_a_place_on_every_platform(tmp_path, platform, wanted):
+    from anyhook.dialects import get_dialect
+    from anyhook.settings.sources import Surroundings, find_sources
+
+    around = Surroundings(tmp_path, tmp_path / "home", {}, platform)
+    sources, _ = find_sources(get_dialect("gemini"), around)
+
+    places = {str(source.layer): str(source.path) for source in sources}
+    assert places["system"] == wanted
+    assert places["system-defaults"] == wanted.replace("settings.json", "system-defaults.json")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_that_cannot_be_read_is_told(world):
+    world.settings("project", "{}").chmod(0)
+
+    assert [d.code for d in world.load().diagnostics] == ["settings-unreadable"]
+
+
+def test_a_settings_file_that_is_a_directory_is_told(world):
+    world.files["project"].mkdir(parents=True)
+
+    assert [d.code for d in world.load().diagnostics] == ["settings-unreadable"]
+
+
+def test_a_settings_file_that_is_no_utf8_is_told(world):
+    world.write(world.files["project"], "")
+    world.files["project"].write_bytes(b'{"a": "\xff"}')
+
+    (found,) = world.load().diagnostics
+    assert (found.code, found.message) == ("settings-unreadable", "not UTF-8 at byte 7")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+def test_the_program_of_the_sync_engine_leaves_nothing(world):
+    mark = uuid.uuid4().hex
+    world.environ[MARK] = mark
+    world.settings("project", hooks("sleep 60 & exec sleep 60", timeout=600))
+
+    with SyncEngine(world.load()) as engine:
+        assert engine.dispatch(WRITE).results[0].timed_out
+
+    wait_until(lambda: not marked(mark), "processes are left")

@@ -1,0 +1,252 @@
+"""Child processes that misbehave in every way that hooks do, on both event loops."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import uuid
+
+import anyio
+import pytest
+
+from anyhook.handlers import process_posix
+from anyhook.handlers.process import OUTPUT_LIMIT, run_process
+from tests.integration.leftovers import none_left
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for leftovers in /proc"),
+]
+
+
+@pytest.fixture(params=["pidfd", "thread"])
+def exit_watch(request, monkeypatch):
+    """Where there is no pidfd, a thread notices the exit."""
+    if request.param == "thread":
+        monkeypatch.delattr(os, "pidfd_open")
+    return request.param
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Run a command line in the shell, and look for leftovers after it."""
+
+    async def run(line, *, stdin=b"", timeout=30.0, grace=0.2, **options):
+        mark = uuid.uuid4().hex
+        with none_left(mark) as env, anyio.fail_after(20):
+            options.setdefault("cwd", str(tmp_path))
+            argv = line if isinstance(line, list) else ["bash", "-c", line]
+            return await run_process(
+                argv, env=env, stdin=stdin, timeout=timeout, grace=grace, **options
+            )
+
+    return run
+
+
+async def test_output_exit_code_and_input_arrive(shell, exit_watch):
+    end = await shell("cat; echo err >&2; exit 3", stdin=b"in")
+
+    assert (end.stdout, end.stderr, end.exit_code, end.signal) == ("in", "err\n", 3, None)
+
+
+async def test_a_command_that_ignores_sigterm_is_killed(shell, exit_watch):
+    end = await shell("trap '' TERM; echo started; while :; do sleep 60; done", timeout=0.3)
+
+    assert end.timed_out
+    assert end.signal == "SIGKILL"
+    assert end.stdout == "started\n"
+
+
+async def test_a_command_that_cleans_up_on_sigterm_gets_the_time(shell, tmp_path):
+    line = "trap 'echo bye > done; exit 0' TERM; echo started; sleep 60 & wait"
+
+    end = await shell(line, timeout=0.3, grace=5)
+
+    assert end.timed_out
+    assert (tmp_path / "done").read_text() == "bye\n"
+
+
+async def test_a_timeout_ends_the_grandchildren_too(shell, exit_watch):
+    end = await shell("(trap '' TERM; sleep 60) & sleep 60; echo late", timeout=0.2)
+
+    assert end.timed_out
+    assert end.stdout == ""
+
+
+async def test_a_child_that_holds_the_pipes_does_not_hold_the_result(shell, exit_watch):
+    end = await shell("sleep 60 & echo done")
+
+    assert (end.exit_code, end.stdout, end.held_open, end.timed_out) == (0, "done\n", True, False)
+
+
+async def test_the_last_words_of_a_filter_behind_the_command_are_heard(shell):
+    end = await shell("exec > >(sleep 0.05; cat); echo through; exit 4")
+
+    assert (end.exit_code, end.stdout) == (4, "through\n")
+
+
+async def test_a_flood_of_output_is_cut_and_read_to_its_end(shell):
+    end = await shell("head -c 200000000 /dev/zero | tr '\\0' x; echo end >&2")
+
+    assert len(end.stdout) == OUTPUT_LIMIT
+    assert end.stdout_truncated
+    assert not end.stderr_truncated
+    assert (end.exit_code, end.stderr) == (0, "end\n")
+
+
+async def test_a_flood_of_errors_is_cut_too(shell):
+    end = await shell("head -c 3000000 /dev/zero >&2", output_limit=1000)
+
+    assert (len(end.stderr), end.stderr_truncated, end.stdout_truncated) == (1000, True, False)
+
+
+async def test_input_that_nobody_reads_is_no_error(shell, exit_watch):
+    end = await shell("exit 0", stdin=b"x" * 10_000_000)
+
+    assert end.exit_code == 0
+    assert end.error is None
+
+
+async def test_input_is_written_while_output_is_read(shell):
+    end = await shell("cat", stdin=b"x" * 900_000)
+
+    assert len(end.stdout) == 900_000
+
+
+async def test_input_that_nobody_reads_ends_with_the_timeout(shell):
+    end = await shell("sleep 60", stdin=b"x" * 10_000_000, timeout=0.2)
+
+    assert end.timed_out
+
+
+async def test_half_a_character_is_replaced(shell):
+    end = await shell("printf 'a\\xe2\\x82'")
+
+    assert end.stdout == "a\ufffd"
+
+
+async def test_characters_survive_the_borders_of_chunks(shell):
+    end = await shell("printf 'x'; for i in {1..60000}; do printf '\\xe2\\x82\\xac'; done")
+
+    assert end.stdout == "x" + "€" * 60000
+
+
+async def test_a_command_that_exits_at_once_is_a_result(shell, exit_watch):
+    end = await shell(["true"])
+
+    assert (end.exit_code, end.stdout, end.stderr) == (0, "", "")
+
+
+async def test_a_working_directory_that_is_gone_is_a_result(shell):
+    end = await shell("true", cwd="/no/such/place")
+
+    assert end.error == "the working directory '/no/such/place' does not exist"
+    assert end.exit_code is None
+
+
+async def test_a_working_directory_that_goes_away_is_no_trouble(shell, tmp_path):
+    end = await shell('rmdir "$PWD"; echo still here', cwd=str(tmp_path))
+
+    assert end.stdout == "still here\n"
+
+
+async def test_a_program_that_is_missing_is_a_result(shell):
+    end = await shell(["no-such-program-anywhere"])
+
+    assert end.error == "'no-such-program-anywhere' cannot be started: No such file or directory"
+
+
+async def test_an_argument_with_a_null_is_a_result(shell):
+    end = await shell(["echo", "a\0b"])
+
+    assert "null byte" in end.error
+
+
+async def test_a_command_line_that_is_too_long_is_a_result(shell):
+    end = await shell("x" * 3_000_000)
+
+    assert "Argument list too long" in end.error
+
+
+@pytest.mark.parametrize("number", ["KILL", "SEGV", "USR1"])
+async def test_a_death_by_signal_has_the_name_of_the_signal(shell, number):
+    end = await shell(f"echo said; kill -{number} $$")
+
+    assert (end.exit_code, end.signal, end.stdout) == (None, f"SIG{number}", "said\n")
+
+
+async def test_an_unknown_signal_has_a_number(shell):
+    end = await shell("kill -40 $$")
+
+    assert end.signal == "signal 40"
+
+
+async def test_the_command_leads_its_own_session_and_group(shell):
+    end = await shell("ps -o pid=,pgid=,sid= -p $$")
+
+    pid, group, session = end.stdout.split()
+    assert pid == group == session
+
+
+async def test_two_hundred_commands_at_once(tmp_path):
+    mark = uuid.uuid4().hex
+    ends = []
+
+    async def one(number):
+        argv = ["bash", "-c", f"cat >/dev/null; echo {number}"]
+        ends.append(await run_process(argv, cwd=str(tmp_path), env=env, stdin=b"{}"))
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(4096, hard)), hard))
+    with none_left(mark) as env, anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            for number in range(200):
+                tasks.start_soon(one, number)
+
+    assert sorted(int(end.stdout) for end in ends) == list(range(200))
+
+
+async def test_without_descriptors_a_command_is_a_failed_result(tmp_path):
+    mark = uuid.uuid4().hex
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with none_left(mark) as env:
+        for spare in range(12):  # the limit falls on every step of the start once
+            resource.setrlimit(resource.RLIMIT_NOFILE, (_next_descriptor() + spare, hard))
+            try:
+                end = await run_process(["true"], cwd=str(tmp_path), env=env)
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            assert (end.exit_code == 0) is (end.error is None)
+
+
+@pytest.mark.parametrize("line", ["sleep 60", "sleep 60 & sleep 60", "trap '' TERM; sleep 60"])
+async def test_cancelling_ends_the_command_and_its_children(tmp_path, line, exit_watch):
+    mark = uuid.uuid4().hex
+    with none_left(mark) as env, anyio.fail_after(20):
+        with anyio.move_on_after(0.2) as scope:
+            await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, grace=0.2)
+
+    assert scope.cancelled_caught
+
+
+async def test_cancelling_before_the_first_wait_leaves_nothing(tmp_path):
+    mark = uuid.uuid4().hex
+    with none_left(mark) as env, anyio.fail_after(20), anyio.CancelScope() as scope:
+        scope.cancel()
+        await run_process(["sleep", "60"], cwd=str(tmp_path), env=env, grace=0.2)
+
+
+async def test_cancelling_while_the_output_is_drained_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(process_posix, "DRAIN", 30.0)
+    mark = uuid.uuid4().hex
+    with none_left(mark) as env, anyio.fail_after(20), anyio.move_on_after(0.3) as scope:
+        await run_process(["bash", "-c", "sleep 60 & exit 0"], cwd=str(tmp_path), env=env)
+
+    assert scope.cancelled_caught
+
+
+def _next_descriptor() -> int:
+    fd = os.open(os.devnull, os.O_RDONLY)
+    os.close(fd)
+    return fd
