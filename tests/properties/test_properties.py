@@ -43,6 +43,7 @@ RECORDED = [
     for i, line in enumerate(file.read_text(encoding="utf-8").splitlines())
 ]
 DISABLED = ("hooksConfig", "disabled")
+WIRE_FIELDS = ("tool_name", "tool_input", "prompt", "llm_request", "source", "session_id")
 
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("repeatable")
@@ -166,9 +167,8 @@ def test_decoding_then_encoding_is_the_identity(payload, name):
     SPECS,
     st.fixed_dictionaries(
         {},
-        optional={
-            f: make.json_values
-            for f in (
+        optional=dict.fromkeys(
+            (
                 "tool_name",
                 "tool_input",
                 "prompt",
@@ -176,8 +176,9 @@ def test_decoding_then_encoding_is_the_identity(payload, name):
                 "source",
                 "stop_hook_active",
                 "session_id",
-            )
-        },
+            ),
+            make.json_values,
+        ),
     ),
 )
 def test_fields_of_any_type_are_decoded(spec, fields):

@@ -96,7 +96,7 @@ def fire(
         told = [d for d in settings if d.severity is not Severity.INFO]
         print_diagnostics(console(), told, engine.project_dir)
     with SyncEngine(engine) as sync:
-        for fired, notes in _with_progress(events, as_json or event_file is None):
+        for fired, notes in _with_progress(events):
             decision = sync.dispatch(fired)
             denied = denied or decision.denied
             if as_json:
@@ -237,12 +237,14 @@ def _loose_json(text: str) -> Any:
 
 
 def _with_progress(
-    events: list[tuple[Event, tuple[Diagnostic, ...]]], quiet: bool
+    events: list[tuple[Event, tuple[Diagnostic, ...]]],
 ) -> Iterator[tuple[Event, tuple[Diagnostic, ...]]]:
-    from rich.progress import track
-
     out = console(stderr=True)
-    if (quiet and len(events) < PROGRESS_FROM) or not out.is_terminal:
+    if len(events) < PROGRESS_FROM or sys.stdout.isatty() or not out.is_terminal:
         yield from events
         return
-    yield from track(events, description="firing", console=out, transient=True)
+    from rich.progress import Progress
+
+    # standard output is the result and must not pass through the display
+    with Progress(console=out, transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        yield from bar.track(events, description="firing")

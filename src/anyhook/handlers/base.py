@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from anyhook.dialects.payload import encode_event
@@ -16,6 +16,7 @@ from anyhook.model.json import dump_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     import anyio
 
@@ -71,7 +72,7 @@ class Firing:
     def cwd(self) -> str:
         """Where commands run: a guard must not be lost because its directory is."""
         wanted = self.event.cwd
-        return wanted if wanted and Path(wanted).is_dir() else str(self.project_dir)
+        return wanted if wanted and os.path.isdir(wanted) else str(self.project_dir)  # noqa: PTH112 - ten times faster
 
     def with_event(self, event: Event) -> Firing:
         """Return the same firing of a changed event."""

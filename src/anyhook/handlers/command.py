@@ -7,6 +7,8 @@ import time
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import anyio
+
 from anyhook.dialects.output import Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
 from anyhook.handlers.environment import expand
@@ -34,11 +36,17 @@ async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     argv = command_line(firing, handler, env)
     if argv is None:
         return failed(firing, handler, "there is no shell on the PATH")
-    async with firing.limiter:
+    try:
+        firing.limiter.acquire_nowait()  # saves a turn of the event loop when there is room
+    except anyio.WouldBlock:
+        await firing.limiter.acquire()
+    try:
         started = time.perf_counter()
         end = await run_process(
             argv, cwd=firing.cwd, env=env, stdin=payload, timeout=handler.timeout
         )
+    finally:
+        firing.limiter.release()
     return _result(firing, handler, end, started - firing.epoch)
 
 

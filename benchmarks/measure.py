@@ -1,0 +1,66 @@
+"""Samples of several things taken in turns, so that all of them see the same machine."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@dataclass
+class Samples:
+    """Seconds that something took, many times.
+
+    Attributes:
+        name: What.
+        values: Seconds, in the order of the runs.
+    """
+
+    name: str
+    values: list[float] = field(default_factory=list)
+
+    def quantile(self, share: float) -> float:
+        """Return the value below which a share of the samples lies."""
+        ordered = sorted(self.values)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    @property
+    def p50(self) -> float:
+        """The median."""
+        return statistics.median(self.values)
+
+    @property
+    def p95(self) -> float:
+        """The value that one run in twenty exceeds."""
+        return self.quantile(0.95)
+
+
+def in_turns(rounds: int, warmup: int, **runs: Callable[[], float]) -> dict[str, Samples]:
+    """Take samples of several things in turns.
+
+    Args:
+        rounds: Samples of each.
+        warmup: Rounds that are thrown away first.
+        runs: Name to a call that does the thing once and returns the seconds it took.
+
+    Returns:
+        Name to samples.
+    """
+    found = {name: Samples(name) for name in runs}
+    for index in range(warmup + rounds):
+        for name, run in runs.items():
+            seconds = run()
+            if index >= warmup:
+                found[name].values.append(seconds)
+    return found
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Do something once and return the seconds it took."""
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started

@@ -1,0 +1,684 @@
+"""The command, as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from anyhook import __version__
+from anyhook.cli import main
+from tests.conftest import DATA
+from tests.world import World
+
+DENY = "echo no >&2; exit 2"
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    world = World(tmp_path)
+    for name, value in world.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(world.project)
+    return world
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process. Returns exit code, output and errors."""
+
+    def call(*arguments):
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def hook(name="guard", command=DENY, **more):
+    return {"type": "command", "name": name, "command": command, **more}
+
+
+def settings(*hooks, event="BeforeTool", **more):
+    return {"hooks": {event: [{"hooks": list(hooks), **more}]}}
+
+
+# -- fire
+
+
+def test_fire_shows_who_decided_what(world, run):
+    world.settings("user", settings(hook(), hook("tidy", "echo tidied")))
+
+    code, out, _ = run("fire", "BeforeTool", "--tool", "write_file", "--input", '{"a": 1}')
+
+    assert code == 0
+    for words in (
+        "BeforeTool",
+        "write_file",
+        "guard",
+        "settings.json:",
+        "deny  no",
+        "DENY",
+        "tidied",
+    ):
+        assert words in out
+
+
+def test_fire_writes_one_json_object_an_event(world, run):
+    world.settings("user", settings(hook()))
+
+    code, out, _ = run(
+        "fire", "BeforeTool", "--tool", "write_file", "--input", '{"a": 1}', "--json"
+    )
+
+    fired = json.loads(out)
+    assert code == 0
+    assert out.count("\n") == 1
+    assert fired["event"]["tool_input"] == {"a": 1}
+    decision = fired["decision"]
+    assert (decision["outcome"], decision["stop"], decision["reason"]) == ("deny", False, "no")
+    assert decision["context"] == decision["system_messages"] == []
+    assert decision["tool_input"] is None
+    assert decision["wire"] == {"decision": "deny", "reason": "no"}
+    (blame,) = decision["blame"]["reason"]
+    assert blame["handler"] == "guard"
+    assert blame["file"] == str(world.files["user"])
+    assert blame["line"] > 1
+    assert blame["overrode"] is None
+    (handler,) = fired["handlers"]
+    assert handler["name"] == "guard"
+    assert handler["kind"] == "command"
+    assert handler["layer"] == "user"
+    assert handler["exit_code"] == 2
+    assert handler["signal"] is None
+    assert handler["timed_out"] is False
+    assert handler["duration_ms"] > 0
+    assert (handler["stdout"], handler["stderr"], handler["truncated"]) == ("", "no\n", False)
+    assert handler["outcome"] == "deny"
+    assert fired["diagnostics"] == []
+
+
+def test_fire_tells_what_is_wrong_with_the_settings(world, run):
+    world.settings("user", '{"hooks": {"BeforTool": []}')
+    world.settings("project", {"hooks": {"BeforTool": []}})
+
+    _, out, _ = run("fire", "BeforeTool", "--tool", "t")
+    _, as_json, _ = run("fire", "BeforeTool", "--tool", "t", "--json")
+
+    assert "did you mean 'BeforeTool'" in out
+    codes = [d["code"] for d in json.loads(as_json)["diagnostics"]]
+    assert sorted(codes) == ["settings-syntax", "unknown-event"]
+
+
+def test_fire_says_what_overrode_what(world, run):
+    reply = '{"hookSpecificOutput": {"tool_input": {"a": 2}}}'
+    world.settings(
+        "user",
+        settings(
+            hook("first", f"echo '{reply}'"), hook("second", f"echo '{reply.replace('2', '3')}'")
+        ),
+    )
+
+    _, out, _ = run("fire", "before_tool", "--tool", "t", "--input", '{"a": 1}')
+    _, as_json, _ = run("fire", "before_tool", "--tool", "t", "--input", '{"a": 1}', "--json")
+
+    assert "over 1 of the event, over 2 of first" in " ".join(out.split())
+    (blame,) = json.loads(as_json)["decision"]["blame"]["tool_input.a"]
+    assert [(o["handler"], o["value"]) for o in blame["overrode"]] == [(None, 1), ("first", 2)]
+
+
+def test_fire_does_not_run_an_untrusted_project(world, run):
+    world.settings("project", settings(hook("guard", "touch ran; exit 2")))
+
+    code, out, _ = run("fire", "BeforeTool", "--tool", "t")
+
+    assert code == 0
+    assert "not trusted" in out
+    assert not (world.project / "ran").exists()
+
+    run("fire", "BeforeTool", "--tool", "t", "--trust-once")
+    assert (world.project / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [(DENY, 2), ("true", 0), ("echo '{\"continue\": false}'", 2)]
+)
+def test_exit_code_tells_the_decision_when_asked(world, run, command, code):
+    world.settings("user", settings(hook(command=command)))
+
+    assert run("fire", "BeforeTool", "--tool", "t", "--exit-code")[0] == code
+    assert run("fire", "BeforeTool", "--tool", "t")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "field", "value"),
+    [
+        ("BeforeAgent", ["--input", '{"prompt": "hi"}'], "prompt", "hi"),
+        ("SessionStart", [], "source", "startup"),
+        ("SessionEnd", ["--set", "reason=clear"], "reason", "clear"),
+        (
+            "AfterTool",
+            ["--tool", "t", "--set", 'tool_response={"a": 1}'],
+            "tool_response",
+            {"a": 1},
+        ),
+        ("AfterAgent", ["--set", "stop_hook_active=true"], "stop_hook_active", True),
+        ("PreCompress", [], "trigger", "manual"),
+        ("Notification", ["--set", "message=hello"], "notification_type", "ToolPermission"),
+        ("BeforeModel", [], "llm_request", {"model": "", "messages": []}),
+        ("BeforeToolSelection", [], "llm_request", {"model": "", "messages": []}),
+        (
+            "AfterModel",
+            ["--input", '{"llm_response": {"text": "x"}}'],
+            "llm_response",
+            {"text": "x"},
+        ),
+    ],
+)
+def test_every_event_can_be_fired_by_hand(world, run, event, given, field, value):
+    world.settings("user", settings(hook("see", "cat > seen.json"), event=event))
+
+    code, _, err = run("fire", event, *given)
+
+    assert (code, err) == (0, "")
+    assert json.loads((world.project / "seen.json").read_text())[field] == value
+
+
+def test_input_comes_from_a_file_or_from_standard_input(world, run, monkeypatch):
+    (world.project / "in.json").write_text('{"a": 1}')
+    read_end, write_end = os.pipe()
+    os.write(write_end, b'{"a": 2}')
+    os.close(write_end)
+    with open(read_end) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        from_file = run("fire", "BeforeTool", "--tool", "t", "--input", "@in.json", "--json")
+        from_stdin = run("fire", "BeforeTool", "--tool", "t", "--input", "-", "--json")
+
+    assert json.loads(from_file[1])["event"]["tool_input"] == {"a": 1}
+    assert json.loads(from_stdin[1])["event"]["tool_input"] == {"a": 2}
+
+
+def test_recorded_events_are_fired_one_by_one(world, run):
+    world.settings("user", settings(hook("guard", "echo ok")))
+    file = DATA / "gemini" / "BeforeTool.jsonl"
+
+    code, out, _ = run("fire", "--event-file", str(file), "--json")
+
+    fired = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert [f["event"] for f in fired] == [json.loads(x) for x in file.read_text().splitlines()]
+    assert all(f["decision"]["system_messages"] == ["ok"] for f in fired)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"hook_event_name": "SessionEnd", "reason": "exit"}',
+        '{\n "hook_event_name": "SessionEnd",\n "reason": "exit"\n}',
+        '[{"hook_event_name": "SessionEnd", "reason": "exit"}]',
+        '{"stdin": "{\\"hook_event_name\\": \\"SessionEnd\\", \\"reason\\": \\"exit\\"}"}',
+        '\n{"hook_event_name": "SessionEnd", "reason": "exit"}\n'
+        '\n{"hook_event_name": "SessionStart", "source": "clear"}\n',
+    ],
+)
+def test_event_files_of_every_shape(world, run, text):
+    (world.project / "events").write_text(text)
+
+    code, out, err = run("fire", "SessionEnd", "--event-file", "events", "--json")
+
+    assert (code, err, out.count("\n")) == (0, "", 1)
+
+
+def test_a_payload_with_a_wrong_field_is_fired_and_told(world, run):
+    (world.project / "events").write_text('{"hook_event_name": "SessionEnd", "reason": 5}')
+
+    _, out, _ = run("fire", "--event-file", "events")
+
+    assert "reason must be a string" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fire"], "name an event"),
+        (["fire", "BeforTool"], "did you mean 'BeforeTool'?"),
+        (["fire", "BeforeTool"], "needs a tool: --tool NAME"),
+        (["fire", "BeforeAgent", "--tool", "x"], "has no tool"),
+        (["fire", "BeforeTool", "--tool", "x", "--input", "{'a'}"], "is no JSON"),
+        (["fire", "BeforeTool", "--tool", "x", "--input", "NaN"], "is no JSON"),
+        (["fire", "BeforeTool", "--tool", "x", "--input", "[1]"], "tool_input must be a object"),
+        (["fire", "BeforeTool", "--tool", "x", "--input", "@no.json"], "no.json cannot be read"),
+        (["fire", "BeforeAgent", "--input", "[1]"], "must be a JSON object"),
+        (["fire", "BeforeAgent", "--input", '{"promt": "x"}'], "did you mean 'prompt'?"),
+        (["fire", "BeforeAgent", "--set", "prompt"], "FIELD=JSON"),
+        (["fire", "BeforeAgent", "--dialect", "gemin"], "did you mean 'gemini'?"),
+        (["fire", "BeforeAgent", "--rules", "x"], "no gemini rule set named 'x'"),
+        (["fire", "BeforeAgent", "--project", "nowhere"], "no directory 'nowhere'"),
+        (["fire", "--event-file", "nowhere.json"], "nowhere.json cannot be read"),
+        (["fire", "--event-file", "x", "--tool", "y"], "drop --tool"),
+        (["fire", "--nope"], "--nope"),
+        (["nope"], "nope"),
+        (["enable", "x"], "no hook named 'x'; there is none"),
+        (["schema", "Nope"], "no gemini event named 'Nope'"),
+        (["trust"], "nobody is there to ask"),
+    ],
+)
+def test_usage_errors_say_what_to_do_and_never_exit_with_two(world, run, arguments, message):
+    if arguments == ["trust"]:
+        world.settings("project", settings(hook()))
+
+    code, _, err = run(*arguments)
+
+    assert code == 64
+    assert message in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("5", "an event is a JSON object"),
+        ("{", "events:1:"),
+        ('{"hook_event_name": "X"}', "has no event 'X'"),
+    ],
+)
+def test_event_files_that_hold_no_events_are_told(world, run, text, message):
+    (world.project / "events").write_text(text)
+
+    code, _, err = run("fire", "--event-file", "events")
+
+    assert code == 64
+    assert message in " ".join(err.split())
+
+
+def test_progress_is_shown_to_people_only(world):
+    line = '{"hook_event_name": "SessionEnd", "reason": "exit"}\n'
+    (world.project / "events").write_text(line * 25)
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "anyhook", "fire", "--event-file", "events", "--json"]
+
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, check=True)
+
+    os.close(slave)
+    os.set_blocking(master, False)
+    seen = os.read(master, 100_000).decode()
+    os.close(master)
+    assert "firing" in seen
+    assert done.stdout.count(b"\n") == 25
+
+
+# -- list
+
+
+def test_list_shows_every_hook_with_its_place_and_state(world, run):
+    world.settings("project", settings(hook("p"), matcher="write_file", sequential=True))
+    world.settings(
+        "user", {**settings(hook("u", timeout=1500)), "hooksConfig": {"disabled": ["u"]}}
+    )
+    world.extension("ext", settings(hook("e", description="from outside"), event="SessionStart"))
+
+    code, out, _ = run("list")
+    _, as_json, _ = run("list", "--json")
+
+    assert code == 0
+    rows = [line.split() for line in out.splitlines()]
+    assert any({"p", "not", "trusted", "project", "write_file"} <= set(row) for row in rows)
+    assert any({"u", "off", "user", "1.5"} <= set(row) for row in rows)
+    assert "from outside" in out
+    listed = {row["name"]: row for row in json.loads(as_json)}
+    assert listed["p"]["state"] == "not trusted"
+    assert listed["p"]["sequential"] is True
+    assert listed["u"]["state"] == "off"
+    assert listed["u"]["timeout_ms"] == 1500
+    assert listed["u"]["switched_off_by"].startswith(str(world.files["user"]))
+    assert listed["e"]["extension"] == "ext"
+    assert [row["event"] for row in json.loads(as_json)] == [
+        "SessionStart",
+        "BeforeTool",
+        "BeforeTool",
+    ]
+
+
+def test_list_without_hooks_says_where_it_looked(world, run):
+    _, out, _ = run("list")
+
+    assert "No hooks configured" in out
+    assert ".gemini/settings.json" in out
+    assert run("list", "--json")[1] == "[]\n"
+
+
+# -- check
+
+
+def test_check_fails_on_errors_and_says_where(world, run):
+    world.settings("project", settings(hook(timeout="5"), matcher="Bash"))
+
+    code, out, _ = run("check")
+    _, as_json, _ = run("check", "--json")
+
+    assert code == 1
+    assert "bad-timeout" in out
+    assert "did you mean 'run_shell_command'" in " ".join(out.split())
+    assert "1 error, 2 warnings" in out
+    report = json.loads(as_json)
+    assert report["ok"] is False
+    assert report["hooks"] == 1
+    assert report["diagnostics"][0]["code"] == "bad-timeout"
+    assert report["diagnostics"][0]["severity"] == "error"
+    assert report["diagnostics"][0]["line"] > 1
+    assert report["diagnostics"][0]["column"] > 1
+
+
+def test_check_is_fine_with_warnings(world, run):
+    world.settings("project", settings(hook()))
+
+    assert run("check")[0] == 0
+    assert run("trust", "--yes")[0] == 0
+    assert "no problems" in run("check")[1]
+
+
+def test_check_without_files_says_so(world, run):
+    code, out, _ = run("check")
+
+    assert code == 0
+    assert "No settings files found" in out
+
+
+# -- enable, disable
+
+
+def test_disable_and_enable_edit_the_file_of_the_hook(world, run):
+    world.settings(
+        "user",
+        "{\n  // mine\n" + json.dumps(settings(hook("u", "true")))[1:-1] + "\n}\n",
+    )
+    before = world.files["user"].read_text()
+
+    code, out, _ = run("disable", "u")
+
+    assert code == 0
+    assert "'u' switched off in ~/.gemini/settings.json" in out
+    assert "// mine" in world.files["user"].read_text()
+    assert json.loads(run("list", "--json")[1])[0]["state"] == "off"
+    assert "was off already" in run("disable", "u")[1]
+
+    code, out, _ = run("enable", "u", "--json")
+    assert code == 0
+    assert json.loads(out) == {
+        "name": "u",
+        "state": "on",
+        "switched_off_by": None,
+        "changed": [str(world.files["user"])],
+    }
+    assert "was on already" in run("enable", "u")[1]
+    assert before.splitlines()[1] in world.files["user"].read_text()
+
+
+def test_disable_a_project_hook_in_the_projects_file(world, run):
+    world.settings("project", settings(hook("p")))
+
+    run("disable", "p")
+
+    assert json.loads(world.files["project"].read_text())["hooksConfig"]["disabled"] == ["p"]
+
+
+def test_disable_an_extensions_hook_in_the_users_file(world, run):
+    world.extension("ext", settings(hook("e")))
+
+    run("disable", "e")
+
+    assert json.loads(world.files["user"].read_text()) == {"hooksConfig": {"disabled": ["e"]}}
+
+
+def test_disable_in_the_home_directory(world, run):
+    world.settings("user", settings(hook("u")))
+
+    assert run("disable", "u", "--project", str(world.home))[0] == 0
+
+
+def test_an_unnamed_hook_is_switched_by_its_command(world, run):
+    world.settings("user", settings({"type": "command", "command": "echo  hi"}))
+
+    run("disable", "echo hi")
+
+    assert json.loads(world.files["user"].read_text())["hooksConfig"]["disabled"] == ["echo  hi"]
+
+
+def test_the_systems_hooks_are_not_switched(world, run):
+    world.settings("system", settings(hook("s")))
+
+    code, _, err = run("disable", "s")
+
+    assert code == 64
+    assert "belongs to the system layer" in err
+
+
+def test_enable_says_when_a_hook_stays_off(world, run):
+    world.settings("user", {**settings(hook("u")), "hooksConfig": {"enabled": False}})
+
+    code, _, err = run("enable", "u")
+
+    assert code == 1
+    assert "'u' stays off" in err
+
+
+def test_enable_removes_the_name_from_older_places_too(world, run):
+    world.settings("user", {"hooks": {"disabled": ["u"], **settings(hook("u"))["hooks"]}})
+
+    run("enable", "u")
+
+    assert json.loads(world.files["user"].read_text())["hooks"]["disabled"] == []
+
+
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_a_broken_file_is_not_edited(world, run, text):
+    world.extension("ext", settings(hook("e")))
+    world.settings("user", text)
+
+    code, _, err = run("disable", "e")
+
+    assert code == 64
+    assert "not changed" in " ".join(err.split())
+    assert world.files["user"].read_text() == text
+
+
+@pytest.mark.parametrize("value", [{"hooksConfig": 5}, {"hooksConfig": {"disabled": "e"}}])
+def test_a_file_of_another_shape_is_not_edited(world, run, value):
+    world.extension("ext", settings(hook("e")))
+    world.settings("user", value)
+
+    code, _, err = run("disable", "e")
+
+    assert code == 64
+    assert "it was not changed" in " ".join(err.split())
+    assert json.loads(world.files["user"].read_text()) == value
+
+
+def test_a_link_stays_a_link_and_the_mode_stays(world, run, tmp_path):
+    real = world.write(tmp_path / "dotfiles.json", json.dumps(settings(hook("u"))))
+    real.chmod(0o600)
+    world.files["user"].parent.mkdir(parents=True)
+    world.files["user"].symlink_to(real)
+
+    run("disable", "u")
+
+    assert world.files["user"].is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert json.loads(real.read_text())["hooksConfig"] == {"disabled": ["u"]}
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".dotfiles")] == []
+
+
+# -- trust
+
+
+def test_trust_shows_asks_and_records(world, run):
+    world.write(world.project / "guard.sh", "#!/bin/sh\nexit 2\n")
+    world.settings("project", settings(hook("p", "./guard.sh")))
+
+    code, out, _ = run("trust", "--show")
+    assert code == 1
+    assert "guard.sh" in out
+    assert "not trusted" in out
+
+    code, out, _ = run("trust", "--yes")
+    assert (code, "trusted: 1 hook" in out) == (0, True)
+    assert run("fire", "BeforeTool", "--tool", "t", "--exit-code")[0] == 2
+    assert run("trust", "--show")[0] == 0
+
+    world.write(world.project / "guard.sh", "#!/bin/sh\nexit 0\n")
+    code, out, _ = run("trust", "--show")
+    assert code == 1
+    assert "-exit 2" in out
+    assert "+exit 0" in out
+
+    _, as_json, _ = run("trust", "--show", "--json")
+    shown = json.loads(as_json)
+    assert shown["trusted"] is False
+    assert shown["hooks"][0]["state"] == "script"
+    assert "+exit 0" in shown["hooks"][0]["difference"]
+
+    assert json.loads(run("trust", "--yes", "--json")[1])["trusted"] is True
+    assert "is not trusted any more" in run("trust", "--revoke")[1]
+    assert json.loads(run("trust", "--revoke", "--json")[1])["changed"] is False
+
+
+def test_trust_without_hooks_says_so(world, run):
+    code, out, _ = run("trust")
+
+    assert (code, "nothing to trust" in out) == (0, True)
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1)])
+def test_trust_asks_on_a_terminal(world, answer, code):
+    world.settings("project", settings(hook("p")))
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anyhook", "trust"], stdin=slave, stdout=slave, stderr=slave
+    )
+    os.close(slave)
+    seen = b""
+    while b"[y/N]" not in seen:
+        seen += os.read(master, 1000)
+    os.write(master, answer)
+    while True:
+        try:
+            chunk = os.read(master, 1000)
+        except OSError:
+            break
+        if not chunk:
+            break
+    os.close(master)
+
+    assert process.wait(20) == code
+
+
+# -- schema
+
+
+def test_the_settings_schema_accepts_the_example(run):
+    _, out, _ = run("schema")
+    schema = json.loads(out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    from anyhook.settings.jsonc import parse
+
+    example = Path("examples/guarded-project/.gemini/settings.json")
+    jsonschema.validate(parse((ROOT / example).read_text()).value, schema)
+    for wrong in (
+        {"hooks": {"BeforTool": []}},
+        settings(hook(timeout=0)),
+        settings({"type": "prompt"}),
+        {"hooksConfig": {"disabled": "x"}},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("file", sorted((DATA / "gemini").glob("*.jsonl")), ids=lambda f: f.stem)
+def test_event_schemas_accept_recorded_payloads(run, file):
+    _, out, _ = run("schema", file.stem)
+    schema = json.loads(out)
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    for line in file.read_text().splitlines():
+        jsonschema.validate(json.loads(line), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"hook_event_name": "Other"}, schema)
+
+
+def test_reply_schemas_accept_replies(run):
+    _, out, _ = run("schema", "BeforeTool", "--reply", "--json")
+    schema = json.loads(out)
+
+    jsonschema.validate({"decision": "deny", "reason": "x"}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"decision": "DENY"}, schema)
+
+
+# -- the program
+
+
+def test_help_and_version(run):
+    assert f"anyhook {__version__}" in run("--version")[1]
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "fire" in out
+    for command in ("fire", "list", "check", "enable", "disable", "trust", "schema"):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        assert f"anyhook {command}" in " ".join(out.split()), "help has an example"
+
+
+def test_without_arguments_it_says_what_to_do(run):
+    code, out, err = run()
+
+    assert code == 64
+    assert "Usage" in out + err
+
+
+def test_a_bug_ends_with_a_report_and_no_traceback(world, run, monkeypatch):
+    monkeypatch.setenv("MY_TOKEN", "hunter2")
+    monkeypatch.setattr("anyhook.cli.listing._rows", lambda engine: 1 / 0)
+
+    code, out, err = run("list")
+
+    assert code == 70
+    assert "Traceback" not in out + err
+    report = Path(" ".join(err.split()).rpartition("a report is in ")[2])
+    assert "ZeroDivisionError" in report.read_text()
+    assert "hunter2" not in report.read_text()
+    report.unlink()
+
+
+def test_an_interruption_ends_with_130(world, run, monkeypatch):
+    def interrupt(engine):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("anyhook.cli.listing._rows", interrupt)
+
+    assert run("list")[0] == 130
+
+
+def test_nobody_reads_the_output(world):
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{sys.executable} -m anyhook schema | head -c 1"],
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_program_is_installed():
+    script = Path(sys.executable).with_name("anyhook")
+
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
+
+    assert done.stdout == f"anyhook {__version__}\n"

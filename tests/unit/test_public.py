@@ -1,0 +1,160 @@
+"""The public face: what it has, and what it costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import anyhook
+from anyhook import Answer, BeforeTool, SessionEnd, UnknownNameError
+from anyhook.model.diagnostics import CODES
+from anyhook.model.events import EVENTS, json_kind
+
+SRC = Path(anyhook.__file__).parent
+
+
+def imported_by(code: str) -> set[str]:
+    """List the modules that a program loads beyond those of an empty one."""
+
+    def modules(text):
+        program = f"{text}\nimport sys; print(*sys.modules)"
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        return set(done.stdout.split())
+
+    return modules(code) - modules("import json, __future__")
+
+
+def test_the_tables_of_the_public_face_agree():
+    tree = ast.parse((SRC / "__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen_by_checkers = {alias.asname for node in block.body for alias in node.names}
+
+    assert seen_by_checkers == set(anyhook.__all__) - {"__version__"}
+    for name in anyhook.__all__:
+        assert getattr(anyhook, name) is not None
+    assert set(dir(anyhook)) == set(anyhook.__all__)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Enigne'"):
+        _ = anyhook.Enigne
+
+
+def test_importing_anyhook_loads_nothing_else():
+    assert imported_by("import anyhook") == {"anyhook"}
+
+
+def test_events_and_answers_are_cheap_to_import():
+    loaded = imported_by("import anyhook.model.events, anyhook.model.answers")
+
+    assert loaded == {
+        "anyhook",
+        "anyhook.model",
+        "anyhook.model.events",
+        "anyhook.model.answers",
+        "anyhook.model.record",
+    }
+
+
+def test_no_module_below_the_commands_loads_their_libraries():
+    assert not {"typer", "rich"} & imported_by("from anyhook import Engine; Engine.load('/')")
+
+
+ORDER = ["model", "dialects", "settings", "trust", "handlers", "engine", "cli"]
+MAY_USE = {
+    "model": {"errors"},
+    "dialects": {"errors", "model"},
+    "trust": {"errors", "model", "atomic"},
+    "handlers": {"errors", "model", "dialects"},
+    "settings": {"errors", "model", "dialects", "handlers", "trust", "atomic"},
+    "engine": {"errors", "model", "dialects", "handlers", "settings", "trust"},
+}
+
+
+@pytest.mark.parametrize("package", MAY_USE)
+def test_dependencies_point_one_way(package):
+    for file in (SRC / package).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("anyhook."):
+                used = node.module.split(".")[1]
+                assert used == package or used in MAY_USE[package], f"{file.name} uses {used}"
+
+
+def test_agents_are_named_in_dialects_only():
+    for file in SRC.rglob("*.py"):
+        if "dialects" not in file.parts:
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Compare):
+                    values = [c.value for c in node.comparators if isinstance(c, ast.Constant)]
+                    assert not {"gemini", "claude", "terminai"} & set(map(str, values)), file
+
+
+def test_every_diagnostic_that_is_made_has_a_code():
+    made = set()
+    for file in SRC.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+                if name in ("diagnose", "report", "_about"):
+                    texts = [
+                        c.value
+                        for argument in node.args[:2]
+                        for c in ast.walk(argument)
+                        if isinstance(c, ast.Constant) and isinstance(c.value, str)
+                    ]
+                    made |= {text for text in texts if text in CODES}
+    chosen_by_a_variable = {
+        "output-truncated",
+        "held-pipe",
+        "missing-cwd",
+        "handler-failed",
+        "handler-timeout",
+    }
+    assert made | chosen_by_a_variable == set(CODES)
+
+
+# -- values
+
+
+def test_events_are_values():
+    event = BeforeTool(tool_name="t", tool_input={"a": 1})
+
+    assert event == BeforeTool(tool_name="t", tool_input={"a": 1})
+    assert event != event.replace(tool_name="u")
+    assert event != SessionEnd(reason="exit")
+    assert repr(event) == "BeforeTool(tool_name='t', tool_input={'a': 1})"
+    assert event.copy() == event
+    assert event.copy().tool_input is not event.tool_input
+    with pytest.raises(AttributeError, match="use replace"):
+        event.tool_name = "u"
+    with pytest.raises(AttributeError, match="frozen"):
+        del event.tool_name
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(event)
+
+
+def test_events_refuse_what_they_do_not_have():
+    with pytest.raises(TypeError, match="BeforeTool needs tool_name, tool_input"):
+        BeforeTool()
+    with pytest.raises(TypeError, match="did you mean 'tool_name'"):
+        BeforeTool(tool_nam="t", tool_name="t", tool_input={})
+    with pytest.raises(TypeError, match="it has outcome"):
+        Answer(zzzzzz=1)
+
+
+def test_fields_that_are_no_fields_have_any_kind():
+    assert json_kind(EVENTS["before_tool"], "nope") == "any"
+
+
+def test_an_unknown_name_carries_what_is_known():
+    error = UnknownNameError("hook", "x", ["abc"])
+
+    assert (error.kind, error.name, error.known) == ("hook", "x", ("abc",))
+    assert str(error) == "no hook named 'x'; known: abc"
