@@ -223,8 +223,10 @@ def test_recorded_events_are_fired_one_by_one(world, run):
         '{\n "hook_event_name": "SessionEnd",\n "reason": "exit"\n}',
         '[{"hook_event_name": "SessionEnd", "reason": "exit"}]',
         '{"stdin": "{\\"hook_event_name\\": \\"SessionEnd\\", \\"reason\\": \\"exit\\"}"}',
-        '\n{"hook_event_name": "SessionEnd", "reason": "exit"}\n'
-        '\n{"hook_event_name": "SessionStart", "source": "clear"}\n',
+        (
+            '\n{"hook_event_name": "SessionEnd", "reason": "exit"}\n'
+            '\n{"hook_event_name": "SessionStart", "source": "clear"}\n'
+        ),
     ],
 )
 def test_event_files_of_every_shape(world, run, text):

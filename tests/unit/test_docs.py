@@ -1,0 +1,123 @@
+"""What the documentation says: its code runs, its commands work, its tables are complete."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from anyhook.cli import BUG, USAGE, main
+from anyhook.dialects import get_dialect
+from anyhook.model.diagnostics import CODES
+from anyhook.model.events import EVENTS
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(language):
+    found = []
+    for page in PAGES:
+        for i, match in enumerate(
+            re.finditer(
+                rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
+            )
+        ):
+            found.append(pytest.param(match[1], id=f"{page.stem}-{i}"))
+    return found
+
+
+@pytest.fixture
+def example(tmp_path, monkeypatch):
+    directory = tmp_path / "guarded-project"
+    shutil.copytree(ROOT / "examples" / "guarded-project", directory)
+    monkeypatch.chdir(directory)
+    return directory
+
+
+@pytest.mark.parametrize("code", blocks("python"))
+def test_python_runs(example, code):
+    program = example / "program.py"
+    program.write_text(code)
+
+    done = subprocess.run(
+        [sys.executable, program.name], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("text", blocks("console"))
+def test_commands_work(example, text, capsys):
+    lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
+    assert lines
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if words[0] == "make":
+            makefile = (ROOT / "Makefile").read_text("utf-8")
+            assert f"\n{words[1]}:" in makefile
+        elif words[0] == "anyhook" and words != ["anyhook", "trust"]:
+            assert main(words[1:]) not in (USAGE, BUG), capsys.readouterr().err
+
+
+def test_every_link_leads_somewhere():
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_diagnostic_has_a_section():
+    text = (ROOT / "docs" / "diagnostics.md").read_text("utf-8")
+
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == list(CODES)
+    for code, (severity, meaning) in CODES.items():
+        assert f"## {code}\n\n*{severity}*: {meaning}." in text
+
+
+def test_every_event_is_in_the_table():
+    text = (ROOT / "docs" / "embedding.md").read_text("utf-8")
+
+    for spec in get_dialect("gemini").events:
+        cls = EVENTS[spec.canonical].__name__
+        assert f"| `{cls}` | `{spec.wire}` |" in text
+
+
+def test_every_switch_and_variable_is_in_the_settings_page():
+    text = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    dialect = get_dialect("gemini")
+
+    words = [
+        *(".".join(switch.path) for switch in dialect.switches),
+        *(file.variable for file in dialect.settings if file.variable),
+        *dialect.environment,
+        *(file.layer for file in dialect.settings),
+    ]
+    for word in words:
+        assert word in text
+
+
+def test_the_demo_decides_the_events_of_its_session():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "demo.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "120"},
+    )
+
+    for words in ("AWS access key", "DENY", "ASK", "timed out", "warning exit 1", "adds context"):
+        assert words in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_pages_speak_of_the_project_only():
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]:
+        text = page.read_text("utf-8")
+        assert not re.search(r"/work/|\.\./shared|issue #?\d", text), page.name
