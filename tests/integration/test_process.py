@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import selectors
 import sys
 import uuid
 
@@ -218,6 +219,27 @@ async def test_without_descriptors_a_command_is_a_failed_result(tmp_path):
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
             assert (end.exit_code == 0) is (end.error is None)
+
+
+@pytest.mark.parametrize("step", range(4))
+async def test_a_command_that_cannot_be_watched_does_not_outlive_its_start(
+    tmp_path, monkeypatch, step
+):
+    mark = uuid.uuid4().hex
+    calls = iter(range(100))
+    register = selectors.DefaultSelector.register
+
+    def refuse(*arguments):
+        if next(calls) == step:
+            raise OSError(28, "no space for a watch")
+        return register(*arguments)
+
+    with none_left(mark) as env:
+        monkeypatch.setattr(selectors.DefaultSelector, "register", refuse)
+        end = await run_process(["sleep", "60"], cwd=str(tmp_path), env=env)
+        monkeypatch.undo()
+
+    assert "no space for a watch" in end.error
 
 
 @pytest.mark.parametrize("line", ["sleep 60", "sleep 60 & sleep 60", "trap '' TERM; sleep 60"])

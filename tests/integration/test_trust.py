@@ -218,6 +218,158 @@ def test_large_and_binary_scripts_are_bound_without_being_shown(world, store):
         assert "was sha256" in change.difference[0]
 
 
+EVIL = "#!/bin/sh\ntouch evil\n"
+
+
+def runs_evil(world, store, **event):
+    asyncio.run(load(world, store).dispatch(WRITE.replace(**event)))
+    return bool(list(world.root.rglob("evil")))
+
+
+def retrust(world, store, command, **more):
+    world.configure(command=command, **more)
+    trust(world, store)
+    asyncio.run(load(world, store).dispatch(WRITE))
+
+
+def test_a_script_that_becomes_a_directory_does_not_run(world, store):
+    script = world.write(world.project / "hooks" / "g.py", "")
+    retrust(world, store, "python3 hooks/g.py")
+    script.unlink()
+    world.write(script / "__main__.py", "open('evil', 'w')")
+
+    assert not runs_evil(world, store)
+
+
+def test_a_script_that_becomes_a_link_does_not_run(world, store, tmp_path):
+    script = world.write(world.project / "hooks" / "g.sh", DENY)
+    retrust(world, store, "bash hooks/g.sh")
+    outside = world.write(tmp_path / "outside.sh", EVIL)
+    script.unlink()
+    script.symlink_to(outside)
+
+    assert not runs_evil(world, store)
+
+
+def test_the_target_of_a_link_is_bound(world, store, tmp_path):
+    outside = world.write(tmp_path / "outside.sh", DENY)
+    world.script.unlink()
+    world.script.symlink_to(outside)
+    retrust(world, store, "./guard.sh")
+    assert decide(load(world, store)).denied
+    world.write(outside, EVIL)
+
+    assert not runs_evil(world, store)
+
+
+def test_a_script_elsewhere_is_bound(world, store, tmp_path):
+    outside = world.write(tmp_path / "outside.sh", DENY)
+    retrust(world, store, f"bash {outside}")
+    world.write(outside, EVIL)
+
+    assert not runs_evil(world, store)
+
+
+@pytest.mark.parametrize("command", ["bash hooks/g.sh", 'bash "$GEMINI_CWD/hooks/g.sh"'])
+def test_from_another_directory_only_what_was_seen_runs(world, store, command):
+    world.write(world.project / "hooks" / "g.sh", DENY)
+    retrust(world, store, command)
+    world.write(world.project / "sub" / "hooks" / "g.sh", EVIL)
+
+    assert not runs_evil(world, store, cwd=str(world.project / "sub"))
+    assert decide(load(world, store)).denied
+
+
+def test_from_another_directory_a_script_of_the_project_runs(world, store):
+    world.configure(command='"$GEMINI_PROJECT_DIR/guard.sh"')
+    trust(world, store)
+    (world.project / "sub").mkdir()
+
+    decision = asyncio.run(
+        load(world, store).dispatch(WRITE.replace(cwd=str(world.project / "sub")))
+    )
+
+    assert decision.denied
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'bash "${GEMINI_PROJECT_DIR:-.}/hooks/g.sh"',
+        "bash $PWD/hooks/g.sh",
+        'bash "$(pwd)/hooks/g.sh"',
+        "bash hooks/*.sh",
+        "bash {hooks/g.sh,}",
+        "bash -c './hooks/g.sh;true'",
+        "cat hooks/g.s? | bash",
+        "cd hooks && ./g.sh",
+        "HOOK=hooks/g.sh; bash $HOOK",
+    ],
+)
+def test_a_script_is_bound_however_it_is_named(world, store, command):
+    script = world.write(world.project / "hooks" / "g.sh", DENY)
+    retrust(world, store, command)
+    world.write(script, EVIL)
+
+    assert not runs_evil(world, store)
+
+
+def test_a_script_in_the_environment_is_bound(world, store):
+    script = world.write(world.project / "hooks" / "env.sh", "true\n")
+    retrust(world, store, "bash -c true", env={"BASH_ENV": "hooks/env.sh"})
+    world.write(script, EVIL)
+
+    assert not runs_evil(world, store)
+
+
+def test_a_missing_program_that_appears_does_not_run(world, store):
+    retrust(world, store, "./hooks/run")
+    engine = load(world, store)
+    decide(engine)
+    world.write(world.project / "hooks" / "run", EVIL)
+
+    decide(engine)
+
+    assert not runs_evil(world, store)
+
+
+def test_trust_that_is_revoked_ends_in_a_loaded_engine(world, store):
+    trust(world, store)
+    engine = load(world, store)
+    assert decide(engine).denied
+
+    store.revoke(world.project)
+
+    assert decide(engine).results[0].status == "withheld"
+
+
+def test_trust_that_is_given_begins_in_a_loaded_engine(world, store):
+    engine = load(world, store)
+    assert not decide(engine).denied
+
+    trust(world, store)
+
+    assert decide(engine).denied
+
+
+def test_words_that_only_the_shell_can_resolve_are_told(world, store):
+    world.configure(command='bash "$HOOKS/g.sh" $(find . -name x/y) ./guard.sh')
+
+    (subject,) = load(world, store).guard.subjects()
+
+    assert subject.unclear == ("$HOOKS/g.sh",) or "$HOOKS/g.sh" in subject.unclear
+
+
+def test_a_pattern_of_an_untrusted_project_is_not_evaluated(world, store):
+    hook = {"type": "command", "command": "true"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"matcher": r"(\w+)+!", "hooks": [hook]}]}})
+    event = WRITE.replace(tool_name="mcp_" + "a" * 60)
+
+    decision = asyncio.run(load(world, store).dispatch(event))
+
+    assert decision.results[0].status == "withheld"
+
+
 # -- which files a command names
 
 
@@ -236,12 +388,25 @@ def test_large_and_binary_scripts_are_bound_without_being_shown(world, store):
         ("jq .tool_name", []),
         ("/bin/echo hi", []),
         ("./missing.sh", ["missing.sh"]),
+        ("x" * 5000, []),
+        ("echo " + "x" * 300, []),
         ("echo missing", []),
         ("./a.sh 'unbalanced", ["a.sh"]),
         ("$OTHER/a.sh", []),
         ("~nobody-here/x.sh", []),
-        ("cd sub; ./b.py", ["sub/b.py"]),
-        ("cd sub && cd .. && ./a.sh", ["a.sh"]),
+        ("cd sub; ./b.py", ["b.py", "sub/b.py"]),
+        ("cd sub && cd .. && ./a.sh", ["a.sh", "sub/a.sh"]),
+        ("bash -c './a.sh;true'", ["a.sh"]),
+        ('bash "${GEMINI_PROJECT_DIR:-.}/a.sh"', ["a.sh"]),
+        ('bash "${UNSET:-sub}/b.py"', ["sub/b.py"]),
+        ("bash $PWD/a.sh", ["a.sh"]),
+        ('bash "$(pwd)/a.sh"', ["a.sh"]),
+        ("bash `pwd`/a.sh", ["a.sh"]),
+        ("bash *.sh", ["a.sh"]),
+        ("cat sub/b.p? | python3", ["sub/b.p?", "sub/b.py"]),
+        ("bash {a.sh,}", ["a.sh"]),
+        ("./run", ["run"]),
+        ("jq '.a/.b' x", [".a/.b"]),  # could be a file, and is none
         ("python3 -m sub.b", ["sub/b.py"]),
         ("python3 -m json.tool", []),
         ("make guard", ["Makefile"]),

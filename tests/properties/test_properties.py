@@ -19,7 +19,7 @@ from anyhook.dialects.gemini_api import (
     response_from_api,
     response_to_api,
 )
-from anyhook.dialects.output import Exit, decode_exit, encode_decision
+from anyhook.dialects.output import Exit, decode_exit, decode_reply, encode_decision
 from anyhook.dialects.payload import decode_event, encode_event
 from anyhook.engine.combine import advance, combine
 from anyhook.engine.plan import make_plan
@@ -111,9 +111,40 @@ def test_a_decision_that_is_not_the_strongest_is_blamed_on_nobody(results):
     assert carriers == [str(o) for o in said if o is decision.outcome is not Outcome.NONE]
 
 
-@given(SPECS, make.answers)
-def test_advancing_takes_anything(spec, answer):
-    advance(spec, event_for(spec), answer)
+@given(SPECS, make.answers, make.request_like, make.request_like)
+def test_advancing_and_combining_take_any_event(spec, answer, request, response):
+    payload = {"hook_event_name": spec.wire, "llm_request": request, "llm_response": response}
+    event, _ = decode_event(GEMINI, payload)
+    checked, _ = decode_reply(
+        GEMINI,
+        spec,
+        make.handler(1),
+        {"hookSpecificOutput": {"llm_request": request, "llm_response": response}},
+    )
+
+    for said in (answer, checked):
+        advance(spec, event, said)
+        deny = make.result(2, Answer(outcome=Outcome.DENY, reason="no"))
+        decision = combine(spec, event, ((make.result(1, said),), (deny,)))
+        assert decision.outcome is Outcome.DENY
+
+
+@given(make.definitions())
+def test_layers_come_in_the_order_of_a_plan(definitions):
+    plan = make_plan(GEMINI, definitions, "before_tool", "write_file")
+
+    ranks = [GEMINI.layer_order.index(handler.layer) for handler in plan.handlers]
+    assert ranks == sorted(ranks)
+
+
+@given(make.responses, make.responses)
+def test_a_changed_text_is_gone_from_the_whole_response(base, override):
+    base = complete_response(base)
+    merged = merge_response(base, override)
+
+    first = "".join(merged["candidates"][0]["content"]["parts"]) if merged["candidates"] else ""
+    if override.get("text", base["text"]) != base["text"] or "candidates" in override:
+        assert merged["text"] == first
 
 
 @given(orders=st.permutations([0.0, 0.02, 0.04]))
@@ -216,8 +247,6 @@ def test_any_output_and_any_exit_is_a_result(spec, stdout, code, stderr, truncat
 
 @given(SPECS, make.replies)
 def test_a_reply_is_read_alike_from_a_function(spec, reply):
-    from anyhook.dialects.output import decode_reply
-
     answer, _ = decode_reply(GEMINI, spec, make.handler(1), reply)
 
     assert isinstance(answer, Answer)

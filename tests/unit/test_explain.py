@@ -40,7 +40,8 @@ def test_every_field_has_a_handler_a_place_and_what_it_overrode(tmp_path):
     assert text.startswith("deny: no\n")
     assert f"  deny   set by {second}\n    overrode allow of {first}\n" in text
     assert (
-        f"tool_input.a:\n  3   set by {second}\n    overrode 1 of the event itself\n    overrode 2 of {first}\n"
+        f"tool_input.a:\n  3   set by {second}\n"
+        f"    overrode 1 of the event itself\n    overrode 2 of {first}\n"
     ) in text
     assert f"no say:\n  {third} ended with exit 1, which is a warning\n" in text
     assert "diagnostics:\n" in text

@@ -114,6 +114,8 @@ def test_every_diagnostic_that_is_made_has_a_code():
         "output-truncated",
         "held-pipe",
         "missing-cwd",
+        "payload-repaired",
+        "variable-repaired",
         "handler-failed",
         "handler-timeout",
     }

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 OK = 0
 PROBLEMS = 1
@@ -27,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0 fine, 1 a check found problems, 2 a decision to block (`fire --exit-code`),
         64 usage, 70 a bug of anyhook, 130 interrupted.
     """
+    _prepare_streams()
     from typer.exceptions import Abort, Exit, TyperException
 
     from anyhook.cli.app import app
@@ -35,7 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = app(arguments, prog_name="anyhook", standalone_mode=False)
+        with _ended_like_interrupted():
+            code = app(arguments, prog_name="anyhook", standalone_mode=False)
     except Exit as end:
         code = end.exit_code
     except (AnyhookError, TyperException) as error:
@@ -45,8 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, Abort):
         say_error("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
+    except (SystemExit, BrokenPipeError):  # typer exits when nobody reads the output any more
         return _without_stdout()
+    except OSError as error:
+        say_error(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        return USAGE
     except Exception as error:  # noqa: BLE001 - the last boundary: a report instead of a traceback
         from anyhook.cli.report import write_report
 
@@ -55,14 +65,46 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"a report is in {write_report(error)}"
         )
         return BUG
+    if code == INTERRUPTED:  # typer makes an exit code of Ctrl-C
+        say_error("interrupted")
     return code if isinstance(code, int) else OK
+
+
+def _prepare_streams() -> None:
+    """Open what the caller closed, and never fail for a character that the terminal lacks."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _ended_like_interrupted() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end running hooks the way that Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {name: signal.getsignal(getattr(signal, name)) for name in names}
+    for name in names:
+        if before[name] == signal.SIG_DFL:
+            signal.signal(getattr(signal, name), lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        for name in names:
+            signal.signal(getattr(signal, name), before[name])
 
 
 def _without_stdout() -> int:
     """Leave quietly when whoever read the output went away (`anyhook list | head -1`)."""
-    import os
-
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)
+    try:
+        os.dup2(null, sys.stdout.fileno())
+    except (OSError, ValueError):  # there is no such stream at all
+        return OK
+    finally:
+        os.close(null)
     return OK

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.markup import escape
+
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
 from anyhook.cli.output import (
@@ -13,9 +15,9 @@ from anyhook.cli.output import (
     print_json,
     show_path,
 )
+from anyhook.engine.checks import check_hooks
 from anyhook.engine.engine import Engine
 from anyhook.model.diagnostics import Severity
-from anyhook.settings.checks import check_hooks
 
 if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
@@ -51,7 +53,7 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
     for file in files:
         count = sum(len(d.handlers) for d in file.definitions)
         out.print(
-            f"[cyan]{file.source.layer!s:<16}[/] {show_path(str(file.source.path))}  "
+            f"[cyan]{file.source.layer!s:<16}[/] {escape(show_path(str(file.source.path)))}  "
             f"[dim]{count} hook{'s' if count != 1 else ''}[/]"
         )
     if not files:

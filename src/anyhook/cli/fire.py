@@ -120,7 +120,10 @@ def _events(
     if event_file is not None:
         if tool or given or fields:
             raise UsageError("--event-file holds whole events; drop --tool, --input and --set")
-        return list(_read_events(dialect, name, event_file))
+        found = list(_read_events(dialect, name, event_file))
+        if not found:
+            raise UsageError(f"{event_file} holds no {f'{name} ' if name else ''}event")
+        return found
     return [_build_event(dialect, str(name), tool, given, fields)]
 
 
@@ -180,7 +183,7 @@ def _read_events(
 ) -> Iterator[tuple[Event, tuple[Diagnostic, ...]]]:
     wanted = dialect.event(only).canonical if only else None
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from error
     for line, payload in _payloads(text, file):
@@ -188,7 +191,7 @@ def _read_events(
             raise UsageError(f"{file}:{line}: an event is a JSON object")
         recorded = payload.get("stdin")
         if isinstance(recorded, str) and dialect.event_key not in payload:
-            event, notes = decode_event(dialect, parse_json(recorded))
+            event, notes = decode_event(dialect, _recorded(recorded, f"{file}:{line}"))
         else:
             event, notes = decode_event(dialect, payload)
         if isinstance(event, UnknownEvent):
@@ -197,11 +200,21 @@ def _read_events(
             yield event, notes
 
 
+def _recorded(text: str, where: str) -> dict[str, Any]:
+    try:
+        payload = parse_json(text)
+    except ValueError as error:
+        raise UsageError(f"{where}: stdin holds no JSON: {error}") from None
+    if not isinstance(payload, dict):
+        raise UsageError(f"{where}: an event is a JSON object")
+    return payload
+
+
 def _payloads(text: str, file: Path) -> Iterator[tuple[int, Any]]:
     try:
         whole = parse_json(text)
     except ValueError:
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(text.split("\n"), 1):  # not at U+2028, which JSON may hold
             if line.strip():
                 try:
                     yield number, parse_json(line)
@@ -216,10 +229,10 @@ def _read_json(text: str, option: str) -> Any:
         if text == "-":
             text = sys.stdin.read()
         elif text.startswith("@"):
-            text = Path(text[1:]).read_text(encoding="utf-8")
+            text = Path(text[1:]).read_text(encoding="utf-8-sig")
         return parse_json(text)
-    except OSError as error:
-        raise UsageError(f"{option}: {text[1:]} cannot be read: {error.strerror}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{option}: {text[1:]} cannot be read: {error}") from error
     except json.JSONDecodeError as error:
         raise UsageError(
             f"{option} is no JSON ({error.msg} at line {error.lineno}, column {error.colno}); "

@@ -12,6 +12,7 @@ from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_pro
 from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
 from anyhook.engine.engine import Engine
 from anyhook.model.diagnostics import Severity
+from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +39,8 @@ def list_hooks(
     if not rows:
         out.print("No hooks configured. These files were looked at:")
         for file in engine.hooks.files:
-            out.print(f"  {file.source.layer!s:<16} {show_path(str(file.source.path))}")
+            where = show_path(str(file.source.path))
+            out.print(f"  {file.source.layer!s:<16} {where}", markup=False)
     else:
         out.print(_table(engine, rows))
     problems = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
@@ -72,15 +74,15 @@ def _table(
         wire = engine.dialect.by_canonical[definition.event].wire
         name = Text(handler.label, style="bold")
         if handler.description:
-            name.append(f"\n{handler.description}", style="dim not bold")
+            name.append(f"\n{printable(handler.description)}", style="dim not bold")
         extra = " (in order)" if definition.sequential else ""
         table.add_row(
             Text(wire if wire != previous else "", style="cyan"),
             name,
             Text(state, style=_STATE_STYLE[state]),
-            f"{handler.layer}" + (f" {handler.origin}" if handler.origin else ""),
+            Text(f"{handler.layer} {printable(handler.origin or '')}".rstrip()),
             Text(show_place(handler.place, engine.project_dir), style="dim"),
-            Text((definition.matcher or "*") + extra),
+            Text(printable(definition.matcher or "*") + extra),
             f"{handler.timeout:g} s",
         )
         previous = wire

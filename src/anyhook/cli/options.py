@@ -25,6 +25,9 @@ def existing_project(project: Path) -> Path:
     Raises:
         UsageError: If it is no directory.
     """
-    if not project.is_dir():
-        raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")
-    return project.absolute()
+    try:
+        if project.is_dir():
+            return project.absolute()
+    except (OSError, ValueError):  # the current directory is gone, or no path at all
+        pass
+    raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")

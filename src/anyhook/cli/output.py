@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from anyhook.model.diagnostics import Severity
+from anyhook.model.json import dump_json, repair
+from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,13 +33,18 @@ def console(*, stderr: bool = False) -> Console:
 
 def say_error(message: str) -> None:
     """Write an error to standard error."""
-    console(stderr=True).print(f"[bold red]error:[/] {escape(message)}", soft_wrap=True)
+    if sys.stderr is not None:
+        text = escape(printable(message))
+        console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
     """Write one JSON value on one line."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+    try:
+        text = dump_json(value).decode()
+    except (TypeError, ValueError, RecursionError):
+        text = dump_json(repair(value)).decode()
+    sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
@@ -46,16 +52,16 @@ def show_path(path: str, project: Path | None = None) -> str:
     """Shorten a path for people: relative to the project, or with `~`."""
     for base, sign in ((project, "."), (Path.home(), "~")):
         if base is not None and Path(path).is_relative_to(base):
-            relative = str(Path(path).relative_to(base))
+            relative = printable(str(Path(path).relative_to(base)))
             return relative if sign == "." else f"~/{relative}"
-    return path
+    return printable(path)
 
 
 def show_place(place: Place | None, project: Path | None = None, *, short: bool = False) -> str:
     """Show a place as `file:line`; `short` leaves the directories out."""
     if place is None:
         return ""
-    path = Path(place.file).name if short else show_path(place.file, project)
+    path = printable(Path(place.file).name) if short else show_path(place.file, project)
     return f"{path}:{place.line}" if place.line else path
 
 

@@ -12,6 +12,7 @@ from anyhook.cli import OK
 from anyhook.cli.options import AsJson, DialectName
 from anyhook.dialects import get_dialect
 from anyhook.dialects.schema import event_schema, reply_schema, settings_schema
+from anyhook.errors import UsageError
 
 
 def schema(
@@ -37,6 +38,8 @@ def schema(
         anyhook schema BeforeTool --reply
     """
     tables = get_dialect(dialect)
+    if what == "settings" and reply:
+        raise UsageError("name the event of the reply: anyhook schema BeforeTool --reply")
     if what == "settings":
         found = settings_schema(tables)
     else:

@@ -10,7 +10,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
 from anyhook.cli.output import console, print_json, say_error, show_path
 from anyhook.engine.engine import Engine
-from anyhook.errors import SettingsError, UnknownNameError
+from anyhook.errors import SettingsError, UnknownNameError, UsageError
 from anyhook.model.definitions import Layer
 from anyhook.settings.edit import add_item, remove_item, write_atomically
 
@@ -83,10 +83,18 @@ def enable(
 
 def _handlers(engine: Engine, name: str) -> list[HandlerSpec]:
     everything = [h for d in engine.definitions for h in d.handlers]
-    found = [h for h in everything if name in (h.identifier, h.label)]
+    found = [h for h in everything if name == h.identifier]
+    found = found or [h for h in everything if name == h.label]
+    if len({h.identifier for h in found}) > 1:
+        places = ", ".join(str(h.place) for h in found)
+        raise UsageError(f"{name!r} is short for several hooks ({places}); write the whole command")
     if not found:
-        known = dict.fromkeys(h.identifier for h in everything)
-        raise UnknownNameError("hook", name, known)
+        broken = next((d for d in engine.hooks.diagnostics if d.code.startswith("settings-")), None)
+        if broken is not None:
+            raise UsageError(
+                f"no hook named {name!r} can be found while a file is broken: {broken}"
+            )
+        raise UnknownNameError("hook", name, dict.fromkeys(h.identifier for h in everything))
     return found
 
 

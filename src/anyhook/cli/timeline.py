@@ -14,6 +14,7 @@ from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
 from anyhook.model.explain import exit_text, shorten
+from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,7 +60,8 @@ def print_timeline(
     spec = engine.dialect.by_canonical[event.name]
     subject = getattr(event, spec.subject) if spec.subject else None
     out.print()
-    out.print(Text.assemble((spec.wire, "bold"), (f"  {subject}" if subject else "", "cyan")))
+    shown = f"  {printable(str(subject))}" if subject else ""
+    out.print(Text.assemble((spec.wire, "bold"), (shown, "cyan")))
     if decision.results:
         out.print(_timeline(decision))
     out.print(_headline(decision))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from anyhook.cli.output import console, print_diagnostics, print_json, show_path
 from anyhook.dialects import get_dialect
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
+from anyhook.model.text import printable
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
@@ -63,11 +65,10 @@ def trust(
         return OK
     tables = get_dialect(dialect)
     hooks = load_hooks(tables, Surroundings.of(here, home_variable=tables.home_variable))
-    guard = Guard(tables, here, store)
-    guard.watch(hooks.definitions)
-    found = guard.subjects()
+    found = Guard(tables, here, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(here, found)
-    done = bool(changes) and not show and (yes or _agreed(as_json, tables, here, changes))
+    show = show or (as_json and not yes)
+    done = bool(changes) and not show and (yes or _agreed(tables, here, changes))
     if done:
         store.trust(here, found)
     if as_json:
@@ -78,8 +79,8 @@ def trust(
     return OK if done or not changes else PROBLEMS
 
 
-def _agreed(as_json: bool, dialect: Dialect, project: Path, changes: list[Change]) -> bool:
-    if as_json or not sys.stdin.isatty():
+def _agreed(dialect: Dialect, project: Path, changes: list[Change]) -> bool:
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("nobody is there to ask; look with --show, then trust with --yes")
     _print_changes(console(), dialect, project, changes)
     return typer.confirm("Trust these hooks and scripts as they are?", default=False)
@@ -113,16 +114,25 @@ def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[
             Text.assemble(
                 ("changed  " if change.what == "script" else "new  ", "yellow"),
                 (handler.label, "bold"),
-                (f"  {event} {subject.matcher or '*'}", "cyan"),
+                (f"  {event} {printable(subject.matcher or '*')}", "cyan"),
                 (f"  {show_place(handler.place, project)}", "dim"),
             )
         )
-        out.print(Text(f"  runs: {handler.command or ' '.join(handler.argv or ())}"))
+        out.print(Text(f"  runs: {printable(handler.command or shlex.join(handler.argv or ()))}"))
+        for name, value in handler.env.items():
+            out.print(Text(f"  with: {printable(f'{name}={value}')}"))
+        out.print(Text(f"  for at most {handler.timeout:g} s", style="dim"))
         for script in subject.scripts:
             state = f"sha256 {script.digest[:12]}" if script.digest else "not there"
             out.print(Text(f"  script: {show_path(str(script.path), project)}  {state}"))
+        for word in subject.unclear:
+            out.print(
+                Text(
+                    f"  not bound: {printable(word)}; only the shell knows what it names", "yellow"
+                )
+            )
         for line in change.difference:
-            out.print(Text(f"    {line}", style=DIFF_STYLE.get(line[:1], "dim")))
+            out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
 
 
 def _json(
@@ -138,6 +148,9 @@ def _json(
                 "event": dialect.by_canonical[s.event].wire,
                 "matcher": s.matcher,
                 "command": s.handler.command or list(s.handler.argv or ()),
+                "env": dict(s.handler.env),
+                "timeout_ms": round(s.handler.timeout * 1000),
+                "unclear": list(s.unclear),
                 "file": s.handler.place.file,
                 "line": s.handler.place.line,
                 "state": changed[id(s)].what if id(s) in changed else "trusted",

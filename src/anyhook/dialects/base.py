@@ -10,6 +10,7 @@ from anyhook.errors import UnknownNameError
 from anyhook.model.decisions import Audience
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Mapping
 
     from anyhook.model.answers import Outcome
@@ -153,6 +154,31 @@ class Extensions:
 
 
 @dataclass(frozen=True, slots=True)
+class RedactionRules:
+    """Which environment variables are secret. Names are compared in upper case.
+
+    Attributes:
+        path: Keys from the root of a settings file to the switch and the lists.
+        strict_where: Variable to value (empty: any) that makes redaction strict by itself.
+        secret_values: A variable whose value matches one is dropped whatever its name.
+        kept_prefixes: Names that are kept even if the value looks like a secret.
+        harmless_prefixes: Names that are kept if the value does not.
+        always_allowed: Names that are kept.
+        never_allowed: Names that are dropped.
+        secret_names: Names that are dropped.
+    """
+
+    path: tuple[str, ...]
+    strict_where: Mapping[str, str]
+    secret_values: tuple[re.Pattern[str], ...]
+    kept_prefixes: tuple[str, ...]
+    harmless_prefixes: tuple[str, ...]
+    always_allowed: frozenset[str]
+    never_allowed: frozenset[str]
+    secret_names: re.Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """One agent's names, wire format and rules.
 
@@ -190,7 +216,7 @@ class Dialect:
         shell: Program and options in front of a command line; the first program found is used.
         environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`.
         payload_end: What follows the JSON on a command's standard input.
-        redaction: Keys from the root to the redaction settings, if the agent has them.
+        redaction: Which environment variables are secret, if the agent has such rules.
     """
 
     name: str
@@ -226,7 +252,7 @@ class Dialect:
     shell: tuple[tuple[str, ...], ...]
     environment: Mapping[str, str]
     payload_end: bytes = b""
-    redaction: tuple[str, ...] | None = None
+    redaction: RedactionRules | None = None
     by_wire: Mapping[str, EventSpec] = field(init=False)
     by_canonical: Mapping[str, EventSpec] = field(init=False)
 

@@ -6,6 +6,8 @@ are silent the newest documentation of the agent.
 
 from __future__ import annotations
 
+import re
+
 from anyhook.dialects.base import (
     Dialect,
     EventSpec,
@@ -13,6 +15,7 @@ from anyhook.dialects.base import (
     Extensions,
     OutputField,
     PlainText,
+    RedactionRules,
     Rules,
     SettingsFile,
     Switch,
@@ -224,6 +227,41 @@ SETTINGS = (
     ),
 )
 
+REDACTION = RedactionRules(
+    path=("security", "environmentVariableRedaction"),
+    strict_where={"GITHUB_SHA": "", "SURFACE": "Github"},
+    secret_values=tuple(
+        re.compile(pattern, re.IGNORECASE)
+        for pattern in (
+            r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----",
+            r"-----BEGIN CERTIFICATE-----",
+            r"(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@",
+            r"(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}",
+            r"AIzaSy[a-z0-9_\\-]{33}",
+            r"AKIA[A-Z0-9]{16}",
+            r"eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+",
+            r"(?:s|r)k_(?:live|test)_[0-9a-z]{24}",
+            r"xox[abpr]-[a-z0-9-]+",
+        )
+    ),
+    kept_prefixes=("GEMINI_CLI_",),
+    harmless_prefixes=("GIT_CONFIG_",),
+    always_allowed=frozenset(
+        "PATH SYSTEMROOT COMSPEC PATHEXT WINDIR TEMP TMP USERPROFILE SYSTEMDRIVE HOME LANG SHELL "
+        "TMPDIR USER LOGNAME TERM COLORTERM ADDITIONAL_CONTEXT AVAILABLE_LABELS BRANCH_NAME "
+        "DESCRIPTION EVENT_NAME GITHUB_ENV IS_PULL_REQUEST ISSUES_TO_TRIAGE ISSUE_BODY "
+        "ISSUE_NUMBER ISSUE_TITLE PULL_REQUEST_NUMBER REPOSITORY TITLE TRIGGERING_ACTOR".split()
+    ),
+    never_allowed=frozenset(
+        "CLIENT_ID DB_URI CONNECTION_STRING AWS_DEFAULT_REGION AZURE_CLIENT_ID AZURE_TENANT_ID "
+        "SLACK_WEBHOOK_URL TWILIO_ACCOUNT_SID DATABASE_URL GOOGLE_CLOUD_PROJECT "
+        "GOOGLE_CLOUD_ACCOUNT FIREBASE_PROJECT_ID".split()
+    ),
+    secret_names=re.compile(
+        "TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT", re.IGNORECASE
+    ),
+)
+
 DOCUMENTED = Rules(
     name="documented",
     release="hooks reference of 2026-01",
@@ -301,5 +339,5 @@ GEMINI = Dialect(  # noqa: S604 - `shell` names programs, it runs none
         "GEMINI_SESSION_ID": "session_id",
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
-    redaction=("security", "environmentVariableRedaction"),
+    redaction=REDACTION,
 )

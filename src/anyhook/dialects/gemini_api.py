@@ -2,8 +2,9 @@
 
 Requests have the form of the SDK (`model`, `contents`, `config`) or of the REST API
 (`generationConfig`, `toolConfig` and `systemInstruction` at the top). An override is laid over the
-request that it was made for: what the stable form does not show (function calls, images, thoughts,
-tools, safety settings) stays where it was, and a request that nobody changed comes back equal.
+request that it was made for: what the stable form does not show (function calls, images, tools,
+safety settings) stays where it was, and a request that nobody changed comes back equal. Text that
+is replaced takes the thoughts beside it along: they may repeat what a hook removed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.json import dump_json
+from anyhook.model.json import dump_json, repair
 from anyhook.model.llm import ROLES
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ def response_to_api(api: Mapping[str, Any] | None, response: LLMResponse) -> dic
     before = response_from_api(api or {})
     changed = dict(api or {})
     if response.get("candidates") != before["candidates"]:
-        old = [c for c in changed.get("candidates") or [] if isinstance(c, dict)]
+        given = changed.get("candidates")
+        old = [c for c in given if isinstance(c, dict)] if isinstance(given, list) else []
         was = before["candidates"]
         changed["candidates"] = [
             _change_candidate(
@@ -132,7 +134,8 @@ def response_to_api(api: Mapping[str, Any] | None, response: LLMResponse) -> dic
         ]
     usage = response.get("usageMetadata")
     if usage is not None and usage != before.get("usageMetadata"):
-        changed["usageMetadata"] = {**(changed.get("usageMetadata") or {}), **usage}
+        known = changed.get("usageMetadata")
+        changed["usageMetadata"] = {**(known if isinstance(known, dict) else {}), **usage}
     return changed
 
 
@@ -164,9 +167,11 @@ def _message(entry: Any) -> dict[str, Any]:
 
 
 def _entry_parts(entry: Any) -> list[Any]:
-    if isinstance(entry, dict) and "role" not in entry and "parts" not in entry:
+    if not isinstance(entry, dict):
+        return []
+    if "role" not in entry and "parts" not in entry:
         return [entry]  # a bare part
-    parts = entry.get("parts") if isinstance(entry, dict) else [entry]
+    parts = entry.get("parts")
     return parts if isinstance(parts, list) else []
 
 
@@ -195,7 +200,7 @@ def _realign(
     entries: list[Any], before: list[Any], after: list[Any]
 ) -> tuple[list[Any], list[str]]:
     """Find which original turn each message comes from, and carry its other parts over."""
-    old, new = ([dump_json(m) for m in many] for many in (before, after))
+    old, new = ([dump_json(repair(m)) for m in many] for many in (before, after))
     contents: list[Any] = []
     instructions: list[str] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -219,10 +224,11 @@ def _realign(
 
 
 def _rest_of(entry: Any) -> list[Any]:
-    """Return what survives of a turn that was left out: its non-text parts."""
-    parts = [] if isinstance(entry, str) else _entry_parts(entry)
-    rest = [part for part in parts if not _is_text(part)]
-    return [{"role": "user", **entry, "parts": rest}] if rest and "parts" in entry else rest
+    """Return what survives of a turn that was left out: a turn of its non-text parts."""
+    rest = [part for part in _entry_parts(entry) if not _is_text(part)]
+    if not rest:
+        return []
+    return [{"role": "user", **(entry if "parts" in entry else {}), "parts": rest}]
 
 
 def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
@@ -232,19 +238,27 @@ def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
     parts = _entry_parts(entry)
     if isinstance(content, list):
         new_parts = [_untyped(part) for part in content]
+        new_parts += [part for part in parts if not _is_text(part) and part not in new_parts]
     else:
         new_parts = _with_text(parts, [content])
-    if "parts" not in entry and "role" not in entry:
+    if not isinstance(entry, dict) or ("parts" not in entry and "role" not in entry):
         return {"role": message["role"], "parts": new_parts}
     return {**entry, "parts": new_parts}
 
 
 def _with_text(parts: list[Any], texts: list[str]) -> list[Any]:
-    """Put texts where the first text part was; drop the others, keep every non-text part."""
+    """Put texts where the first text part was; drop the others, keep every non-text part.
+
+    What the first text part carries beside its text (a signature) stays with the first new text.
+    """
     first = next((i for i, part in enumerate(parts) if _is_text(part)), 0)
     head = [part for part in parts[:first] if not _is_text(part)]
     tail = [part for part in parts[first:] if not _is_text(part)]
-    return [*head, *({"text": text} for text in texts), *tail]
+    spoken: dict[str, Any] = next(
+        (part for part in parts if _is_text(part) and not part.get("thought")), {}
+    )
+    new = [{**(spoken if i == 0 else {}), "text": text} for i, text in enumerate(texts)]
+    return [*head, *new, *tail]
 
 
 def _content(message: dict[str, Any]) -> dict[str, Any]:
@@ -346,7 +360,7 @@ def _change_candidate(
     if texts is not None and texts != _texts(original):
         changed["content"] = {
             "role": "model",
-            **(original.get("content") or {}),
+            **(original["content"] if isinstance(original.get("content"), dict) else {}),
             "parts": _change_texts(_parts(original), texts),
         }
     for key in after.keys() - {"content"}:

@@ -127,7 +127,11 @@ def advance(spec: EventSpec, event: Event, answer: Answer) -> Event:
     for source, target in spec.chain.items():
         value = getattr(answer, source)
         if value is not None:
-            changed[target] = CHAINS[source](getattr(event, target), value)
+            current = getattr(event, target)
+            wanted = dict if isinstance(value, dict) else str
+            changed[target] = CHAINS[source](
+                current if isinstance(current, wanted) else wanted(), value
+            )
     return event.replace(**changed) if changed else event
 
 
@@ -197,10 +201,15 @@ def _lost(draft: Draft, name: str, entry: Entry, before: list[Entry]) -> tuple[O
     return tuple(Overrode(other.handler, other.value) for other in before)
 
 
+def _base_of(draft: Draft, name: str) -> dict[str, Any]:
+    """Return the event's own value, if it is what it should be."""
+    value = getattr(draft.event, name, None)
+    return value if isinstance(value, dict) else {}
+
+
 def _merge_object(draft: Draft, name: str, entries: list[Entry]) -> None:
     """Merge over the event's own object; every key has its own blame."""
-    base = getattr(draft.event, name, None)
-    base = base if isinstance(base, dict) else {}
+    base = _base_of(draft, name)
     merged = dict(base)
     setters: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -217,11 +226,15 @@ def _merge_object(draft: Draft, name: str, entries: list[Entry]) -> None:
 
 
 def _request(draft: Draft, name: str, entries: list[Entry]) -> None:
-    """Lay partial requests over the event's request, each in plan order."""
-    merged: Any = getattr(draft.event, "llm_request", {})
+    """Lay partial requests over the event's request, in plan order.
+
+    Additional instructions come last, so that no replaced conversation swallows them.
+    """
+    merged: Any = _base_of(draft, name)
     setters: dict[str, list[Entry]] = {}
-    for entry in entries:
+    for entry in sorted(entries, key=lambda e: only_instructions(e.value.get("messages", ()))):
         merged = merge_request(merged, entry.value)
+    for entry in entries:
         for path, value in _members(entry.value):
             setters.setdefault(path, []).append(Entry(entry.handler, entry.group, value))
     draft.set(name, merged, [Blame(entry.handler, entry.value) for entry in entries])
@@ -246,7 +259,7 @@ def _response(draft: Draft, name: str, entries: list[Entry]) -> None:
 
 def _response_patch(draft: Draft, name: str, entries: list[Entry]) -> None:
     """Lay partial responses over the event's response."""
-    merged: Any = getattr(draft.event, "llm_response", {})
+    merged: Any = _base_of(draft, name)
     for entry in entries:
         merged = merge_response(merged, entry.value)
     blames = [

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from anyio.lowlevel import RunVar
 
 from anyhook.dialects import get_dialect
 from anyhook.dialects.output import encode_decision
@@ -18,6 +19,7 @@ from anyhook.engine.run import run_plan
 from anyhook.errors import EngineClosedError, EventError
 from anyhook.handlers.base import Firing
 from anyhook.handlers.environment import Redaction
+from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition, Layer
 from anyhook.model.diagnostics import Place
@@ -62,20 +64,22 @@ class Engine:
         dialect: Dialect,
         *,
         rules: str,
-        guard: Guard,
+        store: TrustStore | None,
         watch: bool,
         redact: Redaction | None,
         max_processes: int,
+        output_limit: int,
     ) -> None:
         self.dialect = dialect
         self.rules = dialect.reading(rules)
         self.project_dir = around.project
         self._around = around
-        self._guard = guard
+        self._store = store
         self._watch = watch
         self._redact = redact
         self._max_processes = max_processes
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._output_limit = output_limit
+        self._limiter: RunVar[anyio.CapacityLimiter] = RunVar("anyhook-commands")
         self._runtime: list[HookDefinition] = []
         self._plans: dict[tuple[str, str | None], Plan] = {}
         self._closed = False
@@ -95,6 +99,7 @@ class Engine:
         home: str | os.PathLike[str] | None = None,
         environ: Mapping[str, str] | None = None,
         max_processes: int = MAX_PROCESSES,
+        output_limit: int = OUTPUT_LIMIT,
     ) -> Self:
         """Read the settings of every layer for a project.
 
@@ -110,7 +115,8 @@ class Engine:
             redact: Which variables commands do not inherit; by default what the settings say.
             home: Home directory; by default the user's.
             environ: Environment of the host, which commands inherit; by default this process's.
-            max_processes: Commands that run at once.
+            max_processes: Commands that run at once; fewer where the limit of open files is low.
+            output_limit: Bytes of each stream of a command that are kept.
 
         Returns:
             An engine. What is wrong with the settings is in `diagnostics`; it never raises for
@@ -128,10 +134,11 @@ class Engine:
             around,
             tables,
             rules=rules,
-            guard=Guard(tables, around.project, store),
+            store=store,
             watch=watch,
             redact=redact,
             max_processes=max_processes,
+            output_limit=output_limit,
         )
 
     # -- life
@@ -159,11 +166,18 @@ class Engine:
 
     def _read(self) -> None:
         self.hooks = load_hooks(self.dialect, self._around)
-        self._redaction = self._redact or Redaction.from_settings(
-            self.hooks.redaction(), self._around.environ
+        self._redactions = {layer: self._redaction(layer) for layer in self.dialect.layer_order}
+        self._guard = Guard(
+            self.dialect, self._around.project, self._store, tuple(self.hooks.definitions)
         )
-        self._guard.watch(self.hooks.definitions)
-        self._plans.clear()
+        self._plans = {}
+
+    def _redaction(self, layer: Layer) -> Redaction:
+        rules = self.dialect.redaction
+        if self._redact is not None or rules is None:
+            return self._redact or Redaction()
+        settings = self.hooks.redaction(layer)
+        return Redaction.from_settings(settings, self._around.environ, rules)
 
     # -- what there is
 
@@ -203,7 +217,8 @@ class Engine:
                 self.definitions,
                 event.name,
                 subject,
-                lambda handler: self.hooks.switched_off(handler) is None,
+                is_on=lambda handler: self.hooks.switched_off(handler) is None,
+                may_match=self._guard.may_match,
             )
         return found
 
@@ -297,12 +312,11 @@ class Engine:
         if not plan.groups:
             return NO_DECISION
         spec = self.dialect.by_canonical[event.name]
-        results = await run_plan(plan, self._firing(spec, event), self._guard.withhold)
+        guard, firing = self._guard, self._firing(spec, event)  # a reload must not change sides
+        results = await run_plan(plan, firing, lambda handler: guard.withhold(handler, firing.cwd))
         return combine(spec, event, results)
 
     def _firing(self, spec: EventSpec, event: Event) -> Firing:
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(self._max_processes)
         if not event.timestamp and event.raw is None:
             event = event.replace(timestamp=_now(), cwd=event.cwd or str(self.project_dir))
         return Firing(
@@ -312,10 +326,20 @@ class Engine:
             event,
             self.project_dir,
             self._around.environ,
-            self._redaction,
-            self._limiter,
+            self._redactions,
+            self._limiter_of_run,
+            self._output_limit,
             time.perf_counter(),
         )
+
+    def _limiter_of_run(self) -> anyio.CapacityLimiter:
+        """Return the limiter of the event loop that runs; an engine may see several."""
+        try:
+            return self._limiter.get()
+        except LookupError:
+            limiter = anyio.CapacityLimiter(descriptor_budget(self._max_processes))
+            self._limiter.set(limiter)
+            return limiter
 
     def decode(self, payload: Mapping[str, Any]) -> tuple[Event, tuple[Diagnostic, ...]]:
         """Make a typed event of a payload in the dialect's form.

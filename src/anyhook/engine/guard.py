@@ -2,58 +2,60 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.trust.scripts import named_files
 from anyhook.trust.store import TrustStore, subjects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
     from anyhook.dialects.base import Dialect
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.trust.store import Change, Subject
+    from anyhook.trust.store import Change, FileStamp, Subject
 
 HOW = "look at it with `anyhook trust`, or use --trust-once"
 
 
 class Guard:
-    """Decides for one project which handlers may run.
+    """Decides for one project and one reading of its settings which handlers may run.
 
-    Nothing is read before a handler that needs trust is about to run.
+    Nothing is read before a handler that needs trust is about to run. The store and the scripts are
+    looked at again each time, so that neither a change nor a revocation is missed.
 
     Args:
         dialect: Says which layers need trust.
         project: Directory of the project.
         store: What the user has trusted; `None` trusts everything, for a single run.
+        definitions: The definitions that there are.
     """
 
-    def __init__(self, dialect: Dialect, project: Path, store: TrustStore | None) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        project: Path,
+        store: TrustStore | None,
+        definitions: tuple[HookDefinition, ...],
+    ) -> None:
         self._dialect = dialect
         self._project = project
         self._store = store
-        self._definitions: tuple[HookDefinition, ...] = ()
+        self._definitions = tuple(d for d in definitions if d.layer in dialect.needs_trust)
+        self._stamp: FileStamp = None
         self._subjects: dict[int, Subject] | None = None
         self._changes: dict[int, Change] = {}
         self._problems: tuple[Diagnostic, ...] = ()
-
-    def watch(self, definitions: Iterable[HookDefinition]) -> None:
-        """Take these definitions as the ones that there are."""
-        needs = self._dialect.needs_trust
-        self._definitions = tuple(d for d in definitions if d.layer in needs)
-        self._subjects = None
 
     def subjects(self) -> list[Subject]:
         """Read what the project's hooks are made of."""
         return subjects(self._definitions, self._project, self.variables())
 
-    def variables(self) -> dict[str, str]:
-        """Return the variables of the dialect that hold the project's path."""
-        held = {"project_dir", "cwd"}
+    def variables(self, cwd: Path | None = None) -> dict[str, str]:
+        """Return the variables of the dialect that hold paths."""
+        held = {"project_dir": self._project, "cwd": cwd or self._project}
         environment = self._dialect.environment.items()
-        return {name: str(self._project) for name, what in environment if what in held}
+        return {name: str(held[what]) for name, what in environment if what in held}
 
     def changes(self) -> list[Change]:
         """Return what is not trusted, as it is now."""
@@ -64,25 +66,54 @@ class Guard:
         """Return a diagnostic for every handler that does not run."""
         return [*(_told(change) for change in self.changes()), *self._problems]
 
-    def withhold(self, handler: HandlerSpec) -> HandlerResult | None:
-        """Return the result of a handler that must not run, or `None` if it may."""
+    def may_match(self, definition: HookDefinition) -> bool:
+        """Tell whether the pattern of a definition may be evaluated."""
+        if self._store is None or definition.layer not in self._dialect.needs_trust:
+            return True
+        self._look()
+        return not any(id(handler) in self._changes for handler in definition.handlers)
+
+    def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
+        """Return the result of a handler that must not run, or `None` if it may.
+
+        Args:
+            handler: The handler.
+            cwd: Where it would run.
+        """
         if self._store is None or handler.layer not in self._dialect.needs_trust:
             return None
         self._look()
         subject = (self._subjects or {}).get(id(handler))
         change = self._changes.get(id(handler))
-        if subject is not None and change is None and subject.is_unchanged():
-            return None
-        told = _told(change) if change else _changed(handler)
+        if change is None and subject is not None:
+            stranger = self._stranger(subject, cwd)
+            if stranger is None and subject.is_unchanged():
+                return None
+            told = _changed(handler, stranger)
+        else:
+            told = _told(change) if change else _changed(handler)
         return HandlerResult(
             handler, Status.WITHHELD, error="the project is not trusted", diagnostics=(told,)
         )
 
+    def _stranger(self, subject: Subject, cwd: str) -> Path | None:
+        """Find a file that the command names from another directory and that was not seen."""
+        if not cwd or Path(cwd) == self._project:
+            return None
+        known = {script.path for script in subject.scripts}
+        variables = {**self.variables(Path(cwd)), **subject.handler.variables}
+        named = named_files(subject.handler, self._project, variables, start=Path(cwd))
+        return next((path for path in named if path not in known and path.exists()), None)
+
     def _look(self) -> None:
-        if self._subjects is not None or self._store is None:
+        if self._store is None:
+            return
+        stamp = self._store.stamp(self._project)
+        if self._subjects is not None and stamp == self._stamp:
             return
         found = self.subjects()
         changes, self._problems = self._store.changes(self._project, found)
+        self._stamp = stamp
         self._subjects = {id(subject.handler): subject for subject in found}
         self._changes = {id(change.subject.handler): change for change in changes}
 
@@ -99,10 +130,15 @@ def _told(change: Change) -> Diagnostic:
     )
 
 
-def _changed(handler: HandlerSpec) -> Diagnostic:
+def _changed(handler: HandlerSpec, stranger: Path | None = None) -> Diagnostic:
+    why = (
+        f"from this directory it names {stranger}, which was not trusted"
+        if stranger
+        else "its script changed since it was trusted"
+    )
     return diagnose(
         "trust-changed",
-        f"{handler.label!r} does not run: its script changed since it was trusted; {HOW}",
+        f"{handler.label!r} does not run: {why}; {HOW}",
         handler.place,
         handler=handler.label,
     )

@@ -21,11 +21,9 @@ class Plan:
     Attributes:
         groups: Handlers of one group run in order, each seeing what the one before changed; the
             groups run side by side.
-        duplicates: Handlers that matched and do not run, because another one does the same.
     """
 
     groups: tuple[tuple[HandlerSpec, ...], ...] = ()
-    duplicates: tuple[HandlerSpec, ...] = ()
 
     @property
     def handlers(self) -> tuple[HandlerSpec, ...]:
@@ -41,7 +39,9 @@ def make_plan(
     definitions: Iterable[HookDefinition],
     event: str,
     subject: str | None,
+    *,
     is_on: Callable[[HandlerSpec], bool] = lambda _handler: True,
+    may_match: Callable[[HookDefinition], bool] = lambda _definition: True,
 ) -> Plan:
     """Choose and order the handlers for an event.
 
@@ -55,31 +55,34 @@ def make_plan(
         event: Canonical name of the event.
         subject: What matchers see; `None` if the event has nothing to match.
         is_on: Tells whether a handler is switched on.
+        may_match: Tells whether a definition's regular expression may be evaluated. One of
+            strangers can take for ever; one that may not be evaluated counts as a match.
 
     Returns:
         The plan.
     """
     rank = {layer: place for place, layer in enumerate(dialect.layer_order)}
+
+    def covers(definition: HookDefinition) -> bool:
+        matcher = compile_matcher(definition.matcher)
+        if matcher.expression is not None and not may_match(definition):
+            return True
+        return matcher.matches(subject)
+
     matched = sorted(
         (
             definition
             for definition in definitions
-            if definition.event == event and compile_matcher(definition.matcher).matches(subject)
+            if definition.event == event and covers(definition)
         ),
         key=lambda definition: rank[definition.layer],
     )
     standing: dict[tuple[object, ...], HandlerSpec] = {}
-    duplicates: list[HandlerSpec] = []
     for definition in matched:
         for handler in filter(is_on, definition.handlers):
             other = standing.setdefault(handler.identity, handler)
-            if other is handler:
-                continue
             if dialect.authority[handler.layer] > dialect.authority[other.layer]:
                 standing[handler.identity] = handler
-                duplicates.append(other)
-            else:
-                duplicates.append(handler)
     runs = {id(handler) for handler in standing.values()}
     groups: list[tuple[HandlerSpec, ...]] = []
     for definition in matched:
@@ -88,4 +91,4 @@ def make_plan(
             groups.append(own)
         else:
             groups += [(handler,) for handler in own]
-    return Plan(tuple(groups), tuple(duplicates)) if groups else EMPTY_PLAN
+    return Plan(tuple(groups)) if groups else EMPTY_PLAN

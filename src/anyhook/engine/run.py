@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from anyhook.engine.combine import advance
-from anyhook.handlers.base import get_kind
+from anyhook.handlers.base import failed, get_kind
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult, Status
 
@@ -61,11 +61,27 @@ async def _run_group(
         if decided:
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
-        result = withhold(handler)
+        result = _withheld(withhold, handler)
         if result is None:
-            result = await get_kind(handler.kind)(firing, handler)
+            result = await _run_one(firing, handler)
         results.append(result)
         decided = result.answer.stop or result.answer.outcome is Outcome.DENY
         if len(group) > 1 and not decided:
             firing = firing.with_event(advance(firing.spec, firing.event, result.answer))
     return tuple(results)
+
+
+def _withheld(
+    withhold: Callable[[HandlerSpec], HandlerResult | None], handler: HandlerSpec
+) -> HandlerResult | None:
+    try:
+        return withhold(handler)
+    except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
+        return HandlerResult(handler, Status.WITHHELD, error=f"{type(error).__name__}: {error}")
+
+
+async def _run_one(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+    try:
+        return await get_kind(handler.kind)(firing, handler)
+    except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
+        return failed(firing, handler, f"{type(error).__name__}: {error}")

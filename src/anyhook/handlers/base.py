@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Protocol
 from anyhook.dialects.payload import encode_event
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
-from anyhook.model.json import dump_json
+from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import anyio
 
     from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.handlers.environment import Redaction
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.definitions import HandlerSpec, Layer
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
@@ -38,8 +38,9 @@ class Firing:
         event: The event.
         project_dir: Directory of the project.
         host_environ: Environment of the host.
-        redaction: What commands do not inherit of it.
-        limiter: Bounds the number of commands that run at once.
+        redactions: Layer to what its commands do not inherit of it.
+        limiter: Gives what bounds the number of commands that run at once.
+        output_limit: Bytes of each stream of a command that are kept.
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
     """
 
@@ -49,24 +50,32 @@ class Firing:
     event: Event
     project_dir: Path
     host_environ: Mapping[str, str]
-    redaction: Redaction
-    limiter: anyio.CapacityLimiter
+    redactions: Mapping[Layer, Redaction]
+    limiter: Callable[[], anyio.CapacityLimiter]
+    output_limit: int
     epoch: float
 
     @cached_property
     def payload(self) -> bytes:
-        """What a command reads; written once for all of them.
+        """What a command reads; written once for all of them. See `payload_problem`."""
+        payload = encode_event(self.dialect, self.event)
+        try:
+            text = dump_json(payload)
+        except (TypeError, ValueError, RecursionError) as error:
+            self.__dict__["payload_problem"] = str(error)
+            text = dump_json(repair(payload))
+        return text + self.dialect.payload_end
 
-        Raises:
-            TypeError: If the event holds what is no JSON.
-            ValueError: If it contains itself.
-        """
-        return dump_json(encode_event(self.dialect, self.event)) + self.dialect.payload_end
+    payload_problem: str | None = field(default=None, init=False)
+    """Why the payload is no plain JSON and was repaired: a guard must not be lost for that."""
 
-    @cached_property
-    def environ(self) -> dict[str, str]:
-        """What commands inherit."""
-        return self.redaction.apply(self.host_environ)
+    def environ(self, handler: HandlerSpec) -> dict[str, str]:
+        """Return what a command inherits; a new dict."""
+        redaction = self.redactions.get(handler.layer)
+        rules = self.dialect.redaction
+        if redaction is None or rules is None:
+            return dict(self.host_environ)
+        return redaction.apply(self.host_environ, rules)
 
     @cached_property
     def cwd(self) -> str:

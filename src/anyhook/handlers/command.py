@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from functools import lru_cache
@@ -28,40 +29,72 @@ if TYPE_CHECKING:
 
 async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     """Run a command with the event on its standard input, and read what it says."""
-    try:
-        payload = firing.payload
-    except (TypeError, ValueError) as error:
-        return failed(firing, handler, f"the event cannot be written as JSON: {error}")
-    env = command_environment(firing, handler)
+    payload = firing.payload
+    env, repaired = command_environment(firing, handler)
     argv = command_line(firing, handler, env)
     if argv is None:
         return failed(firing, handler, "there is no shell on the PATH")
+    limiter = firing.limiter()
     try:
-        firing.limiter.acquire_nowait()  # saves a turn of the event loop when there is room
+        limiter.acquire_nowait()  # saves a turn of the event loop when there is room
     except anyio.WouldBlock:
-        await firing.limiter.acquire()
+        await limiter.acquire()
     try:
         started = time.perf_counter()
         end = await run_process(
-            argv, cwd=firing.cwd, env=env, stdin=payload, timeout=handler.timeout
+            argv,
+            cwd=firing.cwd,
+            env=env,
+            stdin=payload,
+            timeout=handler.timeout,
+            output_limit=firing.output_limit,
         )
     finally:
-        firing.limiter.release()
-    return _result(firing, handler, end, started - firing.epoch)
+        limiter.release()
+    return _result(firing, handler, end, started - firing.epoch, repaired)
 
 
-def command_environment(firing: Firing, handler: HandlerSpec) -> dict[str, str]:
-    """Return the whole environment of a command: inherited, the agent's own, the hook's."""
+def command_environment(
+    firing: Firing, handler: HandlerSpec
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the whole environment of a command: inherited, the agent's own, the hook's.
+
+    Returns:
+        The environment, and the names of variables whose values had to be changed to fit.
+    """
     known = {
         "project_dir": str(firing.project_dir),
         "cwd": firing.event.cwd or firing.cwd,
         "session_id": firing.event.session_id,
     }
-    env = dict(firing.environ)
+    env = firing.environ(handler)
     env.update({name: known[what] for name, what in firing.dialect.environment.items()})
     env.update(handler.variables)
     env.update({name: expand(text, env) for name, text in handler.env.items()})
-    return env
+    unfit = [name for name, value in env.items() if not _fits(value)]
+    for name in unfit:
+        env[name] = _fitting(env[name])
+    return env, tuple(unfit)
+
+
+VALUE_LIMIT = 100_000
+"""Characters; the system refuses to start a command with a longer variable (Linux: 128 KiB)."""
+
+
+def _fits(value: str) -> bool:
+    return "\0" not in value and len(value) <= VALUE_LIMIT and (value.isascii() or _encodes(value))
+
+
+def _encodes(value: str) -> bool:
+    try:
+        return len(os.fsencode(value)) <= VALUE_LIMIT
+    except UnicodeEncodeError:
+        return False
+
+
+def _fitting(value: str) -> str:
+    encoded = value.replace("\0", "").encode("utf-8", "replace")[:VALUE_LIMIT]
+    return encoded.decode("utf-8", "ignore")
 
 
 def command_line(firing: Firing, handler: HandlerSpec, env: dict[str, str]) -> list[str] | None:
@@ -85,11 +118,15 @@ def _find_shell(
 
 
 def _result(
-    firing: Firing, handler: HandlerSpec, end: ProcessResult, started: float
+    firing: Firing,
+    handler: HandlerSpec,
+    end: ProcessResult,
+    started: float,
+    repaired: tuple[str, ...],
 ) -> HandlerResult:
     if end.error is not None:
         return failed(firing, handler, end.error)
-    notes = tuple(_notes(firing, handler, end))
+    notes = tuple(_notes(firing, handler, end, repaired))
     if end.timed_out:
         unused = report_unused(firing.dialect, firing.spec, handler, end.stdout)
         base = failed(
@@ -122,8 +159,23 @@ def _result(
     )
 
 
-def _notes(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Iterator[Diagnostic]:
+def _notes(
+    firing: Firing, handler: HandlerSpec, end: ProcessResult, repaired: tuple[str, ...]
+) -> Iterator[Diagnostic]:
     told = (
+        (
+            firing.payload_problem is not None,
+            "payload-repaired",
+            (
+                f"the event is no plain JSON ({firing.payload_problem}); what JSON does not have "
+                "was left out"
+            ),
+        ),
+        (
+            bool(repaired),
+            "variable-repaired",
+            f"{', '.join(repaired)} cannot be held by an environment as it is; it was cut",
+        ),
         (
             firing.event.cwd not in ("", firing.cwd),
             "missing-cwd",
@@ -135,7 +187,7 @@ def _notes(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Iterator
             end.held_open,
             "held-pipe",
             (
-                "a process that it left behind kept its output open and was ended; redirect the "
+                "a process that it left behind kept its output open and was cut off; redirect the "
                 "output of background processes (>/dev/null 2>&1)"
             ),
         ),

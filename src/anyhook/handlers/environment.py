@@ -1,7 +1,6 @@
 """The environment of a command: what it inherits, what it is told, and which secrets it never sees.
 
-Redaction follows the agent's own rules (Gemini CLI: `security.environmentVariableRedaction`): it is
-off unless the settings turn it on, and strict in continuous integration.
+Which names and values are secret is data of the dialect.
 """
 
 from __future__ import annotations
@@ -13,44 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anyhook.dialects.base import RedactionRules
+
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
-
-SECRET_VALUES = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----",
-        r"-----BEGIN CERTIFICATE-----",
-        r"(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@",
-        r"(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}",
-        r"AIzaSy[a-z0-9_\\-]{33}",
-        r"AKIA[A-Z0-9]{16}",
-        r"eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+",
-        r"(?:s|r)k_(?:live|test)_[0-9a-z]{24}",
-        r"xox[abpr]-[a-z0-9-]+",
-    )
-)
-"""A variable whose value looks like one of these is dropped whatever its name."""
-
-KEPT_PREFIXES = ("GEMINI_CLI_",)
-"""Names that are kept even if the value looks like a secret."""
-CONFIG_PREFIXES = ("GIT_CONFIG_",)
-"""Names that are kept if the value does not."""
-
-ALWAYS_ALLOWED = frozenset(
-    "PATH SYSTEMROOT COMSPEC PATHEXT WINDIR TEMP TMP USERPROFILE SYSTEMDRIVE HOME LANG SHELL "
-    "TMPDIR USER LOGNAME TERM COLORTERM ADDITIONAL_CONTEXT AVAILABLE_LABELS BRANCH_NAME "
-    "DESCRIPTION "
-    "EVENT_NAME GITHUB_ENV IS_PULL_REQUEST ISSUES_TO_TRIAGE ISSUE_BODY ISSUE_NUMBER ISSUE_TITLE "
-    "PULL_REQUEST_NUMBER REPOSITORY TITLE TRIGGERING_ACTOR".split()
-)
-NEVER_ALLOWED = frozenset(
-    "CLIENT_ID DB_URI CONNECTION_STRING AWS_DEFAULT_REGION AZURE_CLIENT_ID AZURE_TENANT_ID "
-    "SLACK_WEBHOOK_URL TWILIO_ACCOUNT_SID DATABASE_URL GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_ACCOUNT "
-    "FIREBASE_PROJECT_ID".split()
-)
-SECRET_NAMES = re.compile(
-    "TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +34,14 @@ class Redaction:
     blocked: frozenset[str] = frozenset()
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any], environ: Mapping[str, str]) -> Redaction:
-        """Read the merged settings; a run inside a GitHub action is strict."""
-        strict = bool(environ.get("GITHUB_SHA")) or environ.get("SURFACE") == "Github"
+    def from_settings(
+        cls, settings: Mapping[str, Any], environ: Mapping[str, str], rules: RedactionRules
+    ) -> Redaction:
+        """Read the merged settings; some surroundings are strict by themselves."""
+        strict = any(
+            environ.get(name) == value if value else environ.get(name)
+            for name, value in rules.strict_where.items()
+        )
         return cls(
             enabled=bool(settings.get("enabled")) or strict,
             strict=strict,
@@ -80,26 +49,26 @@ class Redaction:
             blocked=frozenset(name.upper() for name in settings.get("blocked", ())),
         )
 
-    def apply(self, environ: Mapping[str, str]) -> dict[str, str]:
+    def apply(self, environ: Mapping[str, str], rules: RedactionRules) -> dict[str, str]:
         """Return what is left of an environment."""
         if not self.enabled:
             return dict(environ)
-        return {name: value for name, value in environ.items() if self.keeps(name, value)}
+        return {name: value for name, value in environ.items() if self.keeps(name, value, rules)}
 
-    def keeps(self, name: str, value: str) -> bool:
+    def keeps(self, name: str, value: str, rules: RedactionRules) -> bool:
         """Tell whether a variable is passed on. The first rule that applies decides."""
         upper = name.upper()
-        rules = (
-            (upper.startswith(KEPT_PREFIXES), True),
-            (any(pattern.search(value) for pattern in SECRET_VALUES), False),
-            (upper.startswith(CONFIG_PREFIXES), True),
+        verdicts = (
+            (upper.startswith(rules.kept_prefixes), True),
+            (any(pattern.search(value) for pattern in rules.secret_values), False),
+            (upper.startswith(rules.harmless_prefixes), True),
             (upper in self.allowed, True),
             (upper in self.blocked, False),
-            (upper in ALWAYS_ALLOWED, True),
-            (upper in NEVER_ALLOWED or self.strict, False),
-            (SECRET_NAMES.search(upper) is not None, False),
+            (upper in rules.always_allowed, True),
+            (upper in rules.never_allowed or self.strict, False),
+            (rules.secret_names.search(upper) is not None, False),
         )
-        return next((keep for applies, keep in rules if applies), True)
+        return next((keep for applies, keep in verdicts if applies), True)
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextvars
 import inspect
+import math
+import socket
+import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
 
 from anyhook.dialects.output import decode_reply
 from anyhook.handlers.base import failed
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.diagnostics import diagnose
 from anyhook.model.llm import check_request, check_response, check_tool_config
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anyhook.handlers.base import Firing
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -48,12 +55,13 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     """Call a function with an event of its own, and read what it returns.
 
     A coroutine function runs on the host's loop and is cancelled at its deadline. A plain function
-    runs in a worker thread, which is abandoned at the deadline; one that is registered with
-    `threaded=False` runs on the loop, where no deadline can end it.
+    runs in a thread, which is left behind at the deadline and does not keep the program from
+    ending; one that is registered with `threaded=False` runs on the loop, where no deadline can
+    end it.
     """
     started = time.perf_counter()
-    event = firing.event.copy()
     try:
+        event = firing.event.copy()
         with anyio.move_on_after(handler.timeout) as scope:
             said = await _call(handler, event)
         if scope.cancelled_caught:
@@ -66,8 +74,11 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
             )
         answer, notes = _read(firing, handler, said)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - one handler's failure stays its own
-        text = f"raised {type(error).__name__}: {error}"
-        return failed(firing, handler, text, started=started)
+        return failed(firing, handler, f"raised {_named(error)}", started=started)
+    except anyio.get_cancelled_exc_class() as error:
+        if _is_cancelled_from_outside():
+            raise
+        return failed(firing, handler, f"raised {_named(error)}", started=started)
     duration = time.perf_counter() - started
     return HandlerResult(
         handler,
@@ -79,17 +90,56 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     )
 
 
+def _named(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _is_cancelled_from_outside() -> bool:
+    """Tell a cancellation of the dispatch from one that a handler raised by itself."""
+    if anyio.current_effective_deadline() == -math.inf:
+        return True
+    asyncio = sys.modules.get("asyncio")
+    try:
+        task = asyncio.current_task() if asyncio else None
+    except RuntimeError:  # another event loop than asyncio's
+        return False
+    return task is not None and task.cancelling() > 0
+
+
 async def _call(handler: HandlerSpec, event: Event) -> Any:
     function = handler.function
     if function is None:
         raise TypeError("there is no function to call")
     if is_async(function):
         return await function(event)
-    if handler.threaded:
-        said = await anyio.to_thread.run_sync(function, event, abandon_on_cancel=True)
-    else:
-        said = function(event)
+    said = await _in_thread(function, event) if handler.threaded else function(event)
     return await said if inspect.isawaitable(said) else said
+
+
+async def _in_thread(function: Callable[..., Any], event: Event) -> Any:
+    """Call a function in a thread of its own and wait for it.
+
+    The threads of anyio's pool are not used: one that hangs would keep the program from ending.
+    """
+    ours, theirs = socket.socketpair()
+    outcome: list[tuple[bool, Any]] = []
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            outcome.append((True, context.run(function, event)))
+        except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
+            outcome.append((False, error))
+        theirs.close()
+
+    with ours:
+        threading.Thread(target=work, name="anyhook-function", daemon=True).start()
+        await anyio.wait_readable(ours)
+    succeeded, value = outcome[0]
+    if succeeded:
+        return value
+    raise value
 
 
 def is_async(function: Any) -> bool:
@@ -105,9 +155,7 @@ def _read(
     if said is None:
         return NO_OPINION, ()
     if isinstance(said, Answer):
-        for name, value in said.__dict__.items():
-            _check(name, value)
-        return said, ()
+        return _checked(firing, handler, said)
     if isinstance(said, dict):
         return decode_reply(firing.dialect, firing.spec, handler, said)
     raise TypeError(
@@ -116,13 +164,31 @@ def _read(
     )
 
 
-def _check(name: str, value: object) -> None:
-    if value is None:
-        return
-    if not isinstance(value, _TYPES[name]):
-        wanted = _TYPES[name].__name__
-        raise TypeError(f"returned an Answer whose {name} is {type(value).__name__}, not {wanted}")
-    if name in _CHECKS:
-        _, problems = _CHECKS[name](value)
-        if problems:
-            raise ValueError(f"returned an Answer whose {name} is wrong: {problems[0]}")
+def _checked(
+    firing: Firing, handler: HandlerSpec, said: Answer
+) -> tuple[Answer, tuple[Diagnostic, ...]]:
+    """Leave the fields of a wrong type out, and keep the others: a verdict above all."""
+    kept: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, value in said.__dict__.items():
+        if value is None:
+            continue
+        if not isinstance(value, _TYPES[name]):
+            wanted, got = _TYPES[name].__name__, type(value).__name__
+            problems.append(f"{name} must be {wanted}, not {got}")
+        elif name in _CHECKS:
+            kept[name], found = _CHECKS[name](value)
+            problems += [f"{name}: {problem}" for problem in found]
+        else:
+            kept[name] = value
+    if not problems:
+        return said, ()
+    return Answer(**kept), tuple(
+        diagnose(
+            "output-field",
+            f"{handler.label!r} on {firing.spec.wire}: {problem}; left out",
+            handler.place,
+            handler=handler.label,
+        )
+        for problem in problems
+    )

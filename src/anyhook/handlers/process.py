@@ -22,6 +22,12 @@ GRACE = 1.0
 DRAIN = 0.2
 """Seconds that the streams may stay open after the command ended. What the command itself wrote is
 there already; this is for the last words of a `| tee` behind it."""
+DRAIN_SILENT = 1.0
+"""The same while standard output is still empty: then the last words are all that was said."""
+DESCRIPTORS = 6
+"""Descriptors that a running command needs in this process at the most."""
+SPARE_DESCRIPTORS = 64
+"""Descriptors that are left to the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,22 @@ class ProcessResult:
     held_open: bool = False
     duration: float = 0.0
     error: str | None = None
+
+
+def descriptor_budget(wanted: int) -> int:
+    """Return how many commands may run at once, as the limit of open files allows.
+
+    Args:
+        wanted: The number to stay below.
+    """
+    if os.name != "posix":
+        return wanted
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    return max(1, min(wanted, (soft - SPARE_DESCRIPTORS) // DESCRIPTORS))
 
 
 async def run_process(

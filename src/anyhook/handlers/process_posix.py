@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.handlers.process import DRAIN, ProcessResult
+from anyhook.handlers.process import DRAIN, DRAIN_SILENT, ProcessResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +29,10 @@ CHUNK = 64 * 1024
 """Bytes in one read: the capacity of a pipe on Linux."""
 READS = 16
 """Reads from one stream before the others and the event loop get their turn."""
+STATUS_LOST = (
+    "its exit status is lost: something in this process reaps all children (a handler of SIGCHLD, "
+    "or SIGCHLD is ignored)"
+)
 REAP = 1.0
 """Seconds to wait for the end of a killed process; more would mean a stuck kernel call."""
 
@@ -53,8 +57,9 @@ async def run(
     try:
         timed_out = not await _until(child, lambda: child.exited, timeout)
         if not timed_out:
-            await _until(child, lambda: child.closed, DRAIN)
-            timed_out = False
+            child.pump()
+            bound = DRAIN if child.stdout.started else DRAIN_SILENT
+            await _until(child, lambda: child.closed, bound)
     finally:
         held_open = not child.closed
         if timed_out or not child.exited or held_open:
@@ -104,6 +109,7 @@ class _Child:
         output_limit: int,
     ) -> None:
         self.exited = False
+        self.status_lost = False
         self._pending = memoryview(stdin)
         self._streams: dict[int, _Stream] = {}
         self._selector = selectors.DefaultSelector()
@@ -124,21 +130,28 @@ class _Child:
             undo.pop_all()
         self.stdout, self.stderr = (_Stream(fd, output_limit) for fd in read_ends)
         self._stdin = write_end
-        try:
-            self._exit_fd, self._exit_closer = _watch_exit(self._process.pid)
-        except OSError:  # no descriptor left: the command must not outlive its watch
-            self.send(signal.SIGKILL)
-            self._process.wait()
-            for fd in (write_end, *read_ends):
-                os.close(fd)
-            self._selector.close()
-            raise
+        with contextlib.ExitStack() as undo:
+            undo.callback(self._abandon, (write_end, *read_ends))
+            self._watch(undo)
+            undo.pop_all()
+        self._write()
+
+    def _watch(self, undo: contextlib.ExitStack) -> None:
+        self._exit_fd, self._exit_closer = _watch_exit(self._process.pid)
+        undo.callback(self._exit_closer)
         for stream in (self.stdout, self.stderr):
             self._streams[stream.fd] = stream
             self._selector.register(stream.fd, selectors.EVENT_READ)
         self._selector.register(self._exit_fd, selectors.EVENT_READ)
-        self._selector.register(write_end, selectors.EVENT_WRITE)
-        self._write()
+        self._selector.register(self._stdin, selectors.EVENT_WRITE)
+
+    def _abandon(self, descriptors: tuple[int, ...]) -> None:
+        """End a command that cannot be watched (no descriptor is left); it must not outlive us."""
+        self.send(signal.SIGKILL)
+        self._process.wait()
+        for fd in descriptors:
+            os.close(fd)
+        self._selector.close()
 
     @property
     def closed(self) -> bool:
@@ -175,13 +188,26 @@ class _Child:
         self._exit_closer()
         self._selector.close()
         if self.exited:
-            self._process.wait()
+            self._reap()
         else:  # stuck in the kernel; the interpreter reaps it when it lets go
             self._process.poll()
 
+    def _reap(self) -> None:
+        """Take the exit status, and notice if somebody else took it.
+
+        `Popen.wait` says 0 when a handler of SIGCHLD in the host was faster, which would turn a
+        block into an approval.
+        """
+        try:
+            _, status = os.waitpid(self._process.pid, 0)
+            self._process.returncode = os.waitstatus_to_exitcode(status)
+        except ChildProcessError:
+            self.status_lost = True
+            self._process.returncode = 0  # so that nobody waits for it any more
+
     def result(self, timed_out: bool, held_open: bool, duration: float) -> ProcessResult:
         """Say how it ended."""
-        code = self._process.returncode
+        code = self._process.returncode if not self.status_lost else None
         killed_by = -code if code is not None and code < 0 else None
         return ProcessResult(
             exit_code=code if killed_by is None else None,
@@ -193,12 +219,13 @@ class _Child:
             timed_out=timed_out,
             held_open=held_open,
             duration=duration,
+            error=STATUS_LOST if self.status_lost and not timed_out else None,
         )
 
     def _write(self) -> None:
         try:
             while self._pending:
-                self._pending = self._pending[os.write(self._stdin, self._pending[:CHUNK]) :]
+                self._pending = self._pending[_write(self._stdin, self._pending[:CHUNK]) :]
         except BlockingIOError:
             return
         except OSError:  # the command does not read its input, which is its right
@@ -230,16 +257,33 @@ class _Child:
             os.close(stream.fd)
 
 
+def _write(fd: int, data: memoryview) -> int:
+    """Write to a pipe whose reader may be gone, also in a host that lets SIGPIPE kill it."""
+    if signal.getsignal(signal.SIGPIPE) is not signal.SIG_DFL:
+        return os.write(fd, data)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
+    try:
+        return os.write(fd, data)
+    except BrokenPipeError:
+        if signal.SIGPIPE not in before:
+            signal.sigwait({signal.SIGPIPE})
+        raise
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Stream:
     """One output stream, kept up to a limit."""
 
     def __init__(self, fd: int, limit: int) -> None:
         self.fd = fd
+        self.started = False
         self.truncated = False
         self._room = limit
         self._chunks: list[bytes] = []
 
     def keep(self, chunk: bytes) -> None:
+        self.started = True
         if len(chunk) > self._room:
             self.truncated = True
             chunk = chunk[: self._room]

@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-_PIECES = re.compile(r"\\.|'|\"|\$\{(\w+)\}", re.DOTALL)
-_USES = re.compile(r"\\.|'|\"|\$(?:\{(\w+)\}|(\w+))", re.DOTALL)
+_USE = r"\$\{(\w+)\}|\$(\w+)"
+_NEXT = {
+    "": re.compile(
+        rf"""\\.|['")]|\$\(|(?:(?<=\s)|^)\#[^\n]*|<<|{_USE}""", re.DOTALL | re.MULTILINE
+    ),
+    '"': re.compile(rf"""\\.|"|\$\(|{_USE}""", re.DOTALL),
+    "'": re.compile(rf"'|{_USE}"),
+}
+"""What counts next, by the quotes that the scan is in."""
 _BY_QUOTE = {"": '"${{{}}}"', '"': "${{{}}}", "'": "'\"${{{}}}\"'"}
 
 
@@ -26,9 +33,17 @@ def refer(command: str, names: Collection[str]) -> str:
         names: The variables that hold paths.
 
     Returns:
-        The command line; variables with other names are untouched.
+        The command line; variables with other names are untouched, and so is everything from a
+        here-document on, where the shell needs no quotes.
     """
-    return "".join(_rewrite(command, names)) if names else command
+    if not any(f"${{{name}}}" in command for name in names):
+        return command
+    rewritten, done = [], 0
+    for match, quote in _uses(command):
+        if match[1] in names:
+            rewritten += [command[done : match.start()], _BY_QUOTE[quote].format(match[1])]
+            done = match.end()
+    return "".join([*rewritten, command[done:]])
 
 
 def unquoted(command: str, names: Collection[str]) -> list[str]:
@@ -41,26 +56,23 @@ def unquoted(command: str, names: Collection[str]) -> list[str]:
     Returns:
         Their names, in order.
     """
-    quote, found = "", []
-    for match in _USES.finditer(command):
-        piece, name = match[0], match[1] or match[2]
-        if piece in ("'", '"') and quote in ("", piece):
-            quote = "" if quote else piece
-        elif name in names and not quote:
-            found.append(name)
-    return found
+    found = (match[1] or match[2] for match, quote in _uses(command) if not quote)
+    return [name for name in found if name in names]
 
 
-def _rewrite(command: str, names: Collection[str]) -> Iterator[str]:
-    quote, done = "", 0
-    for match in _PIECES.finditer(command):
-        piece = match[0]
-        if piece in ("'", '"') and quote in ("", piece):
-            quote = "" if quote else piece
-        elif match[1] in names:
-            yield command[done : match.start()]
-            yield _BY_QUOTE[quote].format(match[1])
-            done = match.end()
-        elif piece.startswith("\\") and quote == "'" and piece[1] == "'":
-            quote = ""  # a backslash means nothing here; the quote ends
-    yield command[done:]
+def _uses(command: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield every variable of a command line with the quotes that it stands in: none, " or '."""
+    quotes = [""]  # one for the command line, and one for each `$(` inside
+    at = 0
+    while match := _NEXT[quotes[-1]].search(command, at):
+        piece, quote, at = match[0], quotes[-1], match.end()
+        if match[1] or match[2]:
+            yield match, quote
+        elif piece in ("'", '"'):
+            quotes[-1] = "" if quote else piece
+        elif piece == "$(":
+            quotes.append("")
+        elif piece == ")" and len(quotes) > 1:
+            quotes.pop()
+        elif piece == "<<":
+            return

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from anyhook.model.text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -70,7 +72,7 @@ class HandlerSpec:
     @property
     def label(self) -> str:
         """A short name for people."""
-        text = " ".join(self.identifier.split())
+        text = printable(" ".join(self.identifier.split()))
         return text if len(text) <= NAME_WIDTH else text[: NAME_WIDTH - 1] + "…"
 
     @property

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from anyhook.model.text import printable
+
 
 class Severity(StrEnum):
     """How bad it is; `anyhook check` fails on errors only."""
@@ -71,6 +73,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     # one dispatch
     "payload-field": (Severity.WARNING, "a field of an event is missing or has the wrong type"),
     "payload-event": (Severity.ERROR, "an event payload that the dialect cannot decode"),
+    "payload-repaired": (Severity.WARNING, "an event holds what JSON does not have"),
+    "variable-repaired": (Severity.WARNING, "a value that no environment can hold was changed"),
     "handler-failed": (Severity.WARNING, "a handler could not be run, or it raised"),
     "handler-exit": (Severity.WARNING, "a command ended with a code that means a warning"),
     "handler-timeout": (Severity.WARNING, "a handler ran into its timeout and was ended"),
@@ -127,4 +131,4 @@ def diagnose(
     severity: Severity | None = None,
 ) -> Diagnostic:
     """Make a diagnostic with the usual severity of its code."""
-    return Diagnostic(code, message, place, severity or CODES[code][0], handler)
+    return Diagnostic(code, printable(message), place, severity or CODES[code][0], handler)

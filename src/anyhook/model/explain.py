@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from anyhook.model.decisions import Status
+from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from anyhook.model.decisions import Blame, Decision, HandlerResult
@@ -74,5 +75,5 @@ def where(handler: HandlerSpec) -> str:
 def shorten(value: object) -> str:
     """Show a value on one line; line breaks and runs of blanks in a text are shown as escapes."""
     plain = isinstance(value, str) and value == " ".join(value.split())
-    text = str(value) if plain else json.dumps(value, ensure_ascii=False, default=str)
+    text = printable(str(value) if plain else json.dumps(value, ensure_ascii=False, default=str))
     return text if len(text) <= VALUE_WIDTH else text[: VALUE_WIDTH - 1] + "…"

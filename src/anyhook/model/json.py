@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
+
+DEPTH = 200
+"""Levels of nesting that a repaired value keeps; the parser of no agent's hooks sees more."""
 
 BLANKS = (
     " \t\n\r\v\f\u00a0\ufeff\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
@@ -22,7 +26,7 @@ def parse_json(text: str) -> Any:
 
     Raises:
         ValueError: If it is no JSON. `NaN` and `Infinity` are none; neither is anything nested
-            too deep to hold.
+            too deep, or a number too long, to hold.
     """
     try:
         return json.loads(text, parse_constant=_reject_constant)
@@ -35,13 +39,47 @@ def dump_json(value: object) -> bytes:
 
     Raises:
         TypeError: If a value is not JSON.
-        ValueError: If a value contains itself, or is `NaN` or infinite.
+        ValueError: If a value contains itself, or is a number that JSON does not have.
+        RecursionError: If it is nested too deep.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     try:
         return text.encode()
     except UnicodeEncodeError:  # lone surrogates; JSON can only escape them
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+
+
+def repair(value: object, depth: int = DEPTH) -> Any:
+    """Make JSON of anything, as JavaScript would where it can.
+
+    Numbers that JSON does not have become `null`, other values their text; what is nested too deep,
+    or inside itself, becomes `null`.
+
+    Args:
+        value: Anything.
+        depth: Levels of nesting that are kept.
+
+    Returns:
+        A value that `dump_json` writes.
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float):
+        return _finite(value)
+    if depth == 0:
+        return None
+    if isinstance(value, dict):
+        return {str(key): repair(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [repair(item, depth - 1) for item in value]
+    return str(value)
+
+
+def _finite(value: float) -> float | None:
+    try:
+        return value if math.isfinite(value) else None
+    except OverflowError:  # an integer that no float holds
+        return None
 
 
 def _reject_constant(word: str) -> Any:

@@ -88,7 +88,8 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
         if key in ("config", "toolConfig") and isinstance(merged.get(key), dict):
             merged[key] = {**merged[key], **value}  # type: ignore[dict-item]
         elif key == "messages":
-            merged[key] = _merge_messages(merged.get(key) or [], value)  # type: ignore[arg-type]
+            known = merged.get(key)
+            merged[key] = _merge_messages(known if isinstance(known, list) else [], value)  # type: ignore[arg-type]
         else:
             merged[key] = value
     return merged  # type: ignore[return-value]
@@ -103,32 +104,41 @@ def only_instructions(messages: Iterable[Message]) -> bool:
 def _merge_messages(base: list[Message], override: list[Message]) -> list[Message]:
     if not only_instructions(override):
         return override
-    leading = next((i for i, m in enumerate(base) if m.get("role") != "system"), len(base))
+    leading = next((i for i, m in enumerate(base) if _role(m) != "system"), len(base))
     return [*base[:leading], *override, *base[leading:]]
+
+
+def _role(message: object) -> object:
+    return message.get("role") if isinstance(message, dict) else None
 
 
 def merge_response(base: LLMResponse, override: LLMResponse) -> LLMResponse:
     """Lay a partial response over a whole one.
 
-    Candidates are merged by position. `text` alone sets the parts of the first candidate;
-    `candidates` alone set `text`.
+    Candidates are merged by position. Text is said twice in a response, as `text` and in the parts
+    of the first candidate; of the two, the one that the override changes drives the other, so that
+    what a hook removed is gone from both. If it changes both, the parts stand.
 
     Args:
         base: The response as the model gave it; not modified.
         override: The members to change, as `check_response` passed them.
 
     Returns:
-        A new response whose `text` and first candidate agree.
+        A new response whose `text` and first candidate agree where the override touched them.
     """
+    base = check_response(base)[0]
     merged: dict[str, Any] = {**base, **override}
+    before = base.get("candidates") or []
     if "candidates" in override:
-        merged["candidates"] = _merge_candidates(
-            base.get("candidates") or [], override["candidates"]
-        )
-        if "text" not in override:
-            merged["text"] = _first_text(merged["candidates"])
-    if override.get("text") is not None and not _first_text(override.get("candidates") or []):
-        merged["candidates"] = _with_text(merged.get("candidates") or [], override["text"])
+        merged["candidates"] = _merge_candidates(before, override["candidates"])
+    after = merged.get("candidates") or []
+    new_text = override.get("text")
+    text_changed = new_text is not None and new_text != base.get("text", _first_text(before))
+    parts_changed = _first_parts(after) != _first_parts(before)
+    if text_changed and (not parts_changed or not _first_text(after)):
+        merged["candidates"] = _with_text(after, new_text or "")
+    elif parts_changed:
+        merged["text"] = _first_text(after)
     return merged  # type: ignore[return-value]
 
 
@@ -154,9 +164,12 @@ def _merge_candidates(base: list[Candidate], override: list[Candidate]) -> list[
     ]
 
 
+def _first_parts(candidates: list[Candidate]) -> list[str]:
+    return (candidates[0].get("content") or {}).get("parts") or [] if candidates else []
+
+
 def _first_text(candidates: list[Candidate]) -> str:
-    parts = (candidates[0].get("content") or {}).get("parts") or [] if candidates else []
-    return "".join(parts)
+    return "".join(_first_parts(candidates))
 
 
 def _with_text(candidates: list[Candidate], text: str) -> list[Candidate]:

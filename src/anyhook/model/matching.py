@@ -14,6 +14,7 @@ from functools import lru_cache
 from regress import Regex, RegressError
 
 _NAMES_ONLY = re.compile(r"[A-Za-z0-9_\- ,|]*\Z")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _SEPARATORS = re.compile(r"[,|]")
 MATCH_ALL = frozenset({"", "*"})
 
@@ -40,7 +41,12 @@ class Matcher:
             return True
         if self.names is not None:
             return subject in self.names
-        return self.expression is not None and self.expression.find(subject) is not None
+        return self.expression is not None and self.expression.find(_plain(subject)) is not None
+
+
+def _plain(text: str) -> str:
+    """Replace lone surrogates, which the matching library refuses."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
 
 
 @lru_cache(maxsize=1024)
@@ -53,6 +59,6 @@ def compile_matcher(pattern: str | None) -> Matcher:
         names = (name.strip() for name in _SEPARATORS.split(text))
         return Matcher(text, names=frozenset(name for name in names if name))
     try:
-        return Matcher(text, expression=Regex(text))
+        return Matcher(text, expression=Regex(_plain(text)))
     except RegressError as error:
         return Matcher(text, names=frozenset({text}), problem=str(error))

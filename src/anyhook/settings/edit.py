@@ -21,6 +21,7 @@ from anyhook.settings.jsonc import (
     end_of_line_comment,
     line_starts,
     parse,
+    strip_comments,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> 
     Raises:
         SettingsError: If the file is no JSON, or something on the way is no object.
     """
+    text = _with_object(text)
     document = _parse(text, file)
     wanted = json.loads(json.dumps(document.value))
     target, missing = _follow(document, path)
@@ -103,15 +105,21 @@ def write_atomically(path: Path, text: str, *, expected: str | None) -> None:
         current = real.read_bytes().decode() if real.exists() else None
         if current != expected:
             raise SettingsError("it changed while it was being edited; try again", path=str(path))
-        mode = real.stat().st_mode & 0o7777 if current is not None else 0o644
-        replace_file(real, text.encode(), mode=mode)
+        replace_file(real, text.encode())
     except OSError as error:
         raise SettingsError(f"it cannot be written: {error.strerror}", path=str(path)) from error
 
 
+def _with_object(text: str) -> str:
+    """Give a file that holds nothing, or comments alone, an object to add to."""
+    if not strip_comments(text).strip():
+        return text + ("\n" if text and not text.endswith("\n") else "") + "{}\n"
+    return text
+
+
 def _parse(text: str, file: str) -> Document:
     try:
-        document = parse(text if text.strip() else "{}\n", file)
+        document = parse(text, file)
     except JsonSyntaxError as problem:
         line = sum(start <= problem.offset for start in line_starts(text))
         raise SettingsError(f"{problem}; it was not changed", path=file, line=line) from None

@@ -71,17 +71,24 @@ class HookSet:
                     return str(file.source.path)
         return None
 
-    def redaction(self) -> Mapping[str, Any]:
-        """Return the redaction settings; a project can only make them stricter."""
+    def redaction(self, layer: Layer) -> Mapping[str, Any]:
+        """Return the redaction settings for the commands of a layer.
+
+        Only layers that are at least as strong have a say: a project cannot take the `PATH` from a
+        guard of its user. A layer of its own can make redaction stricter for itself, not looser.
+        """
         merged: dict[str, Any] = {"allowed": [], "blocked": []}
         authority = self.dialect.authority
         for file in sorted(self.files, key=lambda f: authority[f.source.layer]):
-            own = authority[file.source.layer] >= authority[Layer.USER]
+            rank = authority[file.source.layer]
+            trusted = rank >= authority[Layer.USER]
+            if rank < authority[layer] and not trusted:
+                continue
             enabled = file.redaction.get("enabled")
-            if isinstance(enabled, bool) and (own or enabled):
+            if isinstance(enabled, bool) and (trusted or enabled):
                 merged["enabled"] = enabled
             merged["blocked"] += _strings(file.redaction.get("blocked"))
-            merged["allowed"] += _strings(file.redaction.get("allowed")) if own else []
+            merged["allowed"] += _strings(file.redaction.get("allowed")) if trusted else []
         return merged
 
 

@@ -19,14 +19,16 @@ from anyhook.model.diagnostics import Place
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_BLANK = r"(?>\s+|//[^\n]*|/\*.*?\*/)*+"
+_COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+_BLANK = rf"(?>\s+|{_COMMENT})*+"
 """Atomic: a comment that begins ends at its own end, not at that of a later one."""
 _TOKENS = re.compile(
-    r'"(?:[^"\\\n]|\\.)*"'  # strings are passed over
-    r"|(?P<comment>//[^\n]*|/\*.*?\*/)"
+    r'"(?:[^"\\\n]|\\.)*+"?'  # strings are passed over, in one go also if they have no end
+    rf"|(?P<comment>{_COMMENT})"
     rf"|(?P<comma>,)(?={_BLANK}[}}\]])",
     re.DOTALL,
 )
+_CLOSED = re.compile(r"/\*.*?\*/\Z", re.DOTALL)
 _SPACE = re.compile(r"\s*")
 _DECODER = json.JSONDecoder()
 
@@ -150,9 +152,7 @@ def parse(text: str, file: str = "<text>") -> Document:
     Raises:
         JsonSyntaxError: If it is anything else.
     """
-    plain = _TOKENS.sub(_blank, text)
-    if plain.startswith("\ufeff"):
-        plain = " " + plain[1:]
+    plain = strip_comments(text)
     repeated = False
 
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -169,7 +169,30 @@ def parse(text: str, file: str = "<text>") -> Document:
         raise JsonSyntaxError(_advice(plain, error), error.pos) from None
     except RecursionError:
         raise JsonSyntaxError("nested too deep", 0) from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise JsonSyntaxError(str(error), 0) from None
     return Document(file, text, plain, value, repeated)
+
+
+def strip_comments(text: str) -> str:
+    """Blank out comments and trailing commas; every offset and line break stays.
+
+    Raises:
+        JsonSyntaxError: If a comment has no end.
+    """
+    open_comment = None
+
+    def blank(match: re.Match[str]) -> str:
+        nonlocal open_comment
+        found = match["comment"]
+        if found is not None and found.startswith("/*") and not _CLOSED.match(found):
+            open_comment = match.start()
+        return _blank(match)
+
+    plain = _TOKENS.sub(blank, text)
+    if open_comment is not None:
+        raise JsonSyntaxError("the comment that starts here has no end", open_comment)
+    return " " + plain[1:] if plain.startswith("\ufeff") else plain
 
 
 def line_starts(text: str) -> list[int]:
@@ -206,8 +229,6 @@ def _no_constant(word: str) -> Any:
 
 def _advice(plain: str, error: json.JSONDecodeError) -> str:
     rest = plain[error.pos : error.pos + 2]
-    if rest == "/*":
-        return "the comment that starts here has no end"
     if rest[:1] == "'":
         return "strings are written in double quotes"
     return _ADVICE.get(error.msg, error.msg)

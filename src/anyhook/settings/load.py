@@ -6,6 +6,8 @@ Whatever is wrong costs only itself: a field, a handler, a definition, at worst 
 from __future__ import annotations
 
 import math
+import os
+import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +19,14 @@ from anyhook.settings.jsonc import Document, JsonSyntaxError, line_starts, parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from anyhook.dialects.base import Dialect
     from anyhook.settings.jsonc import Path as JsonPath
     from anyhook.settings.sources import Source
+
+SIZE_LIMIT = 4 * 1024 * 1024
+"""Bytes; settings are written by people, and a repository must not fill the memory."""
 
 Stamp = tuple[int, int, int] | None
 """Modification time in ns, size and inode of a file; `None` if there is no file."""
@@ -92,9 +98,11 @@ _CACHE_SIZE = 256
 def _load(dialect: Dialect, source: Source) -> LoadedFile:
     file = str(source.path)
     try:
-        text = source.path.read_bytes().decode()
+        text = _read(source.path).decode()
     except FileNotFoundError:
         return LoadedFile(source)
+    except _NotReadableError as error:
+        return _broken(source, diagnose("settings-unreadable", str(error), Place(file)))
     except OSError as error:
         return _broken(source, diagnose("settings-unreadable", str(error.strerror), Place(file)))
     except UnicodeDecodeError as error:
@@ -111,6 +119,25 @@ def _load(dialect: Dialect, source: Source) -> LoadedFile:
             source, diagnose("settings-syntax", f"{problem}; no hook of this file runs", place)
         )
     return _FileReader(dialect, source, document).read()
+
+
+class _NotReadableError(Exception):
+    """A file that is there and must not be read."""
+
+
+def _read(path: Path) -> bytes:
+    with open(path, "rb", opener=_open_without_waiting) as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise _NotReadableError("it is no regular file")
+        if status.st_size > SIZE_LIMIT:
+            raise _NotReadableError(f"it is larger than {SIZE_LIMIT:,} bytes")
+        return stream.read(SIZE_LIMIT)
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to must not hold the host."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _broken(source: Source, diagnostic: Diagnostic) -> LoadedFile:
@@ -315,7 +342,7 @@ class _FileReader:
         if given is None:
             return default
         number = isinstance(given, int | float) and not isinstance(given, bool)
-        if not number or not math.isfinite(given) or given <= 0:
+        if not number or not _is_duration(given):
             self.report(
                 "bad-timeout",
                 f"timeout must be a positive number, like {default / unit:.0f}, not {given!r}; "
@@ -342,7 +369,7 @@ class _FileReader:
             else:
                 self.report(
                     "wrong-type",
-                    f"env.{key} must be a string, not {text!r}; left out",
+                    f"env.{key} must be a string; left out",
                     (*path, "env", key),
                 )
         return env
@@ -390,7 +417,7 @@ class _FileReader:
         return found
 
     def read_redaction(self) -> Mapping[str, Any]:
-        value = self._get(self.dialect.redaction) if self.dialect.redaction else None
+        value = self._get(self.dialect.redaction.path) if self.dialect.redaction else None
         return value if isinstance(value, dict) else {}
 
     # -- helpers
@@ -407,7 +434,8 @@ class _FileReader:
         found = value.get(key)
         if found is None or isinstance(found, kind):
             return found
-        self.report("wrong-type", f"{key} must be {wanted}, not {found!r}; left out", (*path, key))
+        got = type(found).__name__
+        self.report("wrong-type", f"{key} must be {wanted}, not {got}; left out", (*path, key))
         return None
 
     def _report_unknown(self, value: dict[str, Any], known: frozenset[str], path: JsonPath) -> None:
@@ -419,6 +447,13 @@ class _FileReader:
         for name, replacement in self.source.text_variables.items():
             text = text.replace(f"${{{name}}}", replacement)
         return text
+
+
+def _is_duration(given: float) -> bool:
+    try:
+        return math.isfinite(given) and given > 0
+    except OverflowError:  # an integer that no float holds
+        return False
 
 
 def _is_event_list(value: object) -> bool:

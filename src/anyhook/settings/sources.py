@@ -86,12 +86,13 @@ def find_sources(
     """
     places = _places(dialect, around)
     sources = []
-    seen: set[Path] = set()
+    seen: set[str] = set()
     by_strength = sorted(dialect.settings, key=lambda f: -dialect.authority[f.layer])
     for entry in by_strength:  # a file that is two layers at once is the stronger one
         path = places[entry.layer]
-        if path not in seen:
-            seen.add(path)
+        real = os.path.realpath(path)
+        if real not in seen:
+            seen.add(real)
             sources.append(Source(entry.layer, path))
     problems: list[Diagnostic] = []
     if dialect.extensions:
@@ -173,7 +174,7 @@ def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
     )
     pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
     values = {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
-    return {key: values[key] for key in sorted(declared & values.keys())}
+    return {key: values[key] for key in sorted(declared & values.keys()) if "\0" not in values[key]}
 
 
 def _read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | None:
@@ -181,7 +182,7 @@ def _read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | Non
         return None
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         problems.append(diagnose("extension-unreadable", f"{error}", Place(str(path))))
         return None
     if not isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Which files of a project a command names.
+"""Which files a command names, as far as that can be told without running it.
 
 Trust is bound to them, so that a changed script asks again. What a script itself loads is not
-followed.
+followed, and a word that only the running shell can resolve is reported as unclear.
 """
 
 from __future__ import annotations
@@ -17,51 +17,13 @@ if TYPE_CHECKING:
 
     from anyhook.model.definitions import HandlerSpec
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
+_HERE = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}")
 _SCRIPT_NAME = re.compile(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
 _OPERATORS = frozenset("();<>|&\n")
-
-
-def named_files(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
-    """List the files inside the project that a handler's command names.
-
-    Args:
-        handler: A command handler.
-        project: Directory of the project; commands run there.
-        variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
-
-    Returns:
-        Files in the order in which they are named. A file that does not exist is listed if its
-        name can only be meant as a script, so that its appearance is a change.
-    """
-    root = Path(os.path.realpath(project))
-    return [path for path in mentioned(handler, project, variables) if path.is_relative_to(root)]
-
-
-def mentioned(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
-    """List the files anywhere that a command names; also those that are missing scripts.
-
-    Names are looked up in the project and in every directory that the command changes to.
-    """
-    found: dict[Path, None] = {}
-    bases = [project]
-    previous = ""
-    for raw in _words(handler):
-        word = _expand(raw, variables)
-        if previous in _CHANGES_DIRECTORY:
-            bases += [path for base in bases if (path := _resolve(word, base)) and path.is_dir()]
-        hidden = [*_READ_BY.get(word, ())]
-        if previous == "-m":
-            hidden += [form.format(word.replace(".", "/")) for form in _MODULE_FILES]
-        there = [path for name in (word, *hidden) for path in _existing(name, bases)]
-        found |= dict.fromkeys(there)
-        missing = _resolve(word, project)
-        if not there and missing and not missing.exists() and _SCRIPT_NAME.fullmatch(raw):
-            found[missing] = None
-        previous = word
-    return list(found)
-
-
+_BREAKS = re.compile(r"[\s;|&<>()\"'`{},=]+")
+_GLOB = re.compile(r"[*?\[]")
+_UNCLEAR = re.compile(r"\$\(|`|\$\{?\w")
 _CHANGES_DIRECTORY = frozenset({"cd", "pushd"})
 _MODULE_FILES = ("{}.py", "{}/__main__.py")
 _PACKAGE = ("package.json",)
@@ -75,56 +37,158 @@ _READ_BY = {
     "task": ("Taskfile.yml", "Taskfile.yaml"),
 }
 """Programs that run what a file of the project says."""
+LONGEST = 4096
+"""Characters; a longer word is no path."""
+FILES = 1000
+"""Files that a pattern like `hooks/*` is resolved to at most."""
 
 
-def _existing(name: str, bases: Iterable[Path]) -> list[Path]:
-    paths = (_resolve(name, base) for base in bases)
-    return [path for path in paths if path is not None and path.is_file()]
+def named_files(
+    handler: HandlerSpec,
+    project: Path,
+    variables: Mapping[str, str],
+    *,
+    start: Path | None = None,
+) -> list[Path]:
+    """List the files that a handler's command names and that its author can change.
+
+    Those are the files of the project, as they are named and where links lead, and scripts
+    elsewhere. A name with a slash is listed even if there is no such file, so that its appearance
+    is a change.
+
+    Args:
+        handler: A command handler.
+        project: Directory of the project.
+        variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
+        start: Where the command runs; by default in the project.
+
+    Returns:
+        Absolute paths in the order in which they are named.
+    """
+    found: dict[Path, None] = {}
+    for word, path in _candidates(handler, start or project, variables):
+        target = Path(os.path.realpath(path))
+        inside = path.is_relative_to(project) or target.is_relative_to(os.path.realpath(project))
+        if os.path.isfile(path):  # noqa: PTH113 - a path of any length is no exception
+            if inside or _SCRIPT_NAME.fullmatch(word):
+                found |= dict.fromkeys((path, target))
+        elif inside and _is_one_path(word) and not os.path.isdir(path):  # noqa: PTH112
+            found[path] = None
+    return list(found)
+
+
+def missing_scripts(
+    handler: HandlerSpec, project: Path, variables: Mapping[str, str]
+) -> list[Path]:
+    """List the files that a command surely means to run and that do not exist."""
+    there: set[str] = set()
+    missing: dict[str, Path] = {}
+    for word, path in _candidates(handler, project, variables):
+        if os.path.exists(path):  # noqa: PTH110
+            there.add(word)
+        elif _SCRIPT_NAME.fullmatch(word):
+            missing.setdefault(word, path)
+    return [path for word, path in missing.items() if word not in there]
+
+
+def unclear_words(handler: HandlerSpec, variables: Mapping[str, str]) -> list[str]:
+    """List the words of a command that could name a file and that only the shell can resolve."""
+    words = _words(handler)
+    return [
+        word
+        for word in words
+        if "/" in word and _UNCLEAR.search(_expand(word, variables, Path("/")))
+    ]
 
 
 def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:
     """Return what a command starts: a name, or the path of a file; `None` if it is more complex."""
     word = next(_words(handler), "")
-    text = _expand(word, variables)
+    text = _expand(word, variables, project)
     if not re.fullmatch(r"[\w./~@+-]+", text):
         return None
     return _resolve(text, project) if "/" in text else text
 
 
+def _candidates(
+    handler: HandlerSpec, start: Path, variables: Mapping[str, str]
+) -> Iterator[tuple[str, Path]]:
+    """Yield every word that may be a path, with the paths that it may mean."""
+    bases = [start]
+    previous = ""
+    for word in _words(handler):
+        text = _expand(word, variables, start)
+        if previous in _CHANGES_DIRECTORY:
+            bases += [p for p in _paths(text, bases) if os.path.isdir(p)]  # noqa: PTH112
+        hidden = [*_READ_BY.get(text, ())]
+        if previous == "-m":
+            hidden += [form.format(text.replace(".", "/")) for form in _MODULE_FILES]
+        for name in hidden:
+            yield from ((name, p) for p in _paths(name, bases) if os.path.isfile(p))  # noqa: PTH113
+        yield from ((word, path) for path in _paths(text, bases))
+        previous = text
+
+
 def _words(handler: HandlerSpec) -> Iterator[str]:
-    if handler.argv:
-        yield from _with_inner(handler.argv)
+    words: list[str] = list(handler.argv or ())
     if handler.command:
         lexer = shlex.shlex(handler.command, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True
         lexer.commenters = ""
         try:
-            words = list(lexer)
+            words += list(lexer)
         except ValueError:  # unbalanced quotes; the shell will complain
-            words = handler.command.replace('"', " ").replace("'", " ").split()
-        yield from _with_inner(words)
-
-
-def _with_inner(words: Iterable[str]) -> Iterator[str]:
-    """Also look into words that hold a command line of their own, like those of `bash -c`."""
-    for word in words:
+            words += handler.command.split()
+    seen: dict[str, None] = {}
+    for word in (*words, *handler.env.values()):
         if set(word) <= _OPERATORS:
             continue
         yield word
-        if any(blank in word for blank in " \t\n"):
-            yield from re.split(r"[\s;|&<>()\"']+", word)
-        if "=" in word:
-            yield word.partition("=")[2]
+        if _BREAKS.search(word):  # a command line of its own, as in `bash -c`, or an assignment
+            for piece in _BREAKS.split(_HERE.sub(".", word)):
+                if piece and piece not in seen:
+                    seen[piece] = None
+                    yield piece
 
 
-def _expand(word: str, variables: Mapping[str, str]) -> str:
-    return _VARIABLE.sub(lambda m: variables.get(m[1] or m[2], m[0]), word)
+def _expand(word: str, variables: Mapping[str, str], here: Path) -> str:
+    word = _HERE.sub(lambda _match: str(here), word)
+
+    def value(match: re.Match[str]) -> str:
+        found = variables.get(match[1] or match[3])
+        if found is None:
+            return match[0] if match[2] is None else match[2]
+        return found
+
+    return _VARIABLE.sub(value, word)
 
 
-def _resolve(word: str, project: Path) -> Path | None:
-    if not word or "$" in word or "\0" in word or len(word) > 4096:
-        return None
+def _is_one_path(word: str) -> bool:
+    return "/" in word and not _BREAKS.search(_VARIABLE.sub("", word))
+
+
+def _paths(text: str, bases: Iterable[Path]) -> list[Path]:
+    if not text or "\0" in text or len(text) > LONGEST or "$" in text:
+        return []
+    found = []
+    for base in bases:
+        if _GLOB.search(text):
+            found += _glob(text, base)
+        path = _resolve(text, base)
+        if path is not None:
+            found.append(path)
+    return found
+
+
+def _glob(text: str, base: Path) -> list[Path]:
+    import glob
+
+    found = glob.iglob(text, root_dir=base)  # noqa: PTH207 - Path.glob refuses absolute patterns
+    return [base / name for name, _ in zip(found, range(FILES), strict=False)]
+
+
+def _resolve(word: str, base: Path) -> Path | None:
     try:
-        return Path(os.path.realpath(project / Path(word).expanduser()))
-    except RuntimeError:  # the home of somebody who does not exist
+        return Path(os.path.normpath(base / Path(word).expanduser()))
+    except (RuntimeError, ValueError):  # the home of nobody, or no path at all
         return None

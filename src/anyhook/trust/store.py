@@ -20,7 +20,7 @@ from platformdirs import user_data_path
 
 from anyhook.atomic import replace_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.trust.scripts import named_files
+from anyhook.trust.scripts import named_files, unclear_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -63,7 +63,8 @@ class Subject:
         handler: The handler.
         event: Canonical name of its event.
         matcher: The matcher of its definition.
-        scripts: The files of the project that it names.
+        scripts: The files that it names.
+        unclear: Words that may name files, and cannot be told before it runs.
     """
 
     key: str
@@ -71,6 +72,7 @@ class Subject:
     event: str
     matcher: str | None
     scripts: tuple[Script, ...]
+    unclear: tuple[str, ...] = ()
 
     def is_unchanged(self) -> bool:
         """Tell whether its scripts still are what they were when it was read."""
@@ -114,7 +116,8 @@ def subjects(
     scripts: dict[Path, Script] = {}
     for definition in definitions:
         for handler in definition.handlers:
-            files = named_files(handler, project, {**variables, **handler.variables})
+            known = {**variables, **handler.variables}
+            files = named_files(handler, project, known)
             for path in files:
                 scripts.setdefault(path, _read(path))
             found.append(
@@ -124,6 +127,7 @@ def subjects(
                     definition.event,
                     definition.matcher,
                     tuple(scripts[path] for path in files),
+                    tuple(unclear_words(handler, known)),
                 )
             )
     return found
@@ -142,6 +146,10 @@ class TrustStore:
             base = os.environ.get(VARIABLE)
             directory = (Path(base) if base else user_data_path("anyhook")) / "trust"
         self.directory = Path(directory)
+
+    def stamp(self, project: Path) -> FileStamp:
+        """Look whether what is recorded about a project changed, without reading it."""
+        return _stamp(self._file(project))
 
     def changes(
         self, project: Path, found: Iterable[Subject]
@@ -239,7 +247,7 @@ def _key(definition: HookDefinition, handler: HandlerSpec) -> str:
 def _stamp(path: Path) -> FileStamp:
     try:
         status = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
@@ -247,8 +255,10 @@ def _stamp(path: Path) -> FileStamp:
 def _read(path: Path) -> Script:
     before = _stamp(path)
     try:
-        content = path.read_bytes()
+        content = path.read_bytes() if path.is_file() else None
     except OSError:
+        content = None
+    if content is None:
         return Script(path, None, None, before)
     text = None
     if len(content) <= SHOWN_BYTES:
@@ -260,7 +270,9 @@ def _read(path: Path) -> Script:
 def _differences(known: object, subject: Subject) -> Iterator[str]:
     recorded = known.get("scripts") if isinstance(known, dict) else None
     scripts = recorded if isinstance(recorded, dict) else {}
-    for script in subject.scripts:
+    named = {str(script.path) for script in subject.scripts}
+    gone = (_read(Path(path)) for path in scripts if path not in named)
+    for script in (*subject.scripts, *gone):
         before = scripts.get(str(script.path))
         before = before if isinstance(before, dict) else {"sha256": None, "text": None}
         if before.get("sha256") == script.digest:

@@ -11,7 +11,7 @@ from anyhook.handlers.shell import unquoted
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.matching import MATCH_ALL, compile_matcher
 from anyhook.model.suggest import closest
-from anyhook.trust.scripts import mentioned, program
+from anyhook.trust.scripts import missing_scripts, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -145,9 +145,8 @@ def _check_command(
     if handler.kind != "command":
         return
     known = {**environ, **variables, **handler.variables}
-    for path in mentioned(handler, project, known):
-        if not path.exists():
-            yield _about(handler, "missing-script", f"{path} does not exist")
+    for path in missing_scripts(handler, project, known):
+        yield _about(handler, "missing-script", f"{path} does not exist")
     first = program(handler, project, known)
     if isinstance(first, str):
         if first not in _BUILTINS and shutil.which(first, path=environ.get("PATH")) is None:
