@@ -134,6 +134,22 @@ def test_a_changed_definition_is_new(world, store, more):
     assert change.what == "new"
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"matcher": "a"}, {"sequential": True}, {"event": "AfterTool"}],
+    ids=lambda c: next(iter(c)),
+)
+def test_a_hook_that_runs_at_another_time_is_new(world, store, change):
+    trust(world, store)
+    event = change.pop("event", "BeforeTool")
+    hook = {"type": "command", "command": "./guard.sh"}
+    world.settings("project", {"hooks": {event: [{"hooks": [hook], **change}]}})
+
+    (found,) = load(world, store).guard.changes()
+
+    assert found.what == "new"
+
+
 def test_moving_a_definition_in_its_file_changes_nothing(world, store):
     trust(world, store)
     text = world.files["project"].read_text()
