@@ -595,6 +595,52 @@ async def test_functions_that_hang_run_into_their_timeout(world):
 
 
 @pytest.mark.anyio
+async def test_what_a_function_in_a_thread_prints_to_its_context_stays(world):
+    import contextvars
+
+    variable = contextvars.ContextVar("variable", default="unset")
+    variable.set("host")
+    seen = []
+    engine = world.load()
+    engine.register("before_tool", lambda event: seen.append(variable.get()))
+
+    await engine.dispatch(WRITE)
+
+    assert seen == ["host"]
+
+
+@pytest.mark.anyio
+async def test_many_subjects_are_planned_without_growing(world, monkeypatch):
+    monkeypatch.setattr("anyhook.engine.engine.PLANS", 10)
+    engine = world.load()
+
+    for i in range(35):
+        await engine.dispatch(WRITE.replace(tool_name=f"t{i}"))
+
+    assert len(engine._plans) <= 10
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_hold_the_host(world):
+    world.files["project"].parent.mkdir(parents=True)
+    os.mkfifo(world.files["project"])
+
+    (found,) = world.load().diagnostics
+
+    assert found.message == "it is no regular file"
+
+
+def test_a_handler_that_is_no_command_has_nothing_to_check(world):
+    from anyhook.engine.checks import check_hooks
+
+    engine = world.load()
+    engine.register("before_tool", print)
+
+    found = check_hooks(engine.dialect, engine.definitions, world.project, {}, {})
+
+    assert list(found) == []
+
+
+@pytest.mark.anyio
 async def test_a_function_can_run_on_the_loop(world):
     engine = world.load()
     threads = []

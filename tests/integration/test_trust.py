@@ -386,6 +386,28 @@ def test_a_pattern_of_an_untrusted_project_is_not_evaluated(world, store):
     assert decision.results[0].status == "withheld"
 
 
+def test_a_pattern_counts_from_the_moment_of_trust(world, store):
+    hook = {"type": "command", "command": "./guard.sh"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"matcher": "read_.*", "hooks": [hook]}]}})
+    engine = load(world, store)
+    assert decide(engine).results[0].status == "withheld"
+
+    trust(world, store)
+
+    assert decide(engine).results == ()
+
+
+def test_a_hook_that_cannot_be_judged_does_not_run(world, store, monkeypatch):
+    trust(world, store)
+    engine = load(world, store)
+    decide(engine)
+    monkeypatch.setattr("anyhook.engine.guard.Guard._stranger", lambda *_: 1 / 0)
+
+    (result,) = decide(engine).results
+
+    assert (result.status, result.error) == ("withheld", "ZeroDivisionError: division by zero")
+
+
 # -- which files a command names
 
 

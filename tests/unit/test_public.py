@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -153,6 +154,38 @@ def test_events_refuse_what_they_do_not_have():
 
 def test_fields_that_are_no_fields_have_any_kind():
     assert json_kind(EVENTS["before_tool"], "nope") == "any"
+
+
+def test_the_number_of_commands_follows_the_limit_of_open_files():
+    import resource
+
+    from anyhook.handlers.process import descriptor_budget
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        for limit, budget in ((256, 32), (70, 1), (40, 1)):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            assert descriptor_budget(64) == budget
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_on_windows_commands_are_told_to_be_missing(monkeypatch):
+    from anyhook import PlatformError
+    from anyhook.handlers import process
+
+    monkeypatch.setattr(process.os, "name", "nt")
+    with pytest.raises(PlatformError, match="Linux and macOS"):
+        asyncio.run(process.run_process(["true"], cwd=".", env={}))
+    assert process.descriptor_budget(64) == 64
+
+
+def test_what_is_no_text_of_json_is_refused():
+    from anyhook.model.json import parse_json
+
+    for text in ("NaN", "[" * 100_000, "1" * 5000):
+        with pytest.raises(ValueError, match=r"NaN|deep|digits"):
+            parse_json(text)
 
 
 def test_an_unknown_name_carries_what_is_known():

@@ -33,9 +33,8 @@ def console(*, stderr: bool = False) -> Console:
 
 def say_error(message: str) -> None:
     """Write an error to standard error."""
-    if sys.stderr is not None:
-        text = escape(printable(message))
-        console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True)
+    text = escape(printable(message))
+    console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True)
 
 
 def print_json(value: Any) -> None:

@@ -209,18 +209,29 @@ class Engine:
         subject = getattr(event, spec.subject) if spec.subject else None
         key = (event.name, subject)
         found = self._plans.get(key)
-        if found is None:
+        return found if found is not None else self._make_plan(key)
+
+    def _make_plan(self, key: tuple[str, str | None]) -> Plan:
+        blind = False
+
+        def may_match(definition: HookDefinition) -> bool:
+            nonlocal blind
+            allowed = self._guard.may_match(definition)
+            blind = blind or not allowed
+            return allowed
+
+        made = make_plan(
+            self.dialect,
+            self.definitions,
+            *key,
+            is_on=lambda handler: self.hooks.switched_off(handler) is None,
+            may_match=may_match,
+        )
+        if not blind:  # a plan that could not look at every pattern holds until trust is given
             if len(self._plans) >= PLANS:
                 self._plans.clear()
-            found = self._plans[key] = make_plan(
-                self.dialect,
-                self.definitions,
-                event.name,
-                subject,
-                is_on=lambda handler: self.hooks.switched_off(handler) is None,
-                may_match=self._guard.may_match,
-            )
-        return found
+            self._plans[key] = made
+        return made
 
     # -- hooks of the host
 

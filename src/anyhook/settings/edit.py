@@ -234,12 +234,11 @@ def _indent_at(text: str, at: int) -> str:
 
 
 def _checked(text: str, wanted: Any, file: str) -> str:
+    """Return the text if it says what was meant: the last defence of a user's file."""
     try:
-        got = parse(text, file).value
-    except JsonSyntaxError as problem:
-        raise SettingsError(
-            f"the edit would break it ({problem}); not changed", path=file
-        ) from None
-    if got != wanted:
+        as_meant = parse(text, file).value == wanted
+    except JsonSyntaxError:
+        as_meant = False
+    if not as_meant:
         raise SettingsError("the edit would change more than was asked; not changed", path=file)
     return text

@@ -224,7 +224,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _no_constant(word: str) -> Any:
-    raise json.JSONDecodeError("Expecting value", word, 0)
+    raise ValueError(f"{word} is not JSON")
 
 
 def _advice(plain: str, error: json.JSONDecodeError) -> str:
