@@ -39,23 +39,29 @@ class Samples:
         return self.quantile(0.95)
 
 
+BLOCK = 10
+"""Samples of one thing in a row. In turns of one, each would mostly measure how cold the others
+left the caches, which no agent does; in longer blocks the machine would change between them."""
+
+
 def in_turns(rounds: int, warmup: int, **runs: Callable[[], float]) -> dict[str, Samples]:
-    """Take samples of several things in turns.
+    """Take samples of several things in turns, a block of each at a time.
 
     Args:
         rounds: Samples of each.
-        warmup: Rounds that are thrown away first.
+        warmup: Samples of each that are thrown away first.
         runs: Name to a call that does the thing once and returns the seconds it took.
 
     Returns:
         Name to samples.
     """
     found = {name: Samples(name) for name in runs}
-    for index in range(warmup + rounds):
+    for run in runs.values():
+        for _ in range(warmup):
+            run()
+    for start in range(0, rounds, BLOCK):
         for name, run in runs.items():
-            seconds = run()
-            if index >= warmup:
-                found[name].values.append(seconds)
+            found[name].values += [run() for _ in range(min(BLOCK, rounds - start))]
     return found
 
 

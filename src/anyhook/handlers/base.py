@@ -66,16 +66,30 @@ class Firing:
             text = dump_json(repair(payload))
         return text + self.dialect.payload_end
 
+    _environs: dict[Layer, dict[str, str]] = field(default_factory=dict, init=False)
     payload_problem: str | None = field(default=None, init=False)
     """Why the payload is no plain JSON and was repaired: a guard must not be lost for that."""
 
-    def environ(self, handler: HandlerSpec) -> dict[str, str]:
-        """Return what a command inherits; a new dict."""
-        redaction = self.redactions.get(handler.layer)
-        rules = self.dialect.redaction
+    def environ(self, layer: Layer) -> dict[str, str]:
+        """Return what the commands of a layer inherit, and what the agent tells all of them."""
+        found = self._environs.get(layer)
+        if found is None:
+            found = self._environs[layer] = self._make_environ(layer)
+        return dict(found)
+
+    def _make_environ(self, layer: Layer) -> dict[str, str]:
+        redaction, rules = self.redactions.get(layer), self.dialect.redaction
         if redaction is None or rules is None:
-            return dict(self.host_environ)
-        return redaction.apply(self.host_environ, rules)
+            environ = dict(self.host_environ)
+        else:
+            environ = redaction.apply(self.host_environ, rules)
+        known = {
+            "project_dir": str(self.project_dir),
+            "cwd": self.event.cwd or self.cwd,
+            "session_id": self.event.session_id,
+        }
+        environ |= {name: known[what] for name, what in self.dialect.environment.items()}
+        return environ
 
     @cached_property
     def cwd(self) -> str:

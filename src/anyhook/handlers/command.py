@@ -62,13 +62,7 @@ def command_environment(
     Returns:
         The environment, and the names of variables whose values had to be changed to fit.
     """
-    known = {
-        "project_dir": str(firing.project_dir),
-        "cwd": firing.event.cwd or firing.cwd,
-        "session_id": firing.event.session_id,
-    }
-    env = firing.environ(handler)
-    env.update({name: known[what] for name, what in firing.dialect.environment.items()})
+    env = firing.environ(handler.layer)
     env.update(handler.variables)
     env.update({name: expand(text, env) for name, text in handler.env.items()})
     unfit = [name for name, value in env.items() if not _fits(value)]

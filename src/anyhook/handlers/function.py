@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextvars
 import inspect
 import math
-import socket
 import sys
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +12,13 @@ import anyio
 
 from anyhook.dialects.output import decode_reply
 from anyhook.handlers.base import failed
+from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.llm import check_request, check_response, check_tool_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anyhook.handlers.base import Firing
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -113,33 +109,8 @@ async def _call(handler: HandlerSpec, event: Event) -> Any:
         raise TypeError("there is no function to call")
     if is_async(function):
         return await function(event)
-    said = await _in_thread(function, event) if handler.threaded else function(event)
+    said = await call_in_thread(function, event) if handler.threaded else function(event)
     return await said if inspect.isawaitable(said) else said
-
-
-async def _in_thread(function: Callable[..., Any], event: Event) -> Any:
-    """Call a function in a thread of its own and wait for it.
-
-    The threads of anyio's pool are not used: one that hangs would keep the program from ending.
-    """
-    ours, theirs = socket.socketpair()
-    outcome: list[tuple[bool, Any]] = []
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            outcome.append((True, context.run(function, event)))
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it is awaited
-            outcome.append((False, error))
-        theirs.close()
-
-    with ours:
-        threading.Thread(target=work, name="anyhook-function", daemon=True).start()
-        await anyio.wait_readable(ours)
-    succeeded, value = outcome[0]
-    if succeeded:
-        return value
-    raise value
 
 
 def is_async(function: Any) -> bool:
