@@ -67,13 +67,12 @@ def test_no_module_below_the_commands_loads_their_libraries():
     assert not {"typer", "rich"} & imported_by("from anyhook import Engine; Engine.load('/')")
 
 
-ORDER = ["model", "dialects", "settings", "trust", "handlers", "engine", "cli"]
 MAY_USE = {
     "model": {"errors"},
     "dialects": {"errors", "model"},
     "trust": {"errors", "model", "atomic"},
     "handlers": {"errors", "model", "dialects"},
-    "settings": {"errors", "model", "dialects", "handlers", "trust", "atomic"},
+    "settings": {"errors", "model", "dialects", "atomic"},
     "engine": {"errors", "model", "dialects", "handlers", "settings", "trust"},
 }
 

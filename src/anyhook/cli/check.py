@@ -72,6 +72,7 @@ def _findings(engine: Engine) -> list[Diagnostic]:
             engine.project_dir,
             engine.guard.variables(),
             engine.environ,
+            engine.guard.may_match,
         ),
     ]
 

@@ -14,7 +14,7 @@ from anyhook.model.suggest import closest
 from anyhook.trust.scripts import missing_scripts, program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from anyhook.dialects.base import Dialect, EventSpec
@@ -28,12 +28,13 @@ _BUILTINS = frozenset(
 )
 
 
-def check_hooks(
+def check_hooks(  # noqa: PLR0917 - what a check looks at
     dialect: Dialect,
     definitions: Iterable[HookDefinition],
     project: Path,
     variables: Mapping[str, str],
     environ: Mapping[str, str],
+    may_match: Callable[[HookDefinition], bool] = lambda _definition: True,
 ) -> Iterator[Diagnostic]:
     """Look at every definition with the eyes of somebody who wonders why a hook does not run.
 
@@ -43,13 +44,15 @@ def check_hooks(
         project: Directory of the project, where commands run.
         variables: Variables of the dialect that hold paths.
         environ: Environment that commands inherit; its `PATH` is searched.
+        may_match: Tells whether a definition's regular expression may be evaluated.
 
     Yields:
         Diagnostics.
     """
     seen: dict[tuple[object, ...], HandlerSpec] = {}
     for definition in definitions:
-        yield from _check_matcher(dialect, definition)
+        if compile_matcher(definition.matcher).expression is None or may_match(definition):
+            yield from _check_matcher(dialect, definition)
         for handler in definition.handlers:
             yield from _check_command(handler, project, variables, environ)
             first = seen.setdefault(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ class Guard:
         definitions: tuple[HookDefinition, ...],
     ) -> None:
         self._dialect = dialect
-        self._project = project
+        self._project = Path(os.path.realpath(project))  # one project, however it is reached
         self._store = store
         self._definitions = tuple(d for d in definitions if d.layer in dialect.needs_trust)
         self._stamp: FileStamp = None
@@ -71,7 +72,11 @@ class Guard:
         if self._store is None or definition.layer not in self._dialect.needs_trust:
             return True
         self._look()
-        return not any(id(handler) in self._changes for handler in definition.handlers)
+        known = self._subjects or {}
+        return all(
+            id(handler) in known and id(handler) not in self._changes
+            for handler in definition.handlers
+        )
 
     def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
         """Return the result of a handler that must not run, or `None` if it may.
@@ -97,12 +102,11 @@ class Guard:
         )
 
     def _stranger(self, subject: Subject, cwd: str) -> Path | None:
-        """Find a file that the command names from another directory and that was not seen."""
-        if not cwd or Path(cwd) == self._project:
-            return None
+        """Find a file that the command names now, from where it would run, and that was not seen."""
         known = {script.path for script in subject.scripts}
-        variables = {**self.variables(Path(cwd)), **subject.handler.variables}
-        named = named_files(subject.handler, self._project, variables, start=Path(cwd))
+        start = Path(os.path.realpath(cwd)) if cwd else self._project
+        variables = {**self.variables(start), **subject.handler.variables}
+        named = named_files(subject.handler, self._project, variables, start=start)
         return next((path for path in named if path not in known and path.exists()), None)
 
     def _look(self) -> None:
@@ -111,7 +115,10 @@ class Guard:
         stamp = self._store.stamp(self._project)
         if self._subjects is not None and stamp == self._stamp:
             return
-        found = self.subjects()
+        try:
+            found = self.subjects()
+        except Exception:  # noqa: BLE001 - what cannot be judged does not run
+            found = []
         changes, self._problems = self._store.changes(self._project, found)
         self._stamp = stamp
         self._subjects = {id(subject.handler): subject for subject in found}
@@ -132,7 +139,7 @@ def _told(change: Change) -> Diagnostic:
 
 def _changed(handler: HandlerSpec, stranger: Path | None = None) -> Diagnostic:
     why = (
-        f"from this directory it names {stranger}, which was not trusted"
+        f"it names {stranger} now, which was not trusted"
         if stranger
         else "its script changed since it was trusted"
     )

@@ -216,10 +216,14 @@ def _closing(document: Document, at: int) -> int:
 
 
 def _render(value: Any, key: str | int | None, indent: str | None, unit: str, newline: str) -> str:
-    if indent is None:
-        body = json.dumps(value, ensure_ascii=False)
-    else:
-        body = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + indent)
+    layout = None if indent is None else unit
+    body = json.dumps(value, ensure_ascii=False, indent=layout)
+    try:
+        body.encode()
+    except UnicodeEncodeError:  # halves of characters can only be escaped
+        body = json.dumps(value, indent=layout)
+    if indent is not None:
+        body = body.replace("\n", newline + indent)
     return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
 
 

@@ -115,11 +115,12 @@ class Document:
         waiting = [_skip(self.plain, 0)]
         while waiting:
             seen: set[str | int] = set()
-            for span in self.children(waiting.pop(0)):
+            for span in _iter_children(self.plain, waiting.pop()):
                 if span.step in seen:
                     yield str(span.step), self.place_at(span.key)
                 seen.add(span.step)
-                waiting.append(span.start)
+                if self.plain[span.start] in "{[":
+                    waiting.append(span.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anyhook.settings.jsonc import Path as JsonPath
     from anyhook.settings.sources import Source
 
-SIZE_LIMIT = 4 * 1024 * 1024
+SIZE_LIMIT = 1024 * 1024
 """Bytes; settings are written by people, and a repository must not fill the memory."""
 
 Stamp = tuple[int, int, int] | None
@@ -118,7 +118,13 @@ def _load(dialect: Dialect, source: Source) -> LoadedFile:
         return _broken(
             source, diagnose("settings-syntax", f"{problem}; no hook of this file runs", place)
         )
-    return _FileReader(dialect, source, document).read()
+    try:
+        return _FileReader(dialect, source, document).read()
+    except RecursionError:
+        told = diagnose(
+            "settings-syntax", "nested too deep; no hook of this file runs", Place(file)
+        )
+        return _broken(source, told)
 
 
 class _NotReadableError(Exception):
@@ -312,13 +318,20 @@ class _FileReader:
 
     def _read_command(self, value: dict[str, Any], path: JsonPath) -> str | tuple[str, ...] | None:
         command, args = value.get("command"), value.get("args")
-        if isinstance(command, str) and command.strip():
+        if isinstance(command, str) and command.strip() and not _cannot_be_run(command):
             if args is None:
                 return self._hydrate(command)
             command = [command]
         words: list[Any] = []
         if isinstance(command, list) and isinstance(args or [], list):
             words = [*command, *(args or [])]
+        if _cannot_be_run(command) or any(map(_cannot_be_run, words)):
+            self.report(
+                "wrong-type",
+                "a command holds no null characters and no halves of characters; left out",
+                (*path, "command"),
+            )
+            return None
         if not words or not words[0] or not all(isinstance(word, str) for word in words):
             missing = command is None or command in ("", [])
             self.report(
@@ -364,7 +377,7 @@ class _FileReader:
         given = self._typed(value, "env", dict, "an object of strings", path) or {}
         env: dict[str, str] = {}
         for key, text in given.items():
-            if isinstance(text, str) and key and "=" not in key and "\0" not in key + text:
+            if isinstance(text, str) and key and "=" not in key and not _cannot_be_run(key + text):
                 env[key] = self._hydrate(text)
             else:
                 self.report(
@@ -379,6 +392,7 @@ class _FileReader:
     def read_switches(self) -> tuple[bool | None, dict[str, Place]]:
         enabled: bool | None = None
         disabled: dict[str, Place] = {}
+        self._check_switch_object()
         for switch in self.dialect.switches:
             value = self._get(switch.path)
             if value is None:
@@ -395,6 +409,16 @@ class _FileReader:
             else:
                 disabled |= self._read_disabled(switch.path, value)
         return enabled, disabled
+
+    def _check_switch_object(self) -> None:
+        """Look for mistakes beside the switches, in the object that holds nothing else."""
+        path = next(s.path[:-1] for s in self.dialect.switches if not s.legacy)
+        value = self._get(path)
+        if isinstance(value, dict):
+            known = {s.path[-1] for s in self.dialect.switches if s.path[:-1] == path}
+            self._report_unknown(value, frozenset(known) | self.dialect.not_events, path)
+        elif value is not None:
+            self.report("wrong-type", f"{'.'.join(path)} must be an object", path)
 
     def _report_legacy(self, path: tuple[str, ...], kind: str) -> None:
         newer = next(s.path for s in self.dialect.switches if s.kind == kind and not s.legacy)
@@ -417,8 +441,21 @@ class _FileReader:
         return found
 
     def read_redaction(self) -> Mapping[str, Any]:
-        value = self._get(self.dialect.redaction.path) if self.dialect.redaction else None
-        return value if isinstance(value, dict) else {}
+        path = self.dialect.redaction.path if self.dialect.redaction else ()
+        value = self._get(path) if path else None
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.report("wrong-type", f"{'.'.join(path)} must be an object", path)
+            return {}
+        self._report_unknown(value, frozenset({"enabled", "allowed", "blocked"}), path)
+        self._typed(value, "enabled", bool, "true or false", path)
+        for key in ("allowed", "blocked"):
+            names = self._typed(value, key, list, "a list of names", path) or ()
+            for i, name in enumerate(names):
+                if not isinstance(name, str):
+                    self.report("wrong-type", f"{key} holds names", (*path, key, i))
+        return value
 
     # -- helpers
 
@@ -447,6 +484,13 @@ class _FileReader:
         for name, replacement in self.source.text_variables.items():
             text = text.replace(f"${{{name}}}", replacement)
         return text
+
+
+def _cannot_be_run(text: object) -> bool:
+    """Tell whether the system refuses a text: it holds a null character or a lone surrogate."""
+    if not isinstance(text, str):
+        return False
+    return "\0" in text or any("\ud800" <= char <= "\udfff" for char in text)
 
 
 def _is_duration(given: float) -> bool:

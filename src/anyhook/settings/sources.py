@@ -117,11 +117,14 @@ def _extension_sources(
     spec: Extensions, around: Surroundings, problems: list[Diagnostic]
 ) -> Iterator[Source]:
     root = Path(spec.directory.format(home=around.home))
-    if not root.is_dir():
+    try:
+        directories = sorted(root.iterdir()) if root.is_dir() else []
+    except OSError as error:
+        problems.append(diagnose("extension-unreadable", f"{error.strerror}", Place(str(root))))
         return
     overrides = _read_object(root / spec.enablement, problems) or {}
-    for directory in sorted(root.iterdir()):
-        if not directory.is_dir():
+    for directory in directories:
+        if not os.path.isdir(directory):  # noqa: PTH112 - never raises
             continue
         record = _read_object(directory / spec.install_record, problems) or {}
         linked = record.get("source") if record.get("type") == "link" else None
@@ -167,18 +170,18 @@ def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
         if isinstance(item, dict) and item.get("envVar")
     }
     file = base / ".env"
-    if not declared or not file.is_file():
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace") if declared else ""
+    except OSError:  # it has none, or none for us
         return {}
-    lines = (
-        line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines()
-    )
+    lines = (line.strip() for line in text.splitlines())
     pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
     values = {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
     return {key: values[key] for key in sorted(declared & values.keys()) if "\0" not in values[key]}
 
 
 def _read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | None:
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
     try:
         value = json.loads(path.read_text(encoding="utf-8"))

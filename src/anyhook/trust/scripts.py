@@ -1,7 +1,9 @@
 """Which files a command names, as far as that can be told without running it.
 
 Trust is bound to them, so that a changed script asks again. What a script itself loads is not
-followed, and a word that only the running shell can resolve is reported as unclear.
+followed. What only the running shell can resolve, and directories whose files may be run, are
+reported as unclear, so that a person sees what is not bound. Nothing here takes long, whatever a
+stranger wrote.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,14 +20,15 @@ if TYPE_CHECKING:
 
     from anyhook.model.definitions import HandlerSpec
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}]*))?\}|(\w+))")
-_HERE = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}")
+_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}$]*))?\}|(\w+))")
+_HERE = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
 _SCRIPT_NAME = re.compile(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
 _OPERATORS = frozenset("();<>|&\n")
-_BREAKS = re.compile(r"[\s;|&<>()\"'`{},=]+")
+_BREAKS = re.compile(r"[\s;|&<>()\"'`,=:]+")
 _GLOB = re.compile(r"[*?\[]")
-_UNCLEAR = re.compile(r"\$\(|`|\$\{?\w")
-_CHANGES_DIRECTORY = frozenset({"cd", "pushd"})
+_BRACES = re.compile(r"([^{}]*)\{([^{}]*)\}(.*)", re.DOTALL)
+_UNCLEAR = re.compile(r"\$\(|`|\$\{?\w|\$'|~[+-]")
+_CHANGES_DIRECTORY = frozenset({"cd", "pushd", "-C", "--directory", "--prefix", "--chdir", "--cwd"})
 _MODULE_FILES = ("{}.py", "{}/__main__.py")
 _PACKAGE = ("package.json",)
 _READ_BY = {
@@ -37,10 +41,20 @@ _READ_BY = {
     "task": ("Taskfile.yml", "Taskfile.yaml"),
 }
 """Programs that run what a file of the project says."""
-LONGEST = 4096
+_COMPLETIONS = ("{}.js", "{}.mjs", "{}.cjs", "{}.ts", "{}.py", "{}.sh")
+_ENTRIES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.json")
+"""What an interpreter looks for when it is given a name without an ending, or a directory."""
+
+LONGEST_WORD = 4096
 """Characters; a longer word is no path."""
-FILES = 1000
-"""Files that a pattern like `hooks/*` is resolved to at most."""
+LONGEST_COMMAND = 64 * 1024
+"""Characters; a longer command is not looked into, and shown as unclear."""
+ENTRIES = 2000
+"""Directory entries that are looked at for the patterns of one word."""
+ALTERNATIVES = 64
+"""Words that braces are expanded to at most."""
+DEPTH = 3
+"""Command lines inside command lines that are looked into."""
 
 
 def named_files(
@@ -66,9 +80,10 @@ def named_files(
         Absolute paths in the order in which they are named.
     """
     found: dict[Path, None] = {}
+    root = os.path.realpath(project)
     for word, path in _candidates(handler, start or project, variables):
         target = Path(os.path.realpath(path))
-        inside = path.is_relative_to(project) or target.is_relative_to(os.path.realpath(project))
+        inside = path.is_relative_to(project) or target.is_relative_to(root)
         if os.path.isfile(path):  # noqa: PTH113 - a path of any length is no exception
             if inside or _SCRIPT_NAME.fullmatch(word):
                 found |= dict.fromkeys((path, target))
@@ -86,24 +101,35 @@ def missing_scripts(
     for word, path in _candidates(handler, project, variables):
         if os.path.exists(path):  # noqa: PTH110
             there.add(word)
-        elif _SCRIPT_NAME.fullmatch(word):
+        elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
             missing.setdefault(word, path)
     return [path for word, path in missing.items() if word not in there]
 
 
-def unclear_words(handler: HandlerSpec, variables: Mapping[str, str]) -> list[str]:
-    """List the words of a command that could name a file and that only the shell can resolve."""
-    words = _words(handler)
-    return [
-        word
-        for word in words
-        if "/" in word and _UNCLEAR.search(_expand(word, variables, Path("/")))
-    ]
+def unclear_words(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[str]:
+    """List what a command may run and what is not bound: for a person to see.
+
+    Those are words that only the running shell can resolve, and directories of the project.
+    """
+    if _is_too_long(handler):
+        return ["the whole command: it is too long to look into"]
+    found: dict[str, None] = {}
+    previous = ""
+    for word in _words(handler):
+        text = _expand(word, variables, project)
+        if "/" in word and _UNCLEAR.search(text):
+            found[word] = None
+        elif previous not in _CHANGES_DIRECTORY:
+            inside = (p for p in _paths(text, [project]) if p != project)
+            if any(os.path.isdir(p) and p.is_relative_to(project) for p in inside):  # noqa: PTH112
+                found[f"{word} (a directory)"] = None
+        previous = word if not word.startswith("-") or word in _CHANGES_DIRECTORY else previous
+    return list(found)
 
 
 def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:
     """Return what a command starts: a name, or the path of a file; `None` if it is more complex."""
-    word = next(_words(handler), "")
+    word = next(iter(_words(handler)), "")
     text = _expand(word, variables, project)
     if not re.fullmatch(r"[\w./~@+-]+", text):
         return None
@@ -118,37 +144,77 @@ def _candidates(
     previous = ""
     for word in _words(handler):
         text = _expand(word, variables, start)
-        if previous in _CHANGES_DIRECTORY:
+        if previous in _CHANGES_DIRECTORY and not word.startswith("-"):
             bases += [p for p in _paths(text, bases) if os.path.isdir(p)]  # noqa: PTH112
-        hidden = [*_READ_BY.get(text, ())]
-        if previous == "-m":
-            hidden += [form.format(text.replace(".", "/")) for form in _MODULE_FILES]
-        for name in hidden:
+        for name in _hidden_names(text, previous):
             yield from ((name, p) for p in _paths(name, bases) if os.path.isfile(p))  # noqa: PTH113
         yield from ((word, path) for path in _paths(text, bases))
-        previous = text
+        if not word.startswith("-") or word in _CHANGES_DIRECTORY or word == "-m":
+            previous = text
 
 
-def _words(handler: HandlerSpec) -> Iterator[str]:
-    words: list[str] = list(handler.argv or ())
-    if handler.command:
-        lexer = shlex.shlex(handler.command, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        lexer.commenters = ""
-        try:
-            words += list(lexer)
-        except ValueError:  # unbalanced quotes; the shell will complain
-            words += handler.command.split()
-    seen: dict[str, None] = {}
-    for word in (*words, *handler.env.values()):
-        if set(word) <= _OPERATORS:
-            continue
-        yield word
-        if _BREAKS.search(word):  # a command line of its own, as in `bash -c`, or an assignment
-            for piece in _BREAKS.split(_HERE.sub(".", word)):
-                if piece and piece not in seen:
-                    seen[piece] = None
-                    yield piece
+def _hidden_names(text: str, previous: str) -> list[str]:
+    """Return the files that a program reads without being told their names in full."""
+    module = text if previous == "-m" else text[2:] if text.startswith("-m") else ""
+    return [
+        *_READ_BY.get(text, ()),
+        *(form.format(module.replace(".", "/")) for form in _MODULE_FILES if module),
+        *(form.format(text) for form in _COMPLETIONS if text and len(text) < LONGEST_WORD),
+        *(f"{text}/{name}" for name in _ENTRIES if text and len(text) < LONGEST_WORD),
+    ]
+
+
+def _is_too_long(handler: HandlerSpec) -> bool:
+    texts = (handler.command or "", *(handler.argv or ()), *handler.env.values())
+    return sum(map(len, texts)) > LONGEST_COMMAND
+
+
+def _words(handler: HandlerSpec) -> tuple[str, ...]:
+    if _is_too_long(handler):
+        return ()
+    return _split(handler.command or "", handler.argv or (), tuple(handler.env.values()))
+
+
+@lru_cache(maxsize=512)
+def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
+    found: list[str] = []
+    for word in (*argv, *_lex(command), *env):
+        _add(word, found, DEPTH)
+    return tuple(found)
+
+
+def _add(word: str, found: list[str], depth: int) -> None:
+    """Add a word, what its braces stand for, and the words of a command line inside it."""
+    if set(word) <= _OPERATORS:
+        return
+    found += _alternatives(word)
+    plain = _HERE.sub(".", word)
+    if depth and _BREAKS.search(plain):
+        inner = [*_lex(plain), *_BREAKS.split(plain)] if " " in plain else _BREAKS.split(plain)
+        for piece in dict.fromkeys(inner):
+            if piece and piece != word:
+                _add(piece, found, depth - 1)
+
+
+def _lex(text: str) -> list[str]:
+    lexer = shlex.shlex(text.replace("\\\n", ""), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:  # unbalanced quotes; the shell will complain
+        return text.split()
+
+
+def _alternatives(word: str) -> list[str]:
+    done, waiting = [word], [word]
+    while waiting and len(done) < ALTERNATIVES:
+        match = _BRACES.fullmatch(waiting.pop())
+        if match and "," in match[2] and not match[1].endswith("$"):
+            made = [match[1] + choice + match[3] for choice in match[2].split(",")]
+            done += made[:ALTERNATIVES]
+            waiting += made
+    return done
 
 
 def _expand(word: str, variables: Mapping[str, str], here: Path) -> str:
@@ -164,27 +230,55 @@ def _expand(word: str, variables: Mapping[str, str], here: Path) -> str:
 
 
 def _is_one_path(word: str) -> bool:
-    return "/" in word and not _BREAKS.search(_VARIABLE.sub("", word))
+    return (
+        "/" in word
+        and not re.search(r"[{}]", _VARIABLE.sub("", word))
+        and not (_BREAKS.search(_VARIABLE.sub("", word)))
+    )
 
 
 def _paths(text: str, bases: Iterable[Path]) -> list[Path]:
-    if not text or "\0" in text or len(text) > LONGEST or "$" in text:
+    if not text or len(text) > LONGEST_WORD or "$" in text or not _can_be_a_name(text):
         return []
     found = []
     for base in bases:
-        if _GLOB.search(text):
-            found += _glob(text, base)
+        if _GLOB.search(text) and not text.startswith(("/", "~")):
+            found += _glob(base, text.split("/"), [ENTRIES])
         path = _resolve(text, base)
         if path is not None:
             found.append(path)
     return found
 
 
-def _glob(text: str, base: Path) -> list[Path]:
-    import glob
+def _can_be_a_name(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
-    found = glob.iglob(text, root_dir=base)  # noqa: PTH207 - Path.glob refuses absolute patterns
-    return [base / name for name, _ in zip(found, range(FILES), strict=False)]
+
+def _glob(base: Path, pieces: list[str], budget: list[int]) -> list[Path]:
+    """Resolve a pattern, looking at a bounded number of directory entries."""
+    from fnmatch import fnmatchcase
+
+    first, rest = pieces[0], pieces[1:]
+    if not _GLOB.search(first):
+        matched = [base / first]
+    else:
+        matched = []
+        try:
+            with os.scandir(base) as entries:
+                for entry in entries:
+                    budget[0] -= 1
+                    if budget[0] < 0:
+                        break
+                    if fnmatchcase(entry.name, first):
+                        matched.append(base / entry.name)
+        except OSError:
+            return []
+    if not rest:
+        return matched
+    return [path for found in matched for path in _glob(found, rest, budget)]
 
 
 def _resolve(word: str, base: Path) -> Path | None:

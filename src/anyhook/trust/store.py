@@ -127,7 +127,7 @@ def subjects(
                     definition.event,
                     definition.matcher,
                     tuple(scripts[path] for path in files),
-                    tuple(unclear_words(handler, known)),
+                    tuple(unclear_words(handler, project, known)),
                 )
             )
     return found
@@ -218,7 +218,7 @@ class TrustStore:
             problem = "it does not hold what anyhook wrote"
         except FileNotFoundError:
             return {}, ()
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             problem = str(error) or type(error).__name__
         return {}, (
             diagnose(
