@@ -261,7 +261,7 @@ def test_a_payload_with_a_wrong_field_is_fired_and_told(world, run):
         (["fire", "BeforeAgent", "--tool", "x"], "has no tool"),
         (["fire", "BeforeTool", "--tool", "x", "--input", "{'a'}"], "is no JSON"),
         (["fire", "BeforeTool", "--tool", "x", "--input", "NaN"], "is no JSON"),
-        (["fire", "BeforeTool", "--tool", "x", "--input", "[1]"], "tool_input must be a object"),
+        (["fire", "BeforeTool", "--tool", "x", "--input", "[1]"], "tool_input must be an object"),
         (["fire", "BeforeTool", "--tool", "x", "--input", "@no.json"], "no.json cannot be read"),
         (["fire", "BeforeAgent", "--input", "[1]"], "must be a JSON object"),
         (["fire", "BeforeAgent", "--input", '{"promt": "x"}'], "did you mean 'prompt'?"),

@@ -805,7 +805,7 @@ def test_the_systems_file_has_a_place_on_every_platform(tmp_path, platform, want
     from anyhook.settings.sources import Surroundings, find_sources
 
     around = Surroundings(tmp_path, tmp_path / "home", {}, platform)
-    sources, _ = find_sources(get_dialect("gemini"), around)
+    sources, _, _ = find_sources(get_dialect("gemini"), around)
 
     places = {str(source.layer): str(source.path) for source in sources}
     assert places["system"] == wanted

@@ -11,13 +11,12 @@ import typer
 
 from anyhook.cli import DECIDED, OK
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
-from anyhook.cli.output import console, print_diagnostics, print_json
+from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_timeline, result_json
 from anyhook.dialects.payload import decode_event
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError
-from anyhook.model.diagnostics import Severity
 from anyhook.model.events import EVENTS, UnknownEvent
 from anyhook.model.json import parse_json
 from anyhook.model.suggest import did_you_mean
@@ -93,10 +92,10 @@ def fire(
     denied = False
     settings = engine.hooks.diagnostics
     if not as_json:
-        told = [d for d in settings if d.severity is not Severity.INFO]
-        print_diagnostics(console(), told, engine.project_dir)
+        print_settings_problems(console(), settings, engine.project_dir)
     with SyncEngine(engine) as sync:
-        for fired, notes in _with_progress(events):
+        for given_event, notes in _with_progress(events):
+            fired = engine.complete(given_event)
             decision = sync.dispatch(fired)
             denied = denied or decision.denied
             if as_json:

@@ -68,7 +68,9 @@ def _table(
 ) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("event", "hook", "state", "layer", "where", "matcher", "timeout"):
-        table.add_column(title, overflow="fold" if title in ("hook", "matcher") else "ellipsis")
+        table.add_column(
+            title, overflow="fold" if title in ("hook", "where", "matcher") else "ellipsis"
+        )
     previous = ""
     for definition, handler, state, _ in rows:
         wire = engine.dialect.by_canonical[definition.event].wire

@@ -77,6 +77,18 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
     }
 
 
+def print_settings_problems(
+    out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
+) -> None:
+    """Show errors of the settings whole, and how many warnings there are beside them."""
+    found = list(diagnostics)
+    print_diagnostics(out, (d for d in found if d.severity is Severity.ERROR), project)
+    warnings = sum(d.severity is Severity.WARNING for d in found)
+    if warnings:
+        many = "warnings" if warnings > 1 else "warning"
+        out.print(f"[yellow]{warnings} {many}[/] about the settings; see: anyhook check")
+
+
 def print_diagnostics(
     out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
 ) -> None:

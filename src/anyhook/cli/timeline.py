@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 BAR_WIDTH = 24
 """Columns of the bars."""
+NARROW_BAR = 8
+"""The same on a narrow terminal."""
+WIDE = 100
+"""Columns from which on a terminal is not narrow."""
 
 OUTCOME_STYLE = {
     Outcome.DENY: "bold red",
@@ -63,7 +67,7 @@ def print_timeline(
     shown = f"  {printable(str(subject))}" if subject else ""
     out.print(Text.assemble((spec.wire, "bold"), (shown, "cyan")))
     if decision.results:
-        out.print(_timeline(decision))
+        out.print(_timeline(decision, BAR_WIDTH if out.width >= WIDE else NARROW_BAR))
     out.print(_headline(decision))
     fields = _fields(decision)
     if fields.row_count:
@@ -72,7 +76,7 @@ def print_timeline(
     print_diagnostics(out, problems, engine.project_dir)
 
 
-def _timeline(decision: Decision) -> Table:
+def _timeline(decision: Decision, width: int) -> Table:
     table = Table.grid(padding=(0, 2))
     total = max((r.started + r.duration for r in decision.results), default=0.0) or 1.0
     for result in decision.results:
@@ -81,21 +85,21 @@ def _timeline(decision: Decision) -> Table:
             "",
             Text(handler.label, overflow="ellipsis", no_wrap=True),
             Text(show_place(handler.place, short=True), style="dim", no_wrap=True),
-            _bar(result, total),
+            _bar(result, total, width),
             Text(f"{result.duration * 1000:.0f} ms", style="dim", justify="right", no_wrap=True),
             _said(result),
         )
     return table
 
 
-def _bar(result: HandlerResult, total: float) -> Text:
-    start = min(round(result.started / total * BAR_WIDTH), BAR_WIDTH - 1)
-    length = max(round(result.duration / total * BAR_WIDTH), 1)
-    length = min(length, BAR_WIDTH - start)
+def _bar(result: HandlerResult, total: float, width: int) -> Text:
+    start = min(round(result.started / total * width), width - 1)
+    length = max(round(result.duration / total * width), 1)
+    length = min(length, width - start)
     if result.status in (Status.WITHHELD, Status.SKIPPED):
-        return Text("·" * BAR_WIDTH, style="dim", no_wrap=True)
+        return Text("·" * width, style="dim", no_wrap=True)
     style = STATUS_STYLE.get(result.status, OUTCOME_STYLE[result.answer.outcome])
-    rest = BAR_WIDTH - start - length
+    rest = width - start - length
     return Text.assemble(
         ("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"), no_wrap=True
     )
@@ -116,7 +120,8 @@ def _said(result: HandlerResult) -> Text:
     text = Text(", ".join(words) or "no opinion", style=style if words else "dim")
     text.no_wrap, text.overflow = True, "ellipsis"
     why = answer.reason or answer.stop_reason
-    return text.append(f"  {_prose(why)}", style="default not bold") if why else text
+    decided = answer.outcome is not Outcome.NONE or answer.stop
+    return text.append(f"  {_prose(why)}", style="default not bold") if why and decided else text
 
 
 _EXTRAS = {

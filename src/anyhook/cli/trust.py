@@ -125,6 +125,8 @@ def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[
         for script in subject.scripts:
             state = f"sha256 {script.digest[:12]}" if script.digest else "not there"
             out.print(Text(f"  script: {show_path(str(script.path), project)}  {state}"))
+            if change.what == "new" and script.text is not None:
+                _print_text(out, script.text)
         for word in subject.unclear:
             out.print(
                 Text(
@@ -133,6 +135,18 @@ def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[
             )
         for line in change.difference:
             out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
+
+
+SHOWN_LINES = 40
+"""Lines of a new script that are shown; the rest is counted."""
+
+
+def _print_text(out: Console, text: str) -> None:
+    lines = text.splitlines()
+    for line in lines[:SHOWN_LINES]:
+        out.print(Text(f"    | {printable(line)}", style="dim"))
+    if len(lines) > SHOWN_LINES:
+        out.print(Text(f"    | … {len(lines) - SHOWN_LINES} more lines", style="dim"))
 
 
 def _json(

@@ -222,7 +222,10 @@ class _Reader:
     def _report_no_effect(self, item: OutputField, fields: Mapping[str, Any]) -> None:
         if fields.get(item.field) not in (None, False, Outcome.NONE, Outcome.ALLOW):
             name = ".".join(item.path)
-            self.report("output-no-effect", f"{name} has no effect on this event")
+            self.report(
+                "output-no-effect",
+                f"{self.dialect.title} gives {name} no effect on this event; hosts may ignore it",
+            )
 
     def _report_foreign(self, value: Mapping[str, Any]) -> None:
         for path, instead in self.dialect.foreign_output.items():

@@ -44,9 +44,10 @@ def decode_event(
     cls = EVENTS[spec.canonical] if spec else UnknownEvent
     problems: list[Diagnostic] = []
     if spec is None:
-        hint = did_you_mean(str(wire_name), dialect.by_wire) or ""
+        known = f"events: {', '.join(dialect.by_wire)}"
+        hint = did_you_mean(str(wire_name), dialect.by_wire) or known
         problems.append(
-            diagnose("payload-event", f"{dialect.title} has no event {wire_name!r}. {hint}".strip())
+            diagnose("payload-event", f"{dialect.title} has no event {wire_name!r}; {hint}")
         )
     fields: dict[str, Any] = {"raw": payload, "wire_name": str(wire_name or "")}
     for name in cls.record_fields:
@@ -69,8 +70,9 @@ def _decode_field(
         return
     if name in payload and value is not None:
         shown = type(value).__name__
+        article = "an" if kind == "object" else "a"
         problems.append(
-            diagnose("payload-field", f"{cls.name}: {name} must be a {kind}, not {shown}")
+            diagnose("payload-field", f"{cls.name}: {name} must be {article} {kind}, not {shown}")
         )
     elif name in cls.record_required:
         problems.append(diagnose("payload-field", f"{cls.name}: {name} is missing"))

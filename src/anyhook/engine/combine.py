@@ -240,7 +240,17 @@ def _request(draft: Draft, name: str, entries: list[Entry]) -> None:
     draft.set(name, merged, [Blame(entry.handler, entry.value) for entry in entries])
     for path, ones in setters.items():
         lost = _lost(draft, f"{name}.{path}", ones[-1], ones[:-1])
+        own = _own_value(_base_of(draft, name), path)
+        if own not in (None, ones[-1].value) and path != "messages":
+            lost = (Overrode(None, own), *lost)
         draft.blame[f"{name}.{path}"] = (Blame(ones[-1].handler, ones[-1].value, lost),)
+
+
+def _own_value(request: dict[str, Any], path: str) -> Any:
+    value: Any = request
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _members(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:

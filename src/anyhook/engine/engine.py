@@ -17,7 +17,7 @@ from anyhook.engine.guard import Guard
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan
 from anyhook.errors import EngineClosedError, EventError
-from anyhook.handlers.base import Firing
+from anyhook.handlers.base import Firing, get_kind
 from anyhook.handlers.environment import Redaction
 from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.model.decisions import NO_DECISION, Decision
@@ -323,18 +323,33 @@ class Engine:
         if not plan.groups:
             return NO_DECISION
         spec = self.dialect.by_canonical[event.name]
-        guard, firing = self._guard, self._firing(spec, event)  # a reload must not change sides
+        guard, firing = (
+            self._guard,
+            self._firing(spec, event, plan),
+        )  # a reload must not change sides
         results = await run_plan(plan, firing, lambda handler: guard.withhold(handler, firing.cwd))
         return combine(spec, event, results)
 
-    def _firing(self, spec: EventSpec, event: Event) -> Firing:
-        if not event.timestamp and event.raw is None:
-            event = event.replace(timestamp=_now(), cwd=event.cwd or str(self.project_dir))
+    def complete(self, event: Event) -> Event:
+        """Fill in what an event built in Python leaves out: the time, and where the agent stands.
+
+        `dispatch` does so by itself; this is for who wants to see the event as hooks do.
+        """
+        if event.raw is not None or (event.timestamp and event.cwd):
+            return event
+        return event.replace(
+            timestamp=event.timestamp or _now(), cwd=event.cwd or str(self.project_dir)
+        )
+
+    def _firing(self, spec: EventSpec, event: Event, plan: Plan) -> Firing:
+        for group in plan.groups:
+            for handler in group:
+                get_kind(handler.kind)  # imported before the clock starts
         return Firing(
             self.dialect,
             self.rules,
             spec,
-            event,
+            self.complete(event),
             self.project_dir,
             self._around.environ,
             self._redactions,

@@ -102,7 +102,7 @@ class Guard:
         )
 
     def _stranger(self, subject: Subject, cwd: str) -> Path | None:
-        """Find a file that the command names now, from where it would run, and that was not seen."""
+        """Find a file that the command names now, from where it would run, and nobody saw."""
         known = {script.path for script in subject.scripts}
         start = Path(os.path.realpath(cwd)) if cwd else self._project
         variables = {**self.variables(start), **subject.handler.variables}

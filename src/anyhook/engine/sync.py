@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ class SyncEngine:
         self._runner = asyncio.Runner()
         self._lock = threading.Lock()
         self._closed = False
+        self._running = contextvars.ContextVar("anyhook-dispatch", default=False)
 
     @classmethod
     def load(cls, *args: Any, **options: Any) -> Self:
@@ -48,15 +50,24 @@ class SyncEngine:
 
         Raises:
             EngineClosedError: If the engine was closed.
-            UsageError: If an event loop runs in this thread; use `Engine.dispatch` there.
+            UsageError: If an event loop runs in this thread, or a handler of this engine calls it;
+                use `Engine.dispatch` there.
         """
+        if self._running.get():
+            raise UsageError("a handler of this engine cannot dispatch; await Engine.dispatch")
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             with self._lock:
                 if self._closed:
                     raise EngineClosedError("the engine is closed; load a new one") from None
-                return self._runner.run(self.engine.dispatch(event))
+                token = self._running.set(True)
+                try:
+                    return self._runner.run(
+                        self.engine.dispatch(event), context=contextvars.copy_context()
+                    )
+                finally:
+                    self._running.reset(token)
         raise UsageError("an event loop runs here; await Engine.dispatch instead")
 
     def close(self) -> None:

@@ -86,16 +86,17 @@ class Firing:
         known = {
             "project_dir": str(self.project_dir),
             "cwd": self.event.cwd or self.cwd,
-            "session_id": self.event.session_id,
+            "session_id": self.event.session_id or "",
         }
-        environ |= {name: known[what] for name, what in self.dialect.environment.items()}
+        told = self.dialect.environment.items()
+        environ |= {name: str(known[what]) for name, what in told}
         return environ
 
     @cached_property
     def cwd(self) -> str:
         """Where commands run: a guard must not be lost because its directory is."""
         wanted = self.event.cwd
-        return wanted if wanted and os.path.isdir(wanted) else str(self.project_dir)  # noqa: PTH112 - ten times faster
+        return os.fspath(wanted) if wanted and os.path.isdir(wanted) else str(self.project_dir)  # noqa: PTH112 - ten times faster
 
     def with_event(self, event: Event) -> Firing:
         """Return the same firing of a changed event."""

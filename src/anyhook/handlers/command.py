@@ -171,7 +171,7 @@ def _notes(
             f"{', '.join(repaired)} cannot be held by an environment as it is; it was cut",
         ),
         (
-            firing.event.cwd not in ("", firing.cwd),
+            str(firing.event.cwd or firing.cwd) != firing.cwd,
             "missing-cwd",
             f"the directory {firing.event.cwd!r} is not there; it ran in {firing.cwd!r}",
         ),

@@ -16,6 +16,7 @@ from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
+from anyhook.model.json import repair
 from anyhook.model.llm import check_request, check_response, check_tool_config
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     """
     started = time.perf_counter()
     try:
-        event = firing.event.copy()
+        event, repaired = _own_copy(firing)
         with anyio.move_on_after(handler.timeout) as scope:
             said = await _call(handler, event)
         if scope.cancelled_caught:
@@ -69,7 +70,7 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
                 started=started,
             )
         answer, notes = _read(firing, handler, said)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - one handler's failure stays its own
+    except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - one handler's failure stays its own
         return failed(firing, handler, f"raised {_named(error)}", started=started)
     except anyio.get_cancelled_exc_class() as error:
         if _is_cancelled_from_outside():
@@ -82,8 +83,22 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
         answer,
         started=started - firing.epoch,
         duration=duration,
-        diagnostics=notes,
+        diagnostics=(*repaired, *notes),
     )
+
+
+def _own_copy(firing: Firing) -> tuple[Event, tuple[Diagnostic, ...]]:
+    """Copy the event for one function; what is nested too deep to copy is cut, and told."""
+    event = firing.event
+    try:
+        return event.copy(), ()
+    except RecursionError:
+        values = {f: repair(v) for f, v in event.__dict__.items() if isinstance(v, dict | list)}
+        told = diagnose(
+            "payload-repaired",
+            f"{firing.spec.wire}: the event is nested too deep; functions see it cut",
+        )
+        return event.replace(**values), (told,)
 
 
 def _named(error: BaseException) -> str:
@@ -144,7 +159,9 @@ def _checked(
     for name, value in said.__dict__.items():
         if value is None:
             continue
-        if not isinstance(value, _TYPES[name]):
+        if name == "outcome" and type(value) is str and value in firing.dialect.words:
+            kept["outcome"], kept["approve"] = firing.dialect.words[value]
+        elif not isinstance(value, _TYPES[name]):
             wanted, got = _TYPES[name].__name__, type(value).__name__
             problems.append(f"{name} must be {wanted}, not {got}")
         elif name in _CHECKS:
@@ -152,7 +169,7 @@ def _checked(
             problems += [f"{name}: {problem}" for problem in found]
         else:
             kept[name] = value
-    if not problems:
+    if not problems and type(said.outcome) is Outcome:
         return said, ()
     return Answer(**kept), tuple(
         diagnose(

@@ -35,7 +35,7 @@ STATUS_LOST = (
 )
 QUIET = 0.015
 """Seconds in which only the end of a command is watched: a quick one costs one wake-up instead of
-four. Its output waits in the pipe; a command that fills the pipe sooner waits no longer than this."""
+four. Its output waits in the pipe; a command that fills the pipe waits no longer than this."""
 REAP = 1.0
 """Seconds to wait for the end of a killed process; more would mean a stuck kernel call."""
 

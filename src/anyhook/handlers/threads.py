@@ -7,6 +7,7 @@ program from ending.
 from __future__ import annotations
 
 import contextvars
+import os
 import queue
 import socket
 import threading
@@ -78,3 +79,6 @@ class _Worker(threading.Thread):
 
 _idle: list[_Worker] = []
 """Threads without work. Appending and popping are atomic."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # threads do not survive a fork

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from anyhook.model.decisions import Status
+from anyhook.model.json import repair
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ def where(handler: HandlerSpec) -> str:
 
 def shorten(value: object) -> str:
     """Show a value on one line; line breaks and runs of blanks in a text are shown as escapes."""
-    plain = isinstance(value, str) and value == " ".join(value.split())
-    text = printable(str(value) if plain else json.dumps(value, ensure_ascii=False, default=str))
+    if isinstance(value, str) and value == " ".join(value.split()):
+        text = value
+    else:
+        text = json.dumps(repair(value), ensure_ascii=False)
+    text = printable(text)
     return text if len(text) <= VALUE_WIDTH else text[: VALUE_WIDTH - 1] + "…"

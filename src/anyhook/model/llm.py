@@ -87,6 +87,8 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
     for key, value in override.items():
         if key in ("config", "toolConfig") and isinstance(merged.get(key), dict):
             merged[key] = {**merged[key], **value}  # type: ignore[dict-item]
+            if merged[key].get("mode") == "NONE":
+                merged[key].pop("allowedFunctionNames", None)
         elif key == "messages":
             known = merged.get(key)
             merged[key] = _merge_messages(known if isinstance(known, list) else [], value)  # type: ignore[arg-type]
@@ -159,9 +161,14 @@ def complete_response(response: LLMResponse) -> LLMResponse:
 
 
 def _merge_candidates(base: list[Candidate], override: list[Candidate]) -> list[Candidate]:
-    return [
-        {**(base[i] if i < len(base) else {}), **candidate} for i, candidate in enumerate(override)
-    ]
+    merged: list[Any] = []
+    for i, candidate in enumerate(override):
+        before: dict[str, Any] = dict(base[i]) if i < len(base) else {}
+        whole = {**before, **candidate}
+        if "content" in before and "content" in candidate:
+            whole["content"] = {**before["content"], **candidate["content"]}
+        merged.append(whole)
+    return merged
 
 
 def _first_parts(candidates: list[Candidate]) -> list[str]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from anyhook.model.definitions import Layer
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.load import load_file, stamp
+from anyhook.settings.load import load_file, stamp_of
 from anyhook.settings.sources import find_sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from anyhook.dialects.base import Dialect
     from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -28,12 +29,14 @@ class HookSet:
     Attributes:
         dialect: Whose settings they are.
         files: Every file that was looked at, in the order of a plan.
-        stamps: What the files looked like.
+        watched: What a change of the settings would change.
+        stamps: What the files and the places of extensions looked like.
         diagnostics: What is wrong with them.
     """
 
     dialect: Dialect
     files: tuple[LoadedFile, ...]
+    watched: tuple[Path, ...]
     stamps: tuple[Stamp, ...]
     diagnostics: tuple[Diagnostic, ...]
 
@@ -45,7 +48,7 @@ class HookSet:
 
     def is_stale(self) -> bool:
         """Tell whether a settings file changed since it was read."""
-        return tuple(stamp(file.source) for file in self.files) != self.stamps
+        return tuple(map(stamp_of, self.watched)) != self.stamps
 
     def switched_off(self, handler: HandlerSpec) -> str | None:
         """Tell whether a handler is switched off.
@@ -102,11 +105,12 @@ def load_hooks(dialect: Dialect, around: Surroundings) -> HookSet:
     Returns:
         The hooks and what is wrong with the files. Never raises for what files hold.
     """
-    sources, problems = find_sources(dialect, around)
-    stamps = tuple(stamp(source) for source in sources)
+    sources, problems, places = find_sources(dialect, around)
+    watched = (*(source.path for source in sources), *places)
+    stamps = tuple(map(stamp_of, watched))
     files = tuple(load_file(dialect, source) for source in sources)
     found = [*problems, *(d for file in files for d in file.diagnostics)]
-    return HookSet(dialect, files, stamps, (*found, *_switch_problems(dialect, files)))
+    return HookSet(dialect, files, watched, stamps, (*found, *_switch_problems(dialect, files)))
 
 
 def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:

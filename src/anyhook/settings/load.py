@@ -55,10 +55,10 @@ class LoadedFile:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def stamp(source: Source) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
     """Look whether a file changed, without reading it."""
     try:
-        status = source.path.stat()
+        status = path.stat()
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
@@ -78,7 +78,7 @@ def load_file(dialect: Dialect, source: Source) -> LoadedFile:
         dialect.name,
         source.layer,
         str(source.path),
-        stamp(source),
+        stamp_of(source.path),
         source.origin,
         tuple(source.path_variables.items()),
         tuple(source.env.items()),

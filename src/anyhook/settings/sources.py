@@ -74,7 +74,7 @@ class Source:
 
 def find_sources(
     dialect: Dialect, around: Surroundings
-) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
+) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...], tuple[Path, ...]]:
     """List the files of every layer, in the order of a plan.
 
     Args:
@@ -82,7 +82,8 @@ def find_sources(
         around: The project, home, environment and platform.
 
     Returns:
-        The files, whether they exist or not, and what is wrong with extensions.
+        The files, whether they exist or not, what is wrong with extensions, and the places whose
+        change could add or remove one.
     """
     places = _places(dialect, around)
     sources = []
@@ -95,10 +96,12 @@ def find_sources(
             seen.add(real)
             sources.append(Source(entry.layer, path))
     problems: list[Diagnostic] = []
+    watched: list[Path] = []
     if dialect.extensions:
-        sources += _extension_sources(dialect.extensions, around, problems)
+        sources += _extension_sources(dialect.extensions, around, problems, watched)
     order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
-    return tuple(sorted(sources, key=lambda s: order[s.layer])), tuple(problems)
+    found = tuple(sorted(sources, key=lambda s: order[s.layer]))
+    return found, tuple(problems), tuple(watched)
 
 
 def _places(dialect: Dialect, around: Surroundings) -> dict[Layer, Path]:
@@ -114,9 +117,13 @@ def _places(dialect: Dialect, around: Surroundings) -> dict[Layer, Path]:
 
 
 def _extension_sources(
-    spec: Extensions, around: Surroundings, problems: list[Diagnostic]
+    spec: Extensions,
+    around: Surroundings,
+    problems: list[Diagnostic],
+    watched: list[Path],
 ) -> Iterator[Source]:
     root = Path(spec.directory.format(home=around.home))
+    watched += [root, root / spec.enablement]
     try:
         directories = sorted(root.iterdir()) if root.is_dir() else []
     except OSError as error:
@@ -129,6 +136,7 @@ def _extension_sources(
         record = _read_object(directory / spec.install_record, problems) or {}
         linked = record.get("source") if record.get("type") == "link" else None
         base = Path(linked) if isinstance(linked, str) else directory
+        watched += [base / spec.manifest, base / ".env"]
         manifest = _read_object(base / spec.manifest, problems)
         if manifest is None:
             continue
@@ -181,10 +189,10 @@ def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
 
 
 def _read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | None:
-    if not os.path.lexists(path):
-        return None
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except (OSError, ValueError, RecursionError) as error:
         problems.append(diagnose("extension-unreadable", f"{error}", Place(str(path))))
         return None
