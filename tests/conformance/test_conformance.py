@@ -82,6 +82,10 @@ def test_dispatch(row, tmp_path):
     if "blame" in expect:
         blame = {k: [b.handler.label for b in v] for k, v in decision.blame.items()}
         assert blame == expect["blame"]
+    for name, wanted_lost in expect.get("overrode", {}).items():
+        (blame,) = decision.blame[name]
+        lost = [[o.handler.label if o.handler else None, o.value] for o in blame.overrode]
+        assert lost == wanted_lost
     if "messages" in expect:
         got = [[str(m.audience), m.field, m.text] for m in decision.messages]
         assert got == expect["messages"]

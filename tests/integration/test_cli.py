@@ -138,6 +138,57 @@ def test_fire_says_what_overrode_what(world, run):
     assert [(o["handler"], o["value"]) for o in blame["overrode"]] == [(None, 1), ("first", 2)]
 
 
+def test_fire_shows_the_event_as_hooks_saw_it(world, run):
+    world.settings("user", settings(hook("see", "cat > seen.json")))
+
+    _, out, _ = run("fire", "BeforeTool", "--tool", "t", "--json")
+
+    assert json.loads(out)["event"] == json.loads((world.project / "seen.json").read_text())
+
+
+def test_fire_counts_the_warnings_of_the_settings(world, run):
+    world.settings("user", settings(hook(timeout=30, typo=1)))
+
+    _, out, _ = run("fire", "BeforeAgent")
+
+    assert "2 warnings about the settings; see: anyhook check" in out
+    assert "unknown-field" not in out
+
+
+def test_check_does_not_evaluate_the_patterns_of_strangers(world, run):
+    world.settings("project", settings(hook(), matcher=r"^(\w|\w|\w|\w)*!$"))
+
+    code, out, _ = run("check")
+
+    assert code == 0
+    assert "project-untrusted" in out
+
+
+def test_trust_shows_the_text_of_a_new_script(world, run):
+    world.write(world.project / "guard.sh", "#!/bin/sh\n" + "echo line\n" * 60)
+    world.settings("project", settings(hook("p", "./guard.sh")))
+
+    _, out, _ = run("trust", "--show")
+
+    assert out.count("| echo line") == 39
+    assert "… 21 more lines" in out
+
+
+def test_a_narrow_terminal_shows_places_and_bars(world):
+    world.settings("user", settings(hook("a-hook-with-a-long-name")))
+    program = f"{sys.executable} -m anyhook"
+    command = f"stty cols 80; {program} list; {program} fire BeforeTool --tool t"
+    master, slave = pty.openpty()
+    subprocess.run(["bash", "-c", command], stdin=slave, stdout=slave, stderr=slave, check=True)
+    os.close(slave)
+    os.set_blocking(master, False)
+    seen = os.read(master, 100_000).decode()
+    os.close(master)
+
+    assert "settings.json" in seen.replace("\r\n", "").replace(" ", "")
+    assert all(len(line) <= 80 or "\x1b" in line for line in seen.splitlines())
+
+
 def test_fire_does_not_run_an_untrusted_project(world, run):
     world.settings("project", settings(hook("guard", "touch ran; exit 2")))
 

@@ -161,6 +161,101 @@ async def test_a_session_that_no_environment_can_hold_loses_no_guard(world, odd)
 
 
 @pytest.mark.anyio
+async def test_an_event_of_other_types_loses_no_guard(world):
+    world.settings("project", hooks("exit 2"))
+    event = WRITE.replace(cwd=world.project, session_id=None)
+
+    assert (await world.load().dispatch(event)).denied
+    assert (await world.load().dispatch(WRITE.replace(session_id=5))).denied
+
+
+@pytest.mark.anyio
+async def test_a_function_guard_is_not_lost_for_nested_arguments(world):
+    engine = world.load()
+    engine.register("before_tool", lambda event: deny(f"no {event.tool_name}"))
+
+    decision = await engine.dispatch(WRITE.replace(tool_input=nested(5000)))
+
+    assert decision.reason == "no write_file"
+    assert [d.code for d in decision.diagnostics] == ["payload-repaired"]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("word", "outcome", "approve"),
+    [
+        ("deny", "deny", False),
+        ("block", "deny", False),
+        ("ask", "ask", False),
+        ("approve", "allow", True),
+    ],
+)
+async def test_an_outcome_may_be_a_word(world, word, outcome, approve):
+    engine = world.load()
+    engine.register("before_tool", lambda event: Answer(outcome=word, reason="r"))
+
+    decision = await engine.dispatch(WRITE)
+
+    assert (decision.outcome, decision.approve, decision.reason) == (outcome, approve, "r")
+    assert decision.diagnostics == ()
+
+
+@pytest.mark.anyio
+async def test_an_extension_that_is_installed_is_noticed(world):
+    engine = world.load(watch=True)
+    (world.home / ".gemini" / "extensions").mkdir(parents=True)
+    assert not (await engine.dispatch(WRITE)).denied
+
+    base = world.extension("ext", hooks("exit 2"))
+
+    assert (await engine.dispatch(WRITE)).denied
+    (base / "gemini-extension.json").unlink()
+    assert not (await engine.dispatch(WRITE)).denied
+
+
+def test_a_handler_that_dispatches_on_its_own_engine_is_told(world):
+    with SyncEngine(world.load()) as engine:
+        engine.engine.register("before_tool", lambda event: engine.dispatch(WRITE))
+
+        (result,) = engine.dispatch(WRITE).results
+
+    assert "a handler of this engine cannot dispatch" in result.error
+
+
+def test_functions_decide_in_a_forked_process(world):
+    program = """if True:
+        import os, sys
+        from anyhook import BeforeTool, SyncEngine, deny
+        event = BeforeTool(tool_name="t", tool_input={})
+        def once():
+            with SyncEngine.load(sys.argv[1], home=sys.argv[1]) as engine:
+                engine.engine.register("before_tool", lambda e: deny("no"), timeout=5)
+                return engine.dispatch(event).reason
+        assert once() == "no"
+        child = os.fork()
+        if child == 0:
+            os._exit(once() != "no")
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """
+    done = subprocess.run([sys.executable, "-c", program, str(world.home)], timeout=30, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.anyio
+async def test_idle_threads_do_not_pile_up(world):
+    from anyhook.handlers import threads
+
+    engine = world.load()
+    for i in range(30):
+        engine.register("before_tool", lambda event: None, name=f"f{i}")
+
+    await engine.dispatch(WRITE)
+    wait_until(lambda: len(threads._idle) <= threads.IDLE, "threads pile up")
+
+    assert (await engine.dispatch(WRITE)).diagnostics == ()
+
+
+@pytest.mark.anyio
 async def test_a_tool_with_an_odd_name_is_matched(world):
     world.settings("project", hooks("exit 2", matcher="w.*"))
 
@@ -823,6 +918,16 @@ def test_a_settings_file_that_is_a_directory_is_told(world):
     world.files["project"].mkdir(parents=True)
 
     assert [d.code for d in world.load().diagnostics] == ["settings-unreadable"]
+
+
+def test_no_depth_of_nesting_keeps_the_other_files_from_loading(world):
+    world.settings("user", hooks("exit 2"))
+    for depth in (*range(880, 1010, 3), 100_000):
+        nested_text = "[" * depth + "]" * depth
+        world.settings("project", f'{{"x": {nested_text}, "hooks": {{"BeforeTool": [{{}}]}}}}')
+        engine = world.load()
+        assert [str(d.layer) for d in engine.definitions] == ["user"]
+        assert engine.diagnostics
 
 
 def test_a_settings_file_that_is_no_utf8_is_told(world):

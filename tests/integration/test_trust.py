@@ -9,7 +9,7 @@ import stat
 
 import pytest
 
-from anyhook import BeforeTool, TrustStore
+from anyhook import BeforeTool, Engine, TrustStore
 from anyhook.model.definitions import HandlerSpec, Layer
 from anyhook.model.diagnostics import Place
 from anyhook.trust.scripts import named_files, program
@@ -328,6 +328,128 @@ def test_a_script_is_bound_however_it_is_named(world, store, command):
     world.write(script, EVIL)
 
     assert not runs_evil(world, store)
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("sh hooks/g", "hooks/g.sh"),
+        ("python3 hooks", "hooks/__main__.py"),
+        ("python3 -mpk.mod", "pk/mod.py"),
+        ("bash hooks/{g,}.sh", "hooks/g.sh"),
+        ("sh ~+/hooks/x", "hooks/x"),
+        ("sh hooks/x\\\n.sh", "hooks/x.sh"),
+        ("sh -c 'sh \"hooks/x y.sh\"'", "hooks/x y.sh"),
+        ("cd -P hooks && sh x.sh", "hooks/x.sh"),
+        ("cd -- hooks && sh x.sh", "hooks/x.sh"),
+        ("env -C hooks sh x.sh", "hooks/x.sh"),
+        ("make -C hooks check", "hooks/Makefile"),
+        ("npm --prefix hooks test", "hooks/package.json"),
+    ],
+)
+def test_a_file_is_bound_however_it_is_found(world, store, command, file):
+    path = world.write(world.project / file, "before")
+    world.configure(command=command)
+    trust(world, store)
+    path.write_text("after")
+
+    (change,) = load(world, store).guard.changes()
+
+    assert change.what == "script"
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("for f in hooks/*.sh; do sh $f; done", "hooks/b.sh"),
+        ("make check", "GNUmakefile"),
+        ("python3 -m black", "black.py"),
+        ("sh hooks/a", "hooks/a.sh"),
+    ],
+)
+def test_a_file_that_appears_under_a_loaded_engine_is_noticed(world, store, command, file):
+    world.write(world.project / "hooks" / "z.sh", "true\n")
+    world.configure(command=command)
+    trust(world, store)
+    engine = load(world, store)
+    assert decide(engine).results[0].status != "withheld"
+
+    world.write(world.project / file, "")
+
+    assert decide(engine).results[0].status == "withheld"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run-parts hooks",
+        "find hooks -type f -exec sh {} +",
+        "sh $'hooks/x.sh'",
+    ],
+)
+def test_what_cannot_be_bound_is_shown(world, store, command):
+    world.write(world.project / "hooks" / "z.sh", "true\n")
+    world.configure(command=command)
+
+    (subject,) = load(world, store).guard.subjects()
+
+    assert subject.unclear
+
+
+def test_a_trusted_project_is_the_same_through_a_link(world, store, tmp_path):
+    trust(world, store)
+    (tmp_path / "link").symlink_to(world.project)
+    engine = Engine.load(
+        tmp_path / "link", home=world.home, environ=world.environ, trust_store=store
+    )
+
+    assert asyncio.run(engine.dispatch(WRITE)).denied
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "x" * 3_000_000,
+        "${a:-" * 20_000,
+        "cat /*/*/*/*/*/*/none",
+        "echo " + "{a,b}" * 50,
+        "$(" * 20_000,
+    ],
+    ids=["long", "defaults", "globs", "braces", "substitutions"],
+)
+@pytest.mark.timeout(20)
+def test_nothing_that_a_stranger_writes_takes_long_to_read(world, store, command):
+    world.configure(command=command)
+    world.settings(
+        "user", {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": DENY_LINE}]}]}}
+    )
+
+    assert decide(load(world, store)).denied
+
+
+DENY_LINE = "echo no >&2; exit 2"
+
+
+def test_a_broken_judgement_costs_no_hook_of_the_user(world, store, monkeypatch):
+    world.settings(
+        "user", {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": DENY_LINE}]}]}}
+    )
+    trust(world, store)
+    monkeypatch.setattr("anyhook.trust.store.named_files", lambda *_: 1 / 0)
+    engine = load(world, store)
+
+    decision = decide(engine)
+
+    assert decision.reason == "no"
+    assert [str(r.status) for r in decision.results] == ["withheld", "ran"]
+
+
+def test_a_store_that_is_nested_without_end_trusts_nothing(world, store):
+    trust(world, store)
+    (file,) = store.directory.glob("*.json")
+    file.write_text("[" * 100_000)
+
+    assert [d.code for d in load(world, store).diagnostics] == ["project-untrusted", "trust-store"]
 
 
 def test_a_script_in_the_environment_is_bound(world, store):

@@ -86,7 +86,7 @@ def load_file(dialect: Dialect, source: Source) -> LoadedFile:
     found = _CACHE.get(key)
     if found is None:
         if len(_CACHE) >= _CACHE_SIZE:
-            _CACHE.clear()
+            _CACHE.pop(next(iter(_CACHE)))  # the oldest
         found = _CACHE[key] = _load(dialect, source)
     return found
 

@@ -114,16 +114,13 @@ def unclear_words(handler: HandlerSpec, project: Path, variables: Mapping[str, s
     if _is_too_long(handler):
         return ["the whole command: it is too long to look into"]
     found: dict[str, None] = {}
-    previous = ""
-    for word in _words(handler):
-        text = _expand(word, variables, project)
+    for word, text, previous in _with_previous(handler, variables, project):
         if "/" in word and _UNCLEAR.search(text):
             found[word] = None
         elif previous not in _CHANGES_DIRECTORY:
             inside = (p for p in _paths(text, [project]) if p != project)
             if any(os.path.isdir(p) and p.is_relative_to(project) for p in inside):  # noqa: PTH112
                 found[f"{word} (a directory)"] = None
-        previous = word if not word.startswith("-") or word in _CHANGES_DIRECTORY else previous
     return list(found)
 
 
@@ -140,15 +137,25 @@ def _candidates(
     handler: HandlerSpec, start: Path, variables: Mapping[str, str]
 ) -> Iterator[tuple[str, Path]]:
     """Yield every word that may be a path, with the paths that it may mean."""
+    words = list(_with_previous(handler, variables, start))
     bases = [start]
-    previous = ""
-    for word in _words(handler):
-        text = _expand(word, variables, start)
+    for word, text, previous in words:
         if previous in _CHANGES_DIRECTORY and not word.startswith("-"):
             bases += [p for p in _paths(text, bases) if os.path.isdir(p)]  # noqa: PTH112
+    for word, text, previous in words:
         for name in _hidden_names(text, previous):
             yield from ((name, p) for p in _paths(name, bases) if os.path.isfile(p))  # noqa: PTH113
         yield from ((word, path) for path in _paths(text, bases))
+
+
+def _with_previous(
+    handler: HandlerSpec, variables: Mapping[str, str], here: Path
+) -> Iterator[tuple[str, str, str]]:
+    """Yield every word, as written and expanded, and the one before it that is no mere option."""
+    previous = ""
+    for word in _words(handler):
+        text = _expand(word, variables, here)
+        yield word, text, previous
         if not word.startswith("-") or word in _CHANGES_DIRECTORY or word == "-m":
             previous = text
 
