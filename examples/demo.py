@@ -5,6 +5,7 @@ python examples/demo.py [--svg FILE]     (or: make demo)
 
 import io
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -33,7 +34,9 @@ def main() -> None:
             event, notes = sync.engine.decode(json.loads(line))
             print_timeline(out, sync.engine, event, sync.dispatch(event), notes)
     if picture:
-        out.save_svg(picture, title="anyhook: who decided what")
+        svg = out.export_svg(title="anyhook: who decided what")
+        svg = re.sub(r"@font-face {.*?}\s*", "", svg, flags=re.DOTALL)  # no fonts from elsewhere
+        Path(picture).write_text(svg, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -65,7 +65,9 @@ def command_environment(
     env = firing.environ(handler.layer)
     env.update(handler.variables)
     env.update({name: expand(text, env) for name, text in handler.env.items()})
-    unfit = [name for name, value in env.items() if not _fits(value)]
+    own = (*firing.dialect.environment, *handler.variables, *handler.env)
+    inherited = firing.host_environ is os.environ  # the system gave it, so it can hold it
+    unfit = [name for name in (own if inherited else env) if not _fits(env[name])]
     for name in unfit:
         env[name] = _fitting(env[name])
     return env, tuple(unfit)
