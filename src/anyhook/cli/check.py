@@ -33,7 +33,7 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
     Examples:
         anyhook check
 
-        anyhook check --project ~/work/app --json
+        anyhook check --project ~/code/app --json
     """
     engine = Engine.load(existing_project(project), dialect=dialect)
     found = sorted(_findings(engine), key=lambda d: _ORDER[d.severity])

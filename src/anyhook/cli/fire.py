@@ -42,7 +42,7 @@ Examples:
 
     anyhook fire BeforeAgent --input '{"prompt": "delete everything"}' --json
 
-    anyhook fire --event-file session.jsonl --project ~/work/app
+    anyhook fire --event-file session.jsonl --project ~/code/app
 """
 
 

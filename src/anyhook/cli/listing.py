@@ -28,7 +28,7 @@ def list_hooks(
     Examples:
         anyhook list
 
-        anyhook list --project ~/work/app --json
+        anyhook list --project ~/code/app --json
     """
     engine = Engine.load(existing_project(project), dialect=dialect)
     rows = list(_rows(engine))

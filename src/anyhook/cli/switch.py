@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.settings.load import LoadedFile
+    from anyhook.settings.reader import LoadedFile
 
 HookName = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the hook; its command if it has no name.")

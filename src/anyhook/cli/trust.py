@@ -52,7 +52,7 @@ def trust(
 
         anyhook trust --show
 
-        anyhook trust --yes --project ~/work/app
+        anyhook trust --yes --project ~/code/app
     """
     store, here = TrustStore(), existing_project(project)
     if revoke:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.settings.load import LoadedFile, Stamp
+    from anyhook.settings.load import Stamp
+    from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Surroundings
 
 

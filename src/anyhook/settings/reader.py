@@ -1,0 +1,414 @@
+"""What one parsed settings file says about hooks, and everything that is wrong with it.
+
+Whatever is wrong costs only itself: a field, a handler, a definition, at worst the file.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.definitions import HandlerSpec, HookDefinition
+from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.matching import compile_matcher
+from anyhook.model.suggest import closest, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.settings.jsonc import Document
+    from anyhook.settings.jsonc import Path as JsonPath
+    from anyhook.settings.sources import Source
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """What one file says.
+
+    Attributes:
+        source: Which file.
+        exists: Whether it is there.
+        definitions: Its hooks, in file order.
+        enabled: What it says about hooks as a whole, if it does.
+        disabled: Identifiers of hooks that it switches off, each with its place.
+        redaction: What it says about secrets in the environment.
+        diagnostics: What is wrong with it.
+    """
+
+    source: Source
+    exists: bool = False
+    definitions: tuple[HookDefinition, ...] = ()
+    enabled: bool | None = None
+    disabled: Mapping[str, Place] = field(default_factory=dict)
+    redaction: Mapping[str, Any] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def read_document(dialect: Dialect, source: Source, document: Document) -> LoadedFile:
+    """Validate a parsed file.
+
+    Args:
+        dialect: Whose settings they are.
+        source: The file and its layer.
+        document: What it holds.
+
+    Returns:
+        What it says, and what is wrong with it.
+    """
+    return _FileReader(dialect, source, document).read()
+
+
+class _FileReader:
+    """Validates one parsed file and collects what is wrong with it."""
+
+    def __init__(self, dialect: Dialect, source: Source, document: Document) -> None:
+        self.dialect = dialect
+        self.source = source
+        self.document = document
+        self.problems: list[Diagnostic] = []
+
+    def report(self, code: str, message: str, path: JsonPath) -> None:
+        self.problems.append(diagnose(code, message, self.document.place(path)))
+
+    def read(self) -> LoadedFile:
+        if self.document.repeated:
+            for key, place in self.document.repeated_keys():
+                self.problems.append(
+                    diagnose("duplicate-key", f"{key!r} is here twice; only the last counts", place)
+                )
+        if not isinstance(self.document.value, dict):
+            self.report("settings-shape", 'the file must hold an object, like {"hooks": {…}}', ())
+            return LoadedFile(self.source, exists=True, diagnostics=tuple(self.problems))
+        definitions = self.read_events()
+        enabled, disabled = self.read_switches()
+        return LoadedFile(
+            self.source,
+            exists=True,
+            definitions=definitions,
+            enabled=enabled,
+            disabled=disabled,
+            redaction=self.read_redaction(),
+            diagnostics=tuple(self.problems),
+        )
+
+    # -- hooks
+
+    def read_events(self) -> tuple[HookDefinition, ...]:
+        path = self.dialect.hooks_path
+        hooks = self._get(path)
+        if hooks is None:
+            return ()
+        if not isinstance(hooks, dict):
+            self.report("wrong-type", f"{'.'.join(path)} must be an object of events", path)
+            return ()
+        found: list[HookDefinition] = []
+        for name, entries in hooks.items():
+            if name in self.dialect.by_wire:
+                found += self.read_event(name, entries, (*path, name))
+            elif name not in self.dialect.not_events:
+                self._report_unknown_event(name, (*path, name))
+        return tuple(found)
+
+    def _report_unknown_event(self, name: str, path: JsonPath) -> None:
+        meant = self.dialect.old_events.get(name) or closest(name, self.dialect.by_wire)
+        hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.dialect.by_wire)}"
+        self.report("unknown-event", f"{self.dialect.title} has no event {name!r}; {hint}", path)
+
+    def read_event(self, name: str, entries: object, path: JsonPath) -> list[HookDefinition]:
+        if isinstance(entries, dict):
+            self.report("unwrapped-list", f"{name} must be a list: [{{…}}]; read as one", path)
+            found = self.read_definition(name, entries, path)
+            return [found] if found else []
+        if not isinstance(entries, list):
+            self.report("wrong-type", f"{name} must be a list of definitions; left out", path)
+            return []
+        read = (self.read_definition(name, item, (*path, i)) for i, item in enumerate(entries))
+        return [definition for definition in read if definition]
+
+    def read_definition(self, event: str, value: object, path: JsonPath) -> HookDefinition | None:
+        if not isinstance(value, dict):
+            self.report("wrong-type", 'a definition is an object with "hooks"; left out', path)
+            return None
+        self._report_unknown(value, self.dialect.definition_fields, path)
+        hooks = value.get("hooks")
+        if not isinstance(hooks, list):
+            self._report_no_hooks(value, path)
+            return None
+        matcher = value.get("matcher")
+        if matcher is not None and not isinstance(matcher, str):
+            self.report(
+                "wrong-type",
+                'matcher must be a string, like "write_file|replace"; the definition is left out',
+                (*path, "matcher"),
+            )
+            return None
+        if matcher:
+            self._check_matcher(matcher, (*path, "matcher"))
+        sequential = self._typed(value, "sequential", bool, "true or false", path)
+        read = (self.read_handler(item, (*path, "hooks", i)) for i, item in enumerate(hooks))
+        handlers = tuple(handler for handler in read if handler)
+        if not handlers:
+            return None
+        return HookDefinition(
+            event=self.dialect.by_wire[event].canonical,
+            layer=self.source.layer,
+            place=self.document.place(path),
+            matcher=matcher,
+            sequential=bool(sequential),
+            handlers=handlers,
+        )
+
+    def _report_no_hooks(self, value: dict[str, Any], path: JsonPath) -> None:
+        if "hooks" in value:
+            self.report("wrong-type", "hooks must be a list of objects", (*path, "hooks"))
+        elif "command" in value:
+            self.report(
+                "missing-field",
+                'the command must stand inside "hooks": [{"type": "command", "command": …}]',
+                path,
+            )
+        else:
+            self.report("missing-field", 'a definition needs "hooks": [{…}]; left out', path)
+
+    def _check_matcher(self, matcher: str, path: JsonPath) -> None:
+        problem = compile_matcher(matcher).problem
+        if problem:
+            self.report(
+                "bad-matcher",
+                f"{matcher!r} is no regular expression ({problem}); it only matches itself",
+                path,
+            )
+
+    # -- handlers
+
+    def read_handler(self, value: object, path: JsonPath) -> HandlerSpec | None:
+        if not isinstance(value, dict):
+            self.report("wrong-type", "a hook is an object with type and command; left out", path)
+            return None
+        self._report_unknown(value, self.dialect.handler_fields, path)
+        kind = self._read_kind(value, path)
+        what = self._read_command(value, path) if kind else None
+        if kind is None or what is None:
+            return None
+        hydrate = self._hydrate
+        name = self._typed(value, "name", str, "a string", path)
+        return HandlerSpec(
+            kind=kind,
+            layer=self.source.layer,
+            place=self.document.place(path),
+            name=hydrate(name) if name else None,
+            command=what if isinstance(what, str) else None,
+            argv=what if isinstance(what, tuple) else None,
+            description=self._typed(value, "description", str, "a string", path),
+            timeout=self._read_timeout(value, path),
+            env={**self._read_env(value, path), **self.source.env},
+            variables=self.source.path_variables,
+            origin=self.source.origin,
+        )
+
+    def _read_kind(self, value: dict[str, Any], path: JsonPath) -> str | None:
+        kind = value.get("type")
+        known = ", ".join(map(repr, self.dialect.kinds))
+        if kind is None:
+            self.report("missing-field", f'a hook needs "type": {known}; left out', path)
+            return None
+        if isinstance(kind, str) and kind in self.dialect.kinds:
+            return self.dialect.kinds[kind]
+        whose = self.dialect.other_kinds.get(kind) if isinstance(kind, str) else None
+        hint = did_you_mean(str(kind), self.dialect.kinds) or f"known: {known}"
+        belongs = f" (it belongs to {whose})" if whose else ""
+        self.report(
+            "unknown-type",
+            f"{self.dialect.title} has no hook type {kind!r}{belongs}; {hint}; left out",
+            (*path, "type"),
+        )
+        return None
+
+    def _read_command(self, value: dict[str, Any], path: JsonPath) -> str | tuple[str, ...] | None:
+        command, args = value.get("command"), value.get("args")
+        if isinstance(command, str) and command.strip() and not _cannot_be_run(command):
+            if args is None:
+                return self._hydrate(command)
+            command = [command]
+        words: list[Any] = []
+        if isinstance(command, list) and isinstance(args or [], list):
+            words = [*command, *(args or [])]
+        if _cannot_be_run(command) or any(map(_cannot_be_run, words)):
+            self.report(
+                "wrong-type",
+                "a command holds no null characters and no halves of characters; left out",
+                (*path, "command"),
+            )
+            return None
+        if not words or not words[0] or not all(isinstance(word, str) for word in words):
+            missing = command is None or command in ("", [])
+            self.report(
+                "missing-field" if missing else "wrong-type",
+                'a hook needs "command": a command line, or a list of program and arguments; '
+                "left out",
+                path if missing else (*path, "command"),
+            )
+            return None
+        self.report(
+            "anyhook-only",
+            f"{self.dialect.title} itself runs command lines only; a program with arguments as a "
+            "list runs under anyhook",
+            (*path, "command"),
+        )
+        return tuple(self._hydrate(word) for word in words)
+
+    def _read_timeout(self, value: dict[str, Any], path: JsonPath) -> float:
+        given = value.get("timeout")
+        default, unit = self.dialect.default_timeout, self.dialect.timeout_unit
+        if given is None:
+            return default
+        number = isinstance(given, int | float) and not isinstance(given, bool)
+        if not number or not _is_duration(given):
+            self.report(
+                "bad-timeout",
+                f"timeout must be a positive number, like {default / unit:.0f}, not {given!r}; "
+                f"{default:g} s is used",
+                (*path, "timeout"),
+            )
+            return default
+        seconds: float = given * unit
+        if seconds < self.dialect.short_timeout:
+            self.report(
+                "timeout-unit",
+                f"{given:g} means {seconds:g} s here; "
+                f"for {given:g} seconds write {given / unit:.0f}",
+                (*path, "timeout"),
+            )
+        return seconds
+
+    def _read_env(self, value: dict[str, Any], path: JsonPath) -> dict[str, str]:
+        given = self._typed(value, "env", dict, "an object of strings", path) or {}
+        env: dict[str, str] = {}
+        for key, text in given.items():
+            if isinstance(text, str) and key and "=" not in key and not _cannot_be_run(key + text):
+                env[key] = self._hydrate(text)
+            else:
+                self.report(
+                    "wrong-type",
+                    f"env.{key} must be a string; left out",
+                    (*path, "env", key),
+                )
+        return env
+
+    # -- switches
+
+    def read_switches(self) -> tuple[bool | None, dict[str, Place]]:
+        enabled: bool | None = None
+        disabled: dict[str, Place] = {}
+        self._check_switch_object()
+        for switch in self.dialect.switches:
+            value = self._get(switch.path)
+            if value is None:
+                continue
+            if switch.legacy and not _is_event_list(value):
+                self._report_legacy(switch.path, switch.kind)
+            if switch.kind == "enabled":
+                if not isinstance(value, bool):
+                    self.report(
+                        "wrong-type", f"{'.'.join(switch.path)} must be true or false", switch.path
+                    )
+                elif enabled is None:
+                    enabled = value
+            else:
+                disabled |= self._read_disabled(switch.path, value)
+        return enabled, disabled
+
+    def _check_switch_object(self) -> None:
+        """Look for mistakes beside the switches, in the object that holds nothing else."""
+        path = next(s.path[:-1] for s in self.dialect.switches if not s.legacy)
+        value = self._get(path)
+        if isinstance(value, dict):
+            known = {s.path[-1] for s in self.dialect.switches if s.path[:-1] == path}
+            self._report_unknown(value, frozenset(known) | self.dialect.not_events, path)
+        elif value is not None:
+            self.report("wrong-type", f"{'.'.join(path)} must be an object", path)
+
+    def _report_legacy(self, path: tuple[str, ...], kind: str) -> None:
+        newer = next(s.path for s in self.dialect.switches if s.kind == kind and not s.legacy)
+        self.report(
+            "legacy-place",
+            f"{'.'.join(path)} is where older releases look; newer ones read {'.'.join(newer)}",
+            path,
+        )
+
+    def _read_disabled(self, path: tuple[str, ...], value: object) -> dict[str, Place]:
+        if not isinstance(value, list):
+            self.report("wrong-type", f"{'.'.join(path)} must be a list of hook names", path)
+            return {}
+        found = {}
+        for i, name in enumerate(value):
+            if isinstance(name, str):
+                found[name] = self.document.place((*path, i))
+            else:
+                self.report("wrong-type", "a disabled hook is named by a string", (*path, i))
+        return found
+
+    def read_redaction(self) -> Mapping[str, Any]:
+        path = self.dialect.redaction.path if self.dialect.redaction else ()
+        value = self._get(path) if path else None
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.report("wrong-type", f"{'.'.join(path)} must be an object", path)
+            return {}
+        self._report_unknown(value, frozenset({"enabled", "allowed", "blocked"}), path)
+        self._typed(value, "enabled", bool, "true or false", path)
+        for key in ("allowed", "blocked"):
+            names = self._typed(value, key, list, "a list of names", path) or ()
+            for i, name in enumerate(names):
+                if not isinstance(name, str):
+                    self.report("wrong-type", f"{key} holds names", (*path, key, i))
+        return value
+
+    # -- helpers
+
+    def _get(self, path: JsonPath) -> Any:
+        value: Any = self.document.value
+        for step in path:
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
+
+    def _typed(
+        self, value: dict[str, Any], key: str, kind: type, wanted: str, path: JsonPath
+    ) -> Any:
+        found = value.get(key)
+        if found is None or isinstance(found, kind):
+            return found
+        got = type(found).__name__
+        self.report("wrong-type", f"{key} must be {wanted}, not {got}; left out", (*path, key))
+        return None
+
+    def _report_unknown(self, value: dict[str, Any], known: frozenset[str], path: JsonPath) -> None:
+        for key in value.keys() - known:
+            hint = did_you_mean(key, known) or "it is ignored"
+            self.report("unknown-field", f"no rule knows the field {key!r}; {hint}", (*path, key))
+
+    def _hydrate(self, text: str) -> str:
+        for name, replacement in self.source.text_variables.items():
+            text = text.replace(f"${{{name}}}", replacement)
+        return text
+
+
+def _cannot_be_run(text: object) -> bool:
+    """Tell whether the system refuses a text: it holds a null character or a lone surrogate."""
+    if not isinstance(text, str):
+        return False
+    return "\0" in text or any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _is_duration(given: float) -> bool:
+    try:
+        return math.isfinite(given) and given > 0
+    except OverflowError:  # an integer that no float holds
+        return False
+
+
+def _is_event_list(value: object) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
