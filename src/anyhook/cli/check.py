@@ -30,9 +30,9 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
 
     Exits with 1 if there are errors.
 
-    Examples:
-        anyhook check
+    For example:
 
+        anyhook check
         anyhook check --project ~/code/app --json
     """
     engine = Engine.load(existing_project(project), dialect=dialect)

@@ -36,12 +36,10 @@ HELP = """Fire one event, or every event of a file, and see who decided what.
 The project's own hooks run only if the project is trusted (`anyhook trust`), or with
 `--trust-once`.
 
-Examples:
+For example:
 
     anyhook fire BeforeTool --tool write_file --input '{"file_path": "a.txt", "content": "x"}'
-
     anyhook fire BeforeAgent --input '{"prompt": "delete everything"}' --json
-
     anyhook fire --event-file session.jsonl --project ~/code/app
 """
 

@@ -25,9 +25,9 @@ def list_hooks(
 ) -> int:
     """List every hook by event: its state, layer, place, matcher and timeout.
 
-    Examples:
-        anyhook list
+    For example:
 
+        anyhook list
         anyhook list --project ~/code/app --json
     """
     engine = Engine.load(existing_project(project), dialect=dialect)

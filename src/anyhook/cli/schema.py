@@ -30,11 +30,10 @@ def schema(
 ) -> int:
     """Write the JSON Schema of the settings, of an event, or of a reply to it.
 
-    Examples:
+    For example:
+
         anyhook schema > .gemini/hooks.schema.json
-
         anyhook schema BeforeTool
-
         anyhook schema BeforeTool --reply
     """
     tables = get_dialect(dialect)

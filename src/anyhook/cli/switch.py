@@ -36,7 +36,8 @@ def disable(
     Comments, order and indentation of the file stay. A hook of the system layer cannot be switched
     off from here.
 
-    Examples:
+    For example:
+
         anyhook disable secret-guard
     """
     engine = Engine.load(existing_project(project), dialect=dialect)
@@ -62,7 +63,8 @@ def enable(
     Exits with 1 if it stays off, because the system layer switched it off or hooks are off as a
     whole.
 
-    Examples:
+    For example:
+
         anyhook enable secret-guard
     """
     engine = Engine.load(existing_project(project), dialect=dialect)

@@ -47,11 +47,10 @@ def trust(
     until you have looked at the difference. Hooks of the user, of extensions and of the system do
     not need it. Scripts that a script loads are not followed.
 
-    Examples:
+    For example:
+
         anyhook trust
-
         anyhook trust --show
-
         anyhook trust --yes --project ~/code/app
     """
     store, here = TrustStore(), existing_project(project)
