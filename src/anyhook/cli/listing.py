@@ -25,6 +25,8 @@ def list_hooks(
 ) -> int:
     """List every hook by event: its state, layer, place, matcher and timeout.
 
+    A hook is on, off, not trusted, or changed since it was trusted.
+
     For example:
 
         anyhook list

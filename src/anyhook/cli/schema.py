@@ -30,6 +30,8 @@ def schema(
 ) -> int:
     """Write the JSON Schema of the settings, of an event, or of a reply to it.
 
+    The schemas are made of the tables that read the files, so they say what anyhook accepts.
+
     For example:
 
         anyhook schema > .gemini/hooks.schema.json
