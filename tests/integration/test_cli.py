@@ -161,7 +161,7 @@ def test_check_does_not_evaluate_the_patterns_of_strangers(world, run):
     code, out, _ = run("check")
 
     assert code == 0
-    assert "project-untrusted" in out
+    assert "not trusted  guard" in out
 
 
 def test_trust_shows_the_text_of_a_new_script(world, run):
@@ -392,9 +392,11 @@ def test_list_shows_every_hook_with_its_place_and_state(world, run):
     _, as_json, _ = run("list", "--json")
 
     assert code == 0
-    rows = [line.split() for line in out.splitlines()]
-    assert any({"p", "not", "trusted", "project", "write_file"} <= set(row) for row in rows)
-    assert any({"u", "off", "user", "1.5"} <= set(row) for row in rows)
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "p write_file (in order) 60 s not trusted" in lines
+    assert any(line.startswith("project .gemini/settings.json:") for line in lines)
+    assert "u * 1.5 s off" in lines
+    assert any(line.startswith("user ~/.gemini/settings.json:") for line in lines)
     assert "from outside" in out
     listed = {row["name"]: row for row in json.loads(as_json)}
     assert listed["p"]["state"] == "not trusted"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
+from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
@@ -58,7 +59,12 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
         )
     if not files:
         out.print("No settings files found; nothing to check.")
-    print_diagnostics(out, found, engine.project_dir)
+    untrusted = [d for d in found if d.code == "project-untrusted"]
+    print_diagnostics(out, (d for d in found if d not in untrusted), engine.project_dir)
+    if untrusted:
+        names = ", ".join(str(d.handler) for d in untrusted)
+        out.print(Text.assemble(("not trusted", "yellow"), f"  {names}"))
+        out.print("  They do not run until you have looked at them: anyhook trust")
     out.print(_summary(found))
     return PROBLEMS if errors else OK
 

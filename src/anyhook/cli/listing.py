@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
 from anyhook.cli import OK
@@ -16,6 +16,8 @@ from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.console import Console
 
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
@@ -44,7 +46,7 @@ def list_hooks(
             where = show_path(str(file.source.path))
             out.print(f"  {file.source.layer!s:<16} {where}", markup=False)
     else:
-        out.print(_table(engine, rows))
+        _print_rows(out, engine, rows)
     problems = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
     print_diagnostics(out, problems, engine.project_dir)
     return OK
@@ -65,32 +67,39 @@ _TRUST_STATE = {"new": "not trusted", "script": "changed"}
 _STATE_STYLE = {"on": "green", "off": "dim", "not trusted": "yellow", "changed": "yellow"}
 
 
-def _table(
-    engine: Engine, rows: list[tuple[HookDefinition, HandlerSpec, str, str | None]]
-) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("event", "hook", "state", "layer", "where", "matcher", "timeout"):
-        table.add_column(
-            title, overflow="fold" if title in ("hook", "where", "matcher") else "ellipsis"
-        )
+LONGEST_NAME = 32
+"""Columns of a hook's name; longer ones push the rest of their line."""
+
+
+def _print_rows(
+    out: Console, engine: Engine, rows: list[tuple[HookDefinition, HandlerSpec, str, str | None]]
+) -> None:
+    """Show every hook on two lines: what runs when, and where it comes from."""
+    names = min(max(len(handler.label) for _, handler, _, _ in rows), LONGEST_NAME)
+    matchers = min(max(len(_matcher(definition)) for definition, _, _, _ in rows), LONGEST_NAME)
     previous = ""
     for definition, handler, state, _ in rows:
         wire = engine.dialect.by_canonical[definition.event].wire
-        name = Text(handler.label, style="bold")
-        if handler.description:
-            name.append(f"\n{printable(handler.description)}", style="dim not bold")
-        extra = " (in order)" if definition.sequential else ""
-        table.add_row(
-            Text(wire if wire != previous else "", style="cyan"),
-            name,
-            Text(state, style=_STATE_STYLE[state]),
-            Text(f"{handler.layer} {printable(handler.origin or '')}".rstrip()),
-            Text(show_place(handler.place, engine.project_dir), style="dim"),
-            Text(printable(definition.matcher or "*") + extra),
-            f"{handler.timeout:g} s",
-        )
+        if wire != previous:
+            out.print(Text(wire, style="bold cyan"))
         previous = wire
-    return table
+        out.print(
+            Text.assemble(
+                ("  "),
+                (f"{handler.label:<{names}}", "bold"),
+                (f"  {_matcher(definition):<{matchers}}", ""),
+                (f"  {f'{handler.timeout:g} s':>6}", "dim"),
+                (f"  {state}", _STATE_STYLE[state]),
+            )
+        )
+        origin = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
+        where = f"{origin}  {show_place(handler.place, engine.project_dir)}"
+        about = f"  {printable(handler.description)}" if handler.description else ""
+        out.print(Padding(Text(where + about, style="dim"), (0, 0, 0, 4)))
+
+
+def _matcher(definition: HookDefinition) -> str:
+    return printable(definition.matcher or "*") + (" (in order)" if definition.sequential else "")
 
 
 def _row_json(
