@@ -890,14 +890,23 @@ def test_numbers_that_json_does_not_have_are_written_as_null(world, run):
     assert json.loads(out)["event"]["tool_input"] == {"a": None}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_an_ended_fire_ends_its_hooks(world, number):
+@pytest.mark.parametrize(
+    ("number", "interrupt"),
+    [
+        (signal.SIGTERM, signal.SIG_DFL),
+        (signal.SIGHUP, signal.SIG_DFL),
+        (signal.SIGINT, signal.SIG_DFL),
+        (signal.SIGTERM, signal.SIG_IGN),  # as a script starts a command in the background
+    ],
+)
+def test_an_ended_fire_ends_its_hooks(world, number, interrupt):
     mark = uuid.uuid4().hex
     world.settings("user", settings(hook(command="touch started; sleep 60 & sleep 60")))
     process = subprocess.Popen(
         [sys.executable, "-m", "anyhook", "fire", "BeforeTool", "--tool", "t"],
         env={**os.environ, MARK: mark},
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, interrupt),
     )
     wait_until(lambda: (world.project / "started").exists(), "the hook did not start")
 

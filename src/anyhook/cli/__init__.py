@@ -90,7 +90,7 @@ def _ended_like_interrupted() -> Iterator[None]:
     before = {name: signal.getsignal(getattr(signal, name)) for name in names}
     for name in names:
         if before[name] == signal.SIG_DFL:
-            signal.signal(getattr(signal, name), lambda *_: signal.raise_signal(signal.SIGINT))
+            signal.signal(getattr(signal, name), signal.default_int_handler)
     try:
         yield
     finally:
