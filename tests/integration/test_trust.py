@@ -112,6 +112,16 @@ def test_a_script_that_goes_away_is_a_change(world, store):
     assert change.difference[0].endswith("is not there")
 
 
+def test_a_script_without_a_directory_that_goes_away_is_a_change(world, store):
+    world.configure(command="bash guard.sh")
+    trust(world, store)
+    world.script.unlink()
+
+    (change,) = load(world, store).guard.changes()
+
+    assert change.difference[0].endswith("is not there")
+
+
 def test_a_missing_script_that_appears_is_a_change(world, store):
     world.script.unlink()
     trust(world, store)
@@ -434,11 +444,13 @@ def test_a_broken_judgement_costs_no_hook_of_the_user(world, store, monkeypatch)
     world.settings(
         "user", {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": DENY_LINE}]}]}}
     )
+    hook = {"type": "command", "command": "./guard.sh"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"matcher": r"(\w+)+!", "hooks": [hook]}]}})
     trust(world, store)
     monkeypatch.setattr("anyhook.trust.store.named_files", lambda *_: 1 / 0)
     engine = load(world, store)
 
-    decision = decide(engine)
+    decision = asyncio.run(engine.dispatch(WRITE.replace(tool_name="a" * 60)))
 
     assert decision.reason == "no"
     assert [str(r.status) for r in decision.results] == ["withheld", "ran"]

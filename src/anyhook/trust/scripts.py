@@ -66,8 +66,7 @@ def named_files(
 ) -> list[Path]:
     """List the files that a handler's command names and that its author can change.
 
-    Those are the files of the project, as they are named and where links lead, and scripts
-    elsewhere. A name with a slash is listed even if there is no such file, so that its appearance
+    Those are the files of the project, read through links, and scripts elsewhere. A name with a slash is listed even if there is no such file, so that its appearance
     is a change.
 
     Args:
@@ -86,7 +85,7 @@ def named_files(
         inside = path.is_relative_to(project) or target.is_relative_to(root)
         if os.path.isfile(path):  # noqa: PTH113 - a path of any length is no exception
             if inside or _SCRIPT_NAME.fullmatch(word):
-                found |= dict.fromkeys((path, target))
+                found[path] = None
         elif inside and _is_one_path(word) and not os.path.isdir(path):  # noqa: PTH112
             found[path] = None
     return list(found)
