@@ -66,8 +66,8 @@ def named_files(
 ) -> list[Path]:
     """List the files that a handler's command names and that its author can change.
 
-    Those are the files of the project, read through links, and scripts elsewhere. A name with a slash is listed even if there is no such file, so that its appearance
-    is a change.
+    Those are the files of the project, read through links, and scripts elsewhere. A name with a
+    slash is listed even if there is no such file, so that its appearance is a change.
 
     Args:
         handler: A command handler.
