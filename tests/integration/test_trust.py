@@ -454,6 +454,7 @@ def test_a_broken_judgement_costs_no_hook_of_the_user(world, store, monkeypatch)
 
     assert decision.reason == "no"
     assert [str(r.status) for r in decision.results] == ["withheld", "ran"]
+    assert "cannot be judged" in engine.diagnostics[-1].message
 
 
 def test_a_store_that_is_nested_without_end_trusts_nothing(world, store):

@@ -115,11 +115,15 @@ class Guard:
         stamp = self._store.stamp(self._project)
         if self._subjects is not None and stamp == self._stamp:
             return
+        told: tuple[Diagnostic, ...] = ()
         try:
             found = self.subjects()
-        except Exception:  # noqa: BLE001 - what cannot be judged does not run
+        except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
             found = []
-        changes, self._problems = self._store.changes(self._project, found)
+            text = f"the project's hooks cannot be judged, so none of them runs: {error}"
+            told = (diagnose("project-untrusted", text),)
+        changes, problems = self._store.changes(self._project, found)
+        self._problems = (*told, *problems)
         self._stamp = stamp
         self._subjects = {id(subject.handler): subject for subject in found}
         self._changes = {id(change.subject.handler): change for change in changes}
