@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from anyhook.errors import UsageError as UsageError
     from anyhook.handlers.environment import Redaction as Redaction
     from anyhook.model.answers import Answer as Answer
+    from anyhook.model.answers import Audience as Audience
     from anyhook.model.answers import Outcome as Outcome
     from anyhook.model.answers import allow as allow
     from anyhook.model.answers import ask as ask
     from anyhook.model.answers import deny as deny
-    from anyhook.model.decisions import Audience as Audience
     from anyhook.model.decisions import Blame as Blame
     from anyhook.model.decisions import Decision as Decision
     from anyhook.model.decisions import HandlerResult as HandlerResult
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Status as Status
     from anyhook.model.definitions import HandlerSpec as HandlerSpec
     from anyhook.model.definitions import HookDefinition as HookDefinition
-    from anyhook.model.definitions import Layer as Layer
     from anyhook.model.diagnostics import Diagnostic as Diagnostic
     from anyhook.model.diagnostics import Place as Place
     from anyhook.model.diagnostics import Severity as Severity
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import SessionEnd as SessionEnd
     from anyhook.model.events import SessionStart as SessionStart
     from anyhook.model.events import UnknownEvent as UnknownEvent
+    from anyhook.model.layers import Layer as Layer
     from anyhook.trust.store import TrustStore as TrustStore
 
 _HOMES = {
@@ -77,16 +77,15 @@ _HOMES = {
         "UsageError",
     ),
     "anyhook.handlers.environment": ("Redaction",),
-    "anyhook.model.answers": ("Answer", "Outcome", "allow", "ask", "deny"),
+    "anyhook.model.answers": ("Answer", "Audience", "Outcome", "allow", "ask", "deny"),
     "anyhook.model.decisions": (
-        "Audience",
         "Blame",
         "Decision",
         "HandlerResult",
         "Message",
         "Status",
     ),
-    "anyhook.model.definitions": ("HandlerSpec", "HookDefinition", "Layer"),
+    "anyhook.model.definitions": ("HandlerSpec", "HookDefinition"),
     "anyhook.model.diagnostics": ("Diagnostic", "Place", "Severity"),
     "anyhook.model.events": (
         "AfterAgent",
@@ -103,6 +102,7 @@ _HOMES = {
         "SessionStart",
         "UnknownEvent",
     ),
+    "anyhook.model.layers": ("Layer",),
     "anyhook.trust.store": ("TrustStore",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -10,8 +10,9 @@ import stat
 import pytest
 
 from anyhook import BeforeTool, Engine, TrustStore
-from anyhook.model.definitions import HandlerSpec, Layer
+from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
 from anyhook.trust.scripts import named_files, program
 from tests.world import World
 

@@ -17,7 +17,7 @@ from anyhook.dialects.payload import decode_event
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError
-from anyhook.model.events import EVENTS, UnknownEvent
+from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import parse_json
 from anyhook.model.suggest import did_you_mean
 
@@ -128,7 +128,7 @@ def _build_event(
     dialect: Dialect, name: str, tool: str | None, given: str | None, fields: list[str]
 ) -> tuple[Event, tuple[Diagnostic, ...]]:
     spec = dialect.event(name)
-    cls = EVENTS[spec.canonical]
+    cls = event_class(spec.canonical)
     values: dict[str, Any] = {}
     if given is not None:
         value = _read_json(given, "--input")

@@ -11,7 +11,7 @@ from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_pro
 from anyhook.cli.output import console, print_json, say_error, show_path
 from anyhook.engine.engine import Engine
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
-from anyhook.model.definitions import Layer
+from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, remove_item, write_atomically
 
 if TYPE_CHECKING:

@@ -10,7 +10,10 @@ from anyhook.errors import UnknownNameError
 if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect
 
-DIALECTS = {"gemini": "anyhook.dialects.gemini:GEMINI"}
+DIALECTS = {
+    "gemini": "anyhook.dialects.gemini:GEMINI",
+    "claude": "anyhook.dialects.claude:CLAUDE",
+}
 """Name to where its tables are; a dialect is imported when it is asked for."""
 
 

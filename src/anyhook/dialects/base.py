@@ -1,31 +1,53 @@
-"""What a dialect is: tables. A new agent is a new file of such tables and a row in `DIALECTS`."""
+"""What a dialect is: tables. A new agent is a new file of such tables and a row in `DIALECTS`.
+
+The tables are light values (`Record`), because a hook that an agent starts on every event reads
+them too.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from functools import cached_property
+from types import MappingProxyType
 
 from anyhook.errors import UnknownNameError
-from anyhook.model.decisions import Audience
+from anyhook.model.answers import Audience
+from anyhook.model.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
+    from typing import Any
 
     from anyhook.model.answers import Outcome
-    from anyhook.model.definitions import Layer
+    from anyhook.model.layers import Layer
+    from anyhook.model.tools import Vocabulary
+
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
-class ExitRule(StrEnum):
-    """What the end of a command means."""
+class Take(StrEnum):
+    """What is made of a command's output of one form."""
 
-    PARSE = "parse"
-    """Its standard output is its answer."""
+    NOTHING = "nothing"
+    """It says nothing."""
+    APPLY = "apply"
+    """It is JSON, and its members apply."""
+    TEXT = "text"
+    """It is text, which the event gives a meaning (`PlainText`)."""
     BLOCK = "block"
-    """It denies."""
+    """It denies, whatever it says; the reason is looked for in all that was printed."""
+    APPLY_AND_BLOCK = "apply_and_block"
+    """Its members apply, and it denies."""
+    DENY_TEXT = "deny_text"
+    """It denies, and the text is the reason."""
+    MESSAGE = "message"
+    """It allows, and the text is for the user."""
+    WARNING_MESSAGE = "warning_message"
+    """The same, with the word Warning in front."""
     WARN = "warn"
-    """It failed; nothing it printed is applied."""
+    """The command failed; nothing it printed is applied."""
 
 
 class PlainText(StrEnum):
@@ -34,79 +56,253 @@ class PlainText(StrEnum):
     SYSTEM_MESSAGE = "system_message"
     TOOL_NAMES = "tool_names"
     """Comma-separated tool names set the mode ANY; other text is a system message."""
+    CONTEXT = "context"
+    PATH = "path"
+    """The last line that is not empty is a path."""
+    NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """One reading of a dialect.
+class Denial(StrEnum):
+    """What a denial of an event does."""
+
+    PREVENTS = "prevents"
+    """What was about to happen does not happen."""
+    HIDES = "hides"
+    """It has happened; the agent gets the reason in place of the result."""
+    TELLS = "tells"
+    """It has happened; the agent gets the reason beside the result."""
+    CONTINUES = "continues"
+    """The agent, which wanted to end, goes on with the reason."""
+    NOTHING = "nothing"
+    """Nothing; the event cannot be denied."""
+
+
+class ExitRow(Record, kw_only=False):
+    """How one kind of end is read.
 
     Attributes:
-        name: `documented` or `observed`.
-        release: What it describes.
-        exit_codes: Exit code to meaning.
-        other_exit: Meaning of every other exit code.
-        on_signal: Meaning of a death by signal.
+        json: What JSON does.
+        broken: What text does that looks like a JSON object and is none.
+        text: What other text does.
+        empty: What silence does.
+        streams: Where the output is looked for; the first that is not blank counts.
+        parses: Whether JSON is looked for at all.
     """
 
-    name: str
-    release: str
-    exit_codes: Mapping[int, ExitRule]
-    other_exit: ExitRule
-    on_signal: ExitRule
+    json: Take
+    broken: Take
+    text: Take
+    empty: Take
+    streams: tuple[str, ...] = ("stdout",)
+    parses: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class EventSpec:
-    """One event in a dialect.
+class ExitTable(Record, kw_only=False):
+    """What the end of a command means.
 
     Attributes:
-        canonical: Canonical name, a key of `EVENTS`.
+        codes: Exit code to how its output is read.
+        other: Every other exit code.
+        signal: Death by a signal.
+    """
+
+    codes: Mapping[int, ExitRow]
+    other: ExitRow
+    signal: ExitRow
+
+    def row(self, code: int | None) -> ExitRow:
+        """Return how an end is read; `None` is a death by a signal."""
+        return self.signal if code is None else self.codes.get(code, self.other)
+
+
+class EventSpec(Record, kw_only=False):
+    """One event in a dialect, under one reading of its rules.
+
+    Attributes:
+        canonical: Canonical name, known to `anyhook.model.events.event_class`.
         wire: The dialect's name.
         subject: Attribute that matchers see; `None` if the event has none.
         subjects: The values that the subject can take; empty if they are open.
+        style: How a matcher is read, a key of `anyhook.model.matching.STYLES`.
         acts_on: Fields of an answer that have an effect; others are told about.
+        outcomes: Verdicts that have an effect; `None` for all.
+        denial: What a denial does.
         reason_audience: Who reads the reason of a denial.
+        allow_audience: Who reads the reason of an allowance.
+        stdout_audience: Who sees the output of a command that succeeded.
         plain_text: What output means that is not JSON.
-        combine: Field of an answer to the name of a policy (`anyhook.engine.combine.POLICIES`)
+        can_block: Whether exit code 2 denies.
+        block_audience: Who sees standard error where exit code 2 denies nothing.
+        forgives_missing: Layers (empty: all) whose exit code 2 is a mere failure when it only
+            says that a file is missing; `None` for no such rule.
+        fails_closed: Whether `onFailure: block` makes a failure deny.
+        blocks_at_timeout: Whether a timeout denies by itself.
+        verdict: How verdicts are combined, a key of `anyhook.engine.combine.VERDICTS`.
+        reasons: Whose reasons count: of the handlers that `carried` the verdict, or of `all`.
+        combine: Field of an answer to the name of a policy (`anyhook.engine.combine.RULES`)
             where it is not the usual one.
         chain: Field of an answer to the event's field that the next handler of a sequence sees
             changed by it.
+        any_output: Fields of the answer that any output at all sets.
+        implied: Fields of an answer that another one implies when a hook writes its reply.
+        keys: Field of the event to its key in the payload; `None` if the payload lacks it.
+        optional: Fields that may be missing in a payload without a word.
+        kinds: Kinds of handlers that run on it; `None` for all.
+        timeouts: Kind of handler to seconds, where it is not the usual default.
+        caps: Layer to the seconds that no timeout of its hooks exceeds.
+        conditions: Whether a handler's condition is looked at; elsewhere such a handler never
+            runs.
+        refusal: Fields of the answer when a prompt handler says no, and when it says no and may
+            not end the turn.
+        silence: What a hook prints that has no opinion.
     """
 
     canonical: str
     wire: str
     subject: str | None = None
     subjects: tuple[str, ...] = ()
+    style: str = "usual"
     acts_on: frozenset[str] = frozenset()
+    outcomes: frozenset[Outcome] | None = None
+    denial: Denial = Denial.PREVENTS
     reason_audience: Audience = Audience.USER
+    allow_audience: Audience = Audience.DEBUG
+    stdout_audience: Audience = Audience.TRANSCRIPT
     plain_text: PlainText = PlainText.SYSTEM_MESSAGE
-    combine: Mapping[str, str] = field(default_factory=dict)
-    chain: Mapping[str, str] = field(default_factory=dict)
+    can_block: bool = True
+    block_audience: Audience = Audience.USER
+    forgives_missing: frozenset[Layer] | None = None
+    fails_closed: bool = True
+    blocks_at_timeout: bool = False
+    verdict: str = "strongest"
+    reasons: str = "carried"
+    combine: Mapping[str, str] = EMPTY
+    chain: Mapping[str, str] = EMPTY
+    any_output: Mapping[str, Any] = EMPTY
+    implied: Mapping[str, Mapping[str, Any]] = EMPTY
+    keys: Mapping[str, str | None] = EMPTY
+    optional: frozenset[str] = frozenset()
+    kinds: frozenset[str] | None = None
+    timeouts: Mapping[str, float] = EMPTY
+    caps: Mapping[Layer, float] = EMPTY
+    conditions: bool = False
+    refusal: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
+    silence: str = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class OutputField:
+class Rules(Record):
+    """One reading of a dialect.
+
+    Attributes:
+        name: `documented` or `observed`.
+        release: What it describes.
+        events: The dialect's events, as they are under this reading.
+        exits: Canonical name of an event to what the end of a command means; `*` for the others.
+        whole_object: Only text from `{` to `}` is JSON; otherwise any JSON text is.
+        strings_are_text: A JSON string is text, quotes and all.
+        strict: A reply with one wrong member does not count at all.
+        ignores_unused: Members that have no effect on the event are left out.
+        sequence: Who runs in order when a definition is `sequential`: the handlers of that
+            `definition`, or `all` of the event.
+        ends_sequence: Whether a denial ends a sequence.
+        same: What makes two handlers one: `identity`, or `name_and_command`.
+        switches: Who has the last word on switches: the strongest `authority`, or the layer of
+            the highest `precedence`.
+        enabled: Whether hooks run when no file says so.
+        warning_audience: Who sees standard error of a command that failed.
+    """
+
+    name: str
+    release: str
+    events: tuple[EventSpec, ...]
+    exits: Mapping[str, ExitTable]
+    whole_object: bool = False
+    strings_are_text: bool = False
+    strict: bool = False
+    ignores_unused: bool = False
+    sequence: str = "definition"
+    ends_sequence: bool = True
+    same: str = "identity"
+    switches: str = "authority"
+    enabled: bool = True
+    warning_audience: Audience = Audience.DEBUG
+
+    @cached_property
+    def by_canonical(self) -> Mapping[str, EventSpec]:
+        """The events by canonical name."""
+        return {spec.canonical: spec for spec in self.events}
+
+    def exit_table(self, event: str) -> ExitTable:
+        """Return what the end of a command means on an event."""
+        return self.exits.get(event) or self.exits["*"]
+
+
+class OutputField(Record, kw_only=False):
     """One member of the JSON that a command prints.
 
     Attributes:
         path: Keys from the root.
-        field: Field of `Answer`.
+        field: Field of `Answer`; `extra.NAME` for an entry of `extra`.
         kind: How it is read and written, a key of `anyhook.dialects.output.KINDS`.
+        events: Canonical names of the events that it belongs to; `None` for all.
+        words: The words that it may hold, with what they mean, where it holds words.
+        legacy: Whether it is only read, never written.
     """
 
     path: tuple[str, ...]
     field: str
     kind: str
+    events: frozenset[str] | None = None
+    words: Mapping[str, tuple[Outcome, bool]] = EMPTY
+    legacy: bool = False
+
+    def belongs_to(self, event: str) -> bool:
+        """Tell whether an event has this member."""
+        return self.events is None or event in self.events
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
-    """One file that hooks come from.
+class HandlerField(Record, kw_only=False):
+    """One member of a handler of one type, beside those that all have.
+
+    Attributes:
+        option: Name in `HandlerSpec.options`, or of a field of `HandlerSpec` itself.
+        kind: `string`, `strings`, `boolean`, `object` or `texts` (an object of strings).
+        required: Whether the handler is left out without it.
+        words: The strings that it may be; empty for any.
+    """
+
+    option: str
+    kind: str
+    required: bool = False
+    words: tuple[str, ...] = ()
+
+
+class HandlerType(Record, kw_only=False):
+    """One `type` of handlers.
+
+    Attributes:
+        kind: Handler kind.
+        timeout: Seconds, where neither the handler nor the event says.
+        fields: Its own members.
+        fixed: Options that every handler of the type has.
+        programs: Whether the agent itself runs a program with arguments as a list.
+    """
+
+    kind: str
+    timeout: float
+    fields: Mapping[str, HandlerField] = EMPTY
+    fixed: Mapping[str, Any] = EMPTY
+    programs: bool = False
+
+
+class SettingsFile(Record, kw_only=False):
+    """One file that hooks come from, or one pattern of files.
 
     Attributes:
         layer: Its layer.
         paths: Platform (`linux`, `darwin`, `win32`, or `*`) to a template with `{home}`,
-            `{project}` and `{system_dir}`, the directory of the system layer's file.
+            `{project}`, `{config}` (the agent's own directory in the home) and `{system_dir}`,
+            the directory of the system layer's file. A `*` in it stands for many files.
         variable: Environment variable that names another file.
     """
 
@@ -115,23 +311,27 @@ class SettingsFile:
     variable: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Record, kw_only=False):
     """A place in a settings file that switches hooks off.
 
     Attributes:
         path: Keys from the root.
-        kind: `enabled` (boolean) or `disabled` (list of identifiers).
+        kind: `enabled` or `off` (booleans), `disabled` (list of identifiers), or `only`.
         legacy: An older release kept it here; a newer place in the same file is stronger.
+        layers: Files that may hold it; empty for all.
+        keeps: Of an `only` switch: the layers whose hooks still run.
+        value: Of an `only` switch: the list must hold this; `None` for a boolean.
     """
 
     path: tuple[str, ...]
     kind: str
     legacy: bool = False
+    layers: frozenset[Layer] = frozenset()
+    keeps: frozenset[Layer] = frozenset()
+    value: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Extensions:
+class Extensions(Record):
     """Where extensions live and what theirs look like.
 
     Attributes:
@@ -144,6 +344,8 @@ class Extensions:
         text_variables: Other variables, with their texts.
     """
 
+    finder = "extensions"
+
     directory: str
     manifest: str
     hooks: str
@@ -153,8 +355,31 @@ class Extensions:
     text_variables: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class RedactionRules:
+class Plugins(Record):
+    """Where plugins are recorded and what theirs look like.
+
+    Attributes:
+        record: Template of the file that lists installed plugins.
+        manifest: File of the manifest, inside the plugin.
+        hooks: File of the hooks, inside the plugin.
+        enabled: Keys from the root of a settings file to the switches by plugin.
+        data: Template of a plugin's directory for data.
+        path_variables: Variables that name paths: `plugin`, `data`.
+        option_variable: What the variables of a plugin's options start with.
+    """
+
+    finder = "plugins"
+
+    record: str
+    manifest: str
+    hooks: str
+    enabled: tuple[str, ...]
+    data: str
+    path_variables: Mapping[str, str]
+    option_variable: str
+
+
+class RedactionRules(Record):
     """Which environment variables are secret. Names are compared in upper case.
 
     Attributes:
@@ -170,34 +395,63 @@ class RedactionRules:
 
     path: tuple[str, ...]
     strict_where: Mapping[str, str]
-    secret_values: tuple[re.Pattern[str], ...]
+    secret_values: tuple[str, ...]
     kept_prefixes: tuple[str, ...]
     harmless_prefixes: tuple[str, ...]
     always_allowed: frozenset[str]
     never_allowed: frozenset[str]
-    secret_names: re.Pattern[str]
+    secret_names: str
+
+    @cached_property
+    def value_patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The patterns of secret values."""
+        import re
+
+        return tuple(re.compile(pattern, re.IGNORECASE) for pattern in self.secret_values)
+
+    @cached_property
+    def name_pattern(self) -> re.Pattern[str]:
+        """The pattern of secret names."""
+        import re
+
+        return re.compile(self.secret_names, re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class WebRules(Record):
+    """What bounds requests to URLs.
+
+    Attributes:
+        allowed_urls: Keys from the root of a settings file to the list of URL patterns.
+        allowed_variables: The same to the variables that headers may hold.
+    """
+
+    allowed_urls: tuple[str, ...]
+    allowed_variables: tuple[str, ...]
+
+
+class Dialect(Record):
     """One agent's names, wire format and rules.
 
     Attributes:
         name: What users call it.
         title: The agent's own name.
-        events: Every event.
         event_key: Member of a payload that holds the event's name.
-        rules: Readings by name.
+        keys: Field of every event to its key in payloads; `None` if they lack it.
+        rules: Readings by name; `documented` is the usual one.
         output: Members of a command's JSON, in the order in which a reply is written.
-        output_event_key: Member that repeats the event's name.
+        output_event_key: Member that repeats the event's name; empty if there is none.
+        needs_event_name: Whether the agent drops a reply that does not repeat it.
         words: Decision word to verdict and whether it approves.
+        foreign_words: Words of other agents that are read too, with a warning.
         foreign_output: Members that other agents' hooks print, with what to write here.
         tools: Real tool names; a matcher that hits none of them is dead.
+        vocabulary: The agent's words for tools.
         tool_prefix: What names of MCP tools start with.
         foreign_tool_prefixes: What they start with elsewhere, with what to write here.
         old_tools: Tool names of former releases and other agents, with the name to write.
         settings: Files from the strongest claim to be read first to the last.
         layer_order: Order of layers in a plan.
+        precedence: Layers from the weakest to the strongest word on a scalar setting.
         authority: A layer can switch off or stand in for layers that do not rank higher.
         needs_trust: Layers that run only when the project is trusted.
         switches: Where hooks are switched off.
@@ -205,60 +459,94 @@ class Dialect:
         not_events: Keys beside the events that are no events.
         old_events: Event names of other agents, with the name to write.
         definition_fields: Members of a definition.
-        handler_fields: Members of a handler.
+        handler_fields: Members that handlers of every type may have.
         home_variable: Environment variable that stands in for the home directory.
-        extensions: Where extensions live, if the agent has them.
+        config_dir: Template of the agent's own directory in the home.
+        config_variable: Environment variable that names another one.
+        packages: Where extensions or plugins live, if the agent has them.
         timeout_unit: Seconds in one unit of `timeout`.
-        default_timeout: Seconds.
         short_timeout: Seconds; a shorter timeout was surely meant in another unit.
-        kinds: Hook `type` to handler kind.
-        other_kinds: Types that other agents have.
+        long_timeout: Seconds; a longer one likewise.
+        types: Hook `type` to what it is.
+        other_types: Types that other agents have.
         shell: Program and options in front of a command line; the first program found is used.
-        environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`.
+        shells: Shells that a handler may choose, by name, likewise.
+        environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
+            `=` in front is that text.
+        drops: What names of variables start with that commands never inherit.
         payload_end: What follows the JSON on a command's standard input.
         redaction: Which environment variables are secret, if the agent has such rules.
+        web: What bounds requests to URLs, if the agent makes some.
     """
 
     name: str
     title: str
-    events: tuple[EventSpec, ...]
     event_key: str
+    keys: Mapping[str, str | None] = EMPTY
     rules: Mapping[str, Rules]
     output: tuple[OutputField, ...]
     output_event_key: tuple[str, ...]
+    needs_event_name: bool = False
     words: Mapping[str, tuple[Outcome, bool]]
-    foreign_output: Mapping[tuple[str, ...], str]
+    foreign_words: Mapping[str, tuple[Outcome, bool]] = EMPTY
+    foreign_output: Mapping[tuple[str, ...], str] = EMPTY
     tools: tuple[str, ...]
+    vocabulary: Vocabulary
     tool_prefix: str
-    foreign_tool_prefixes: Mapping[str, str]
-    old_tools: Mapping[str, str]
+    foreign_tool_prefixes: Mapping[str, str] = EMPTY
+    old_tools: Mapping[str, str] = EMPTY
     settings: tuple[SettingsFile, ...]
     layer_order: tuple[Layer, ...]
+    precedence: tuple[Layer, ...] = ()
     authority: Mapping[Layer, int]
     needs_trust: frozenset[Layer]
     switches: tuple[Switch, ...]
-    hooks_path: tuple[str, ...]
-    not_events: frozenset[str]
-    old_events: Mapping[str, str]
+    hooks_path: tuple[str, ...] = ("hooks",)
+    not_events: frozenset[str] = frozenset()
+    old_events: Mapping[str, str] = EMPTY
     definition_fields: frozenset[str]
     handler_fields: frozenset[str]
-    home_variable: str | None
-    extensions: Extensions | None
+    home_variable: str | None = None
+    config_dir: str
+    config_variable: str | None = None
+    packages: Extensions | Plugins | None = None
     timeout_unit: float
-    default_timeout: float
-    short_timeout: float
-    kinds: Mapping[str, str]
-    other_kinds: Mapping[str, str]
-    shell: tuple[tuple[str, ...], ...]
+    short_timeout: float = 0.0
+    long_timeout: float = float("inf")
+    types: Mapping[str, HandlerType]
+    other_types: Mapping[str, str] = EMPTY
+    shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
+    shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
     environment: Mapping[str, str]
+    drops: tuple[str, ...] = ()
     payload_end: bytes = b""
     redaction: RedactionRules | None = None
-    by_wire: Mapping[str, EventSpec] = field(init=False)
-    by_canonical: Mapping[str, EventSpec] = field(init=False)
+    web: WebRules | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "by_wire", {spec.wire: spec for spec in self.events})
-        object.__setattr__(self, "by_canonical", {spec.canonical: spec for spec in self.events})
+    @cached_property
+    def documented(self) -> Rules:
+        """The usual reading."""
+        return self.rules["documented"]
+
+    @cached_property
+    def events(self) -> tuple[EventSpec, ...]:
+        """Every event, under the usual reading."""
+        return self.documented.events
+
+    @cached_property
+    def by_wire(self) -> Mapping[str, EventSpec]:
+        """The events by the dialect's names."""
+        return {spec.wire: spec for spec in self.events}
+
+    @cached_property
+    def by_canonical(self) -> Mapping[str, EventSpec]:
+        """The events by canonical name."""
+        return self.documented.by_canonical
+
+    @property
+    def default_timeout(self) -> float:
+        """Seconds that a command has."""
+        return self.types["command"].timeout
 
     def event(self, name: str) -> EventSpec:
         """Look an event up by its wire name or its canonical name.

@@ -6,23 +6,48 @@ are silent the newest documentation of the agent.
 
 from __future__ import annotations
 
-import re
-
 from anyhook.dialects.base import (
+    Denial,
     Dialect,
     EventSpec,
-    ExitRule,
+    ExitRow,
+    ExitTable,
     Extensions,
+    HandlerType,
     OutputField,
     PlainText,
     RedactionRules,
     Rules,
     SettingsFile,
     Switch,
+    Take,
 )
-from anyhook.model.answers import Outcome
-from anyhook.model.decisions import Audience
-from anyhook.model.definitions import Layer
+from anyhook.model.answers import Audience, Outcome
+from anyhook.model.layers import Layer
+from anyhook.model.tools import Tool, Vocabulary
+
+CLAUDE_FIELDS = (
+    "prompt_id",
+    "permission_mode",
+    "agent_id",
+    "agent_type",
+    "effort",
+    "scratchpad_dir",
+    "tool_use_id",
+    "mcp_server",
+    "duration_ms",
+    "session_title",
+    "background_tasks",
+    "session_crons",
+    "model",
+    "seconds_since_last_response",
+    "context_tokens",
+    "prompt_cache_likely_expired",
+    "estimated_cache_write_usd",
+    "custom_instructions",
+    "title",
+)
+"""Fields of events that only Claude Code sends."""
 
 COMMON = frozenset({"system_message", "suppress_output"})
 VERDICT = COMMON | {"outcome", "approve", "reason", "stop", "stop_reason"}
@@ -34,6 +59,7 @@ EVENTS = (
         subject="source",
         subjects=("startup", "resume", "clear"),
         acts_on=COMMON | {"context"},
+        denial=Denial.NOTHING,
     ),
     EventSpec(
         "session_end",
@@ -41,6 +67,7 @@ EVENTS = (
         subject="reason",
         subjects=("exit", "clear", "logout", "prompt_input_exit", "other"),
         acts_on=COMMON,
+        denial=Denial.NOTHING,
     ),
     EventSpec(
         "before_prompt",
@@ -52,6 +79,7 @@ EVENTS = (
         "after_agent",
         "AfterAgent",
         acts_on=VERDICT | {"context", "clear_context"},
+        denial=Denial.CONTINUES,
         reason_audience=Audience.AGENT,
     ),
     EventSpec(
@@ -59,6 +87,7 @@ EVENTS = (
         "BeforeModel",
         acts_on=VERDICT | {"llm_request", "llm_response"},
         combine={"llm_response": "response"},
+        implied={"llm_response": {"outcome": Outcome.DENY}},
         chain={"llm_request": "llm_request"},
     ),
     EventSpec(
@@ -72,7 +101,9 @@ EVENTS = (
         "before_tool_selection",
         "BeforeToolSelection",
         acts_on=COMMON | {"tool_config"},
+        denial=Denial.NOTHING,
         plain_text=PlainText.TOOL_NAMES,
+        silence="",
     ),
     EventSpec(
         "before_tool",
@@ -87,6 +118,7 @@ EVENTS = (
         "AfterTool",
         subject="tool_name",
         acts_on=VERDICT | {"context", "tail_tool_call"},
+        denial=Denial.HIDES,
         reason_audience=Audience.AGENT,
     ),
     EventSpec(
@@ -95,6 +127,7 @@ EVENTS = (
         subject="trigger",
         subjects=("manual", "auto"),
         acts_on=COMMON,
+        denial=Denial.NOTHING,
     ),
     EventSpec(
         "notification",
@@ -102,6 +135,7 @@ EVENTS = (
         subject="notification_type",
         subjects=("ToolPermission",),
         acts_on=COMMON,
+        denial=Denial.NOTHING,
     ),
 )
 
@@ -230,19 +264,16 @@ SETTINGS = (
 REDACTION = RedactionRules(
     path=("security", "environmentVariableRedaction"),
     strict_where={"GITHUB_SHA": "", "SURFACE": "Github"},
-    secret_values=tuple(
-        re.compile(pattern, re.IGNORECASE)
-        for pattern in (
-            r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----",
-            r"-----BEGIN CERTIFICATE-----",
-            r"(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@",
-            r"(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}",
-            r"AIzaSy[a-z0-9_\\-]{33}",
-            r"AKIA[A-Z0-9]{16}",
-            r"eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+",
-            r"(?:s|r)k_(?:live|test)_[0-9a-z]{24}",
-            r"xox[abpr]-[a-z0-9-]+",
-        )
+    secret_values=(
+        r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----",
+        r"-----BEGIN CERTIFICATE-----",
+        r"(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@",
+        r"(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}",
+        r"AIzaSy[a-z0-9_\\-]{33}",
+        r"AKIA[A-Z0-9]{16}",
+        r"eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+",
+        r"(?:s|r)k_(?:live|test)_[0-9a-z]{24}",
+        r"xox[abpr]-[a-z0-9-]+",
     ),
     kept_prefixes=("GEMINI_CLI_",),
     harmless_prefixes=("GIT_CONFIG_",),
@@ -257,36 +288,132 @@ REDACTION = RedactionRules(
         "SLACK_WEBHOOK_URL TWILIO_ACCOUNT_SID DATABASE_URL GOOGLE_CLOUD_PROJECT "
         "GOOGLE_CLOUD_ACCOUNT FIREBASE_PROJECT_ID".split()
     ),
-    secret_names=re.compile(
-        "TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT", re.IGNORECASE
-    ),
+    secret_names="TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT",  # noqa: S106 - a pattern
 )
+
+TOOL_TABLE = {
+    "shell": Tool(("run_shell_command",), {"directory": "dir_path", "background": "is_background"}),
+    "read_file": Tool(("read_file",)),
+    "read_many_files": Tool(("read_many_files",)),
+    "write_file": Tool(("write_file",)),
+    "edit_file": Tool(("replace",), {"replace_all": "allow_multiple"}),
+    "list_directory": Tool(("list_directory",), {"path": "dir_path"}),
+    "glob": Tool(("glob",), {"path": "dir_path"}),
+    "grep": Tool(
+        ("grep_search", "search_file_content"), {"path": "dir_path", "glob": "include_pattern"}
+    ),
+    "web_fetch": Tool(("web_fetch",)),
+    "web_search": Tool(("google_web_search",)),
+    "agent": Tool(("invoke_agent", "delegate_to_agent"), {"agent_type": "agent_name"}),
+    "ask_user": Tool(("ask_user",)),
+    "write_todos": Tool(("write_todos",)),
+    "save_memory": Tool(("save_memory",)),
+    "skill": Tool(("activate_skill",)),
+    "enter_plan_mode": Tool(("enter_plan_mode",)),
+    "exit_plan_mode": Tool(("exit_plan_mode",)),
+}
+
+WARNS = ExitRow(Take.WARN, Take.WARN, Take.WARN, Take.WARN)
 
 DOCUMENTED = Rules(
     name="documented",
     release="hooks reference of 2026-01",
-    exit_codes={0: ExitRule.PARSE, 2: ExitRule.BLOCK},
-    other_exit=ExitRule.WARN,
-    on_signal=ExitRule.WARN,
+    events=EVENTS,
+    exits={
+        "*": ExitTable(
+            {
+                0: ExitRow(Take.APPLY, Take.TEXT, Take.TEXT, Take.NOTHING),
+                2: ExitRow(Take.BLOCK, Take.BLOCK, Take.BLOCK, Take.BLOCK),
+            },
+            other=WARNS,
+            signal=WARNS,
+        )
+    },
 )
 
-GEMINI = Dialect(  # noqa: S604 - `shell` names programs, it runs none
+BOTH = ("stdout", "stderr")
+ANY_OUTPUT = {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}}
+BLOCKS = frozenset({Outcome.ALLOW, Outcome.DENY})
+ACTS = frozenset({"system_message", "outcome", "reason", "stop", "stop_reason"})
+LAST = {"tool_input": "last", "llm_request": "last_request"}
+
+OBSERVED_EVENTS: dict[str, dict[str, object]] = {
+    "session_start": {"style": "equal", "acts_on": frozenset({"system_message", "context"})},
+    "session_end": {"style": "equal", "verdict": "none"},
+    "before_prompt": {"acts_on": ACTS | {"context"}},
+    "after_agent": {"acts_on": ACTS | {"clear_context"}},
+    "before_model": {
+        "acts_on": ACTS | {"llm_request", "llm_response"},
+        "verdict": "last",
+        "combine": {**LAST, "llm_response": "response_of_denial"},
+    },
+    "after_model": {
+        "acts_on": ACTS | {"llm_response"},
+        "verdict": "last",
+        "combine": {"llm_response": "shown_response"},
+    },
+    "before_tool_selection": {"verdict": "none", "any_output": ANY_OUTPUT},
+    "before_tool": {
+        "style": "expression",
+        "acts_on": ACTS | {"tool_input"},
+        "outcomes": BLOCKS | {Outcome.ASK},
+        "combine": LAST,
+    },
+    "after_tool": {"style": "expression", "acts_on": ACTS | {"context", "tail_tool_call"}},
+    "before_compress": {"style": "equal", "verdict": "none"},
+    "notification": {"subject": None, "subjects": (), "verdict": "none"},
+}
+"""What release 0.61 does differently on each event."""
+
+OBSERVED = Rules(
+    name="observed",
+    release="@google/gemini-cli-core 0.61.0",
+    events=tuple(
+        spec.replace(
+            **{"outcomes": BLOCKS, "reasons": "all", "plain_text": PlainText.SYSTEM_MESSAGE}
+            | OBSERVED_EVENTS[spec.canonical]
+        )
+        for spec in EVENTS
+    ),
+    exits={
+        "*": ExitTable(
+            {
+                0: ExitRow(Take.APPLY, Take.MESSAGE, Take.MESSAGE, Take.NOTHING, BOTH),
+                1: ExitRow(
+                    Take.APPLY, Take.WARNING_MESSAGE, Take.WARNING_MESSAGE, Take.NOTHING, BOTH
+                ),
+            },
+            other=ExitRow(Take.APPLY, Take.DENY_TEXT, Take.DENY_TEXT, Take.NOTHING, BOTH),
+            signal=ExitRow(Take.APPLY, Take.MESSAGE, Take.MESSAGE, Take.NOTHING, BOTH),
+        )
+    },
+    strings_are_text=True,
+    ignores_unused=True,
+    sequence="all",
+    ends_sequence=False,
+    same="name_and_command",
+)
+
+WORDS = {
+    "allow": (Outcome.ALLOW, False),
+    "approve": (Outcome.ALLOW, True),
+    "deny": (Outcome.DENY, False),
+    "block": (Outcome.DENY, False),
+    "ask": (Outcome.ASK, False),
+}
+
+GEMINI = Dialect(
     name="gemini",
     title="Gemini CLI",
-    events=EVENTS,
     event_key="hook_event_name",
-    rules={"documented": DOCUMENTED},
+    keys=dict.fromkeys(CLAUDE_FIELDS),
+    rules={"documented": DOCUMENTED, "observed": OBSERVED},
     output=OUTPUT,
     output_event_key=(SPECIFIC, "hookEventName"),
-    words={
-        "allow": (Outcome.ALLOW, False),
-        "approve": (Outcome.ALLOW, True),
-        "deny": (Outcome.DENY, False),
-        "block": (Outcome.DENY, False),
-        "ask": (Outcome.ASK, False),
-    },
+    words=WORDS,
     foreign_output=FOREIGN_OUTPUT,
     tools=TOOLS,
+    vocabulary=Vocabulary(agent="Gemini CLI", tools=TOOL_TABLE, mcp_name="mcp_{server}_{tool}"),
     tool_prefix="mcp_",
     foreign_tool_prefixes={"mcp__": "mcp_SERVER_TOOL"},
     old_tools=OLD_TOOLS,
@@ -311,9 +438,10 @@ GEMINI = Dialect(  # noqa: S604 - `shell` names programs, it runs none
         "PreCompact": "PreCompress",
     },
     definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
-    handler_fields=frozenset({"name", "type", "command", "args", "description", "timeout", "env"}),
+    handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
     home_variable="GEMINI_CLI_HOME",
-    extensions=Extensions(
+    config_dir="{home}/.gemini",
+    packages=Extensions(
         directory="{home}/.gemini/extensions",
         manifest="gemini-extension.json",
         hooks="hooks/hooks.json",
@@ -323,16 +451,14 @@ GEMINI = Dialect(  # noqa: S604 - `shell` names programs, it runs none
         text_variables={"/": "/", "pathSeparator": "/"},
     ),
     timeout_unit=0.001,
-    default_timeout=60.0,
     short_timeout=0.5,
-    kinds={"command": "command"},
-    other_kinds={
+    types={"command": HandlerType("command", 60.0)},
+    other_types={
         "prompt": "Claude Code",
         "agent": "Claude Code",
         "http": "Claude Code",
         "mcp_tool": "Claude Code",
     },
-    shell=(("bash", "-c"), ("sh", "-c")),
     environment={
         "GEMINI_PROJECT_DIR": "project_dir",
         "GEMINI_CWD": "cwd",

@@ -1,4 +1,4 @@
-"""What a command said: exit code and streams to an `Answer`, and a decision to a wire reply."""
+"""What a command said: exit code and streams to an `Answer`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.base import ExitRule, PlainText
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.dialects.base import PlainText, Take
+from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.json import parse_json, trim
@@ -17,12 +17,17 @@ from anyhook.model.suggest import closest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from anyhook.dialects.base import Dialect, EventSpec, OutputField, Rules
-    from anyhook.model.decisions import Decision
+    from anyhook.dialects.base import Dialect, EventSpec, ExitRow, OutputField, Rules
     from anyhook.model.definitions import HandlerSpec
 
 _TOOL_NAMES = re.compile(r"[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z", re.ASCII)
+_NO_FILE = re.compile(
+    r"no such file or directory|can't open file|cannot find module", re.IGNORECASE
+)
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
+_TERMINAL = re.compile(r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z")
 _MISSING = object()
+EXTRA = "extra."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,56 +49,168 @@ class Exit:
     truncated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the end of a command was read as.
+
+    Attributes:
+        status: `RAN` or `WARNED`.
+        answer: What it said.
+        diagnostics: What was ignored, repaired or dropped.
+        failed: Whether a hook that must not fail has failed.
+    """
+
+    status: Status
+    answer: Answer
+    diagnostics: tuple[Diagnostic, ...]
+    failed: bool
+
+
 def decode_exit(
     dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, end: Exit
-) -> tuple[Status, Answer, tuple[Diagnostic, ...]]:
+) -> Said:
     """Turn the end of a command into what it said. Total: any bytes, any exit code.
 
     Args:
         dialect: Whose output it is.
         rules: Which reading of the dialect.
-        spec: The event.
+        spec: The event under that reading.
         handler: Who said it, for the diagnostics.
         end: How it ended.
 
     Returns:
-        `RAN` or `WARNED`, the answer, and what was ignored, repaired or dropped.
+        What it said.
     """
-    reader = _Reader(dialect, spec, handler)
-    rule = rules.on_signal if end.code is None else rules.exit_codes.get(end.code, rules.other_exit)
-    if rule is ExitRule.PARSE:
-        return Status.RAN, reader.read_stdout(end), tuple(reader.problems)
-    if rule is ExitRule.BLOCK:
-        return Status.RAN, reader.read_block(end), tuple(reader.problems)
-    reader.report_warning(end)
-    return Status.WARNED, NO_OPINION, tuple(reader.problems)
+    reader = _Reader(dialect, rules, spec, handler)
+    row = rules.exit_table(spec.canonical).row(end.code)
+    output = _look(rules, row, end)
+    take: Take = getattr(row, output.form)
+    status, answer = TAKES[take](reader, end, output)
+    if answer is not NO_OPINION and rules.ignores_unused:
+        answer = _only_used(spec, answer)
+    if spec.any_output and output.form != "empty" and not _is_scalar(output):
+        answer = answer.replace(**{**spec.any_output, **_set_fields(answer)})
+    failed = end.code not in (0, 2) or output.form == "broken" or status is Status.WARNED
+    return Said(status, answer, tuple(reader.problems), failed)
+
+
+def decode_text(
+    dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, text: str
+) -> Said:
+    """Read text that stands for the output of a command that succeeded."""
+    return decode_exit(dialect, rules, spec, handler, Exit(0, stdout=text))
 
 
 def decode_reply(
-    dialect: Dialect, spec: EventSpec, handler: HandlerSpec, reply: Mapping[str, Any]
+    dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, reply: Mapping[str, Any]
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
     """Read a reply in the dialect's own JSON form, as a function may return it."""
-    reader = _Reader(dialect, spec, handler)
+    reader = _Reader(dialect, rules, spec, handler)
     return reader.read_object(reply), tuple(reader.problems)
 
 
 def report_unused(
-    dialect: Dialect, spec: EventSpec, handler: HandlerSpec, printed: str
+    dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, printed: str
 ) -> tuple[Diagnostic, ...]:
     """Tell of a decision in output that does not count."""
-    reader = _Reader(dialect, spec, handler)
+    reader = _Reader(dialect, rules, spec, handler)
     reader.report_ignored(printed)
     return tuple(reader.problems)
+
+
+# -- what was printed
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """The output that counts, and its form: `json`, `broken`, `text` or `empty`."""
+
+    form: str
+    text: str = ""
+    value: Any = None
+    error: str = ""
+    twice: bool = False
+
+
+def _look(rules: Rules, row: ExitRow, end: Exit) -> _Output:
+    streams = {"stdout": end.stdout, "stderr": end.stderr}
+    text = next((found for name in row.streams if (found := trim(streams[name]))), "")
+    if not text:
+        return _Output("empty")
+    if not row.parses:
+        return _Output("text", text)
+    return _look_for_object(text) if rules.whole_object else _look_for_json(rules, text)
+
+
+def _look_for_json(rules: Rules, text: str) -> _Output:
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        return _Output("text", text, error=str(error))
+    if isinstance(value, str):
+        try:
+            return _Output("json", text, parse_json(trim(value)), twice=True)
+        except ValueError:
+            return _Output("text" if rules.strings_are_text else "json", text, value)
+    return _Output("json", text, value)
+
+
+def _look_for_object(text: str) -> _Output:
+    """Read text that is JSON only from `{` to `}`; of several lines of JSON none counts."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return _Output("text", text)
+    try:
+        return _Output("json", text, parse_json(text))
+    except ValueError as error:
+        lines = [_object_in(line) for line in text.splitlines() if line.strip()]
+        known = [line for line in lines if line is not None]
+        if len(lines) > 1 and len(known) == len(lines) and not any(map(_says_something, known)):
+            return _Output("text", text)
+        return _Output("broken", text, error=str(error))
+
+
+_SAYS = frozenset(
+    "decision reason continue stopReason systemMessage suppressOutput hookSpecificOutput".split()
+)
+
+
+def _says_something(value: Mapping[str, Any]) -> bool:
+    return not _SAYS.isdisjoint(value)
+
+
+def _is_scalar(output: _Output) -> bool:
+    return output.form == "json" and not isinstance(output.value, dict | list)
+
+
+def _only_used(spec: EventSpec, answer: Answer) -> Answer:
+    """Leave out what has no effect on the event."""
+    kept = {name: value for name, value in _set_fields(answer).items() if name in spec.acts_on}
+    outcome = kept.get("outcome", Outcome.NONE)
+    if spec.outcomes is not None and outcome not in spec.outcomes and outcome is not Outcome.NONE:
+        kept["outcome"] = Outcome.ALLOW
+    return Answer(**kept)
+
+
+def _set_fields(answer: Answer) -> dict[str, Any]:
+    return {name: answer.__dict__[name] for name in answer.record_fields if name in answer.__dict__}
 
 
 class _Reader:
     """Reads one handler's output and collects what is wrong with it."""
 
-    def __init__(self, dialect: Dialect, spec: EventSpec, handler: HandlerSpec) -> None:
+    def __init__(
+        self, dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec
+    ) -> None:
         self.dialect = dialect
+        self.rules = rules
         self.spec = spec
         self.handler = handler
         self.problems: list[Diagnostic] = []
+        by_path: dict[tuple[str, ...], OutputField] = {}
+        for item in dialect.output:
+            if item.path not in by_path or item.belongs_to(spec.canonical):
+                by_path[item.path] = item
+        self.output = tuple(by_path.values())
 
     def report(self, code: str, message: str) -> None:
         self.problems.append(
@@ -105,85 +222,147 @@ class _Reader:
             )
         )
 
-    def read_stdout(self, end: Exit) -> Answer:
-        text = trim(end.stdout)
-        if not text:
-            return NO_OPINION
-        try:
-            value = parse_json(text)
-        except ValueError as error:
-            return self._read_text(text, end, error)
-        if isinstance(value, str):
-            inner = _object_in(value)
-            if inner is not None:
-                self.report(
-                    "output-not-object",
-                    "the JSON is encoded twice; it was decoded once more. Print the object itself",
-                )
-                return self.read_object(inner)
-        if not isinstance(value, dict):
+    # -- one method for each `Take`
+
+    def take_nothing(self, _end: Exit, _output: _Output) -> tuple[Status, Answer]:
+        return Status.RAN, NO_OPINION
+
+    def take_json(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
+        value = output.value
+        if output.twice and isinstance(value, dict):
             self.report(
                 "output-not-object",
-                f"printed JSON that is {_kind_of(value)}, not an object; it is ignored",
+                "the JSON is encoded twice; it was decoded once more. Print the object itself",
             )
-            return NO_OPINION
-        return self.read_object(value)
+        if not isinstance(value, dict):
+            shown = "" if output.twice else value
+            self.report(
+                "output-not-object",
+                f"printed JSON that is {_kind_of(shown)}, not an object; it is ignored",
+            )
+            return Status.RAN, NO_OPINION
+        before = len(self.problems)
+        answer = self.read_object(value)
+        if self.rules.strict and any(d.code in _WRONG for d in self.problems[before:]):
+            self.report(
+                "ignored-output",
+                f"{self.dialect.title} {self.rules.release} drops a whole reply for one wrong "
+                "member",
+            )
+            return Status.WARNED, NO_OPINION
+        return Status.RAN, answer
 
-    def _read_text(self, text: str, end: Exit, error: ValueError) -> Answer:
-        if end.truncated:
+    def take_text(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
+        text = output.text
+        if end.truncated and "{" in text[:1]:
             self.report("output-truncated", "the cut output is no JSON any more; it is ignored")
-            return NO_OPINION
-        if self.spec.plain_text is PlainText.TOOL_NAMES and _TOOL_NAMES.match(text):
-            names = [name.strip() for name in text.split(",")]
-            return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
+            return Status.RAN, NO_OPINION
         if self._looks_like_reply(text):
             self.report(
                 "output-not-object",
-                f"this looks like a JSON reply and is none ({error}), so it is only a message for "
-                "the user. Print the JSON object alone on standard output, and logs on stderr",
+                f"this looks like a JSON reply and is none{_because(output)}, so it is only "
+                f"{_ONLY[self.spec.plain_text]}. Print the JSON object alone on standard output, "
+                "and logs on stderr",
             )
-        return Answer(system_message=text)
+        return Status.RAN, _PLAIN[self.spec.plain_text](text)
 
     def _looks_like_reply(self, text: str) -> bool:
         keys = (field.path[-1] for field in self.dialect.output)
         return "{" in text and any(f'"{key}"' in text or f"'{key}'" in text for key in keys)
 
-    def read_block(self, end: Exit) -> Answer:
-        """Exit code 2 always blocks. The reason: stderr, JSON reason, stdout, a fixed sentence."""
+    def take_message(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
+        return Status.RAN, Answer(outcome=Outcome.ALLOW, system_message=output.text)
+
+    def take_warning(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
+        said = Answer(outcome=Outcome.ALLOW, system_message=f"Warning: {output.text}")
+        return Status.WARNED, said
+
+    def take_denial(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
+        return Status.RAN, Answer(outcome=Outcome.DENY, reason=output.text)
+
+    def take_failure(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
+        if output.form == "broken":
+            self.report("output-not-object", f"the printed JSON cannot be read{_because(output)}")
+        how = end.signal or f"exit code {end.code}"
+        lines = trim(end.stderr).splitlines() or [""]
+        told = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        if end.code != 0:
+            self.report("handler-exit", f"ended with {how}" + (f": {told[:200]}" if told else ""))
+        self.report_ignored(end.stdout)
+        return Status.WARNED, NO_OPINION
+
+    def take_block(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
+        """Deny. The reason: stderr, JSON reason, stdout, a fixed sentence."""
+        if not self._blocks(end, output):
+            return self._take_harmless_block(end)
         reason = trim(end.stderr)
         printed = trim(end.stdout)
         value = _object_in(printed)
         if value is not None:
             said = value.get("reason")
             reason = reason or (trim(said) if isinstance(said, str) else "")
-            others = sorted(key for key in value if key not in ("reason", "decision"))
-            if others:
-                self.report(
-                    "ignored-output",
-                    f"{', '.join(others)} printed with exit code {end.code} is not applied; "
-                    "exit with 0 to use JSON",
-                )
-            word = value.get("decision")
-            if isinstance(word, str) and self.dialect.words.get(word, (Outcome.DENY,))[0] is not (
-                Outcome.DENY
-            ):
-                self.report(
-                    "ignored-output",
-                    f"exit code {end.code} blocks, so the printed decision {word!r} is not applied",
-                )
+            self._report_not_applied(value, end)
         elif not reason:
             reason = _text_of(printed)
+        return Status.RAN, self._denial(reason, end)
+
+    def take_json_and_block(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
+        """Apply the members, and deny: nothing that was printed undoes the block."""
+        blocks = self._blocks(end, output)
+        if not isinstance(output.value, dict):  # pragma: no cover - whole objects only
+            return self.take_block(end, output)
+        answer = self.read_object(output.value)
+        if not blocks:
+            status, _ = self._take_harmless_block(end)
+            return status, answer
+        if answer.outcome is Outcome.DENY:
+            return Status.RAN, answer if answer.reason else self._with_denial(answer, end)
+        if answer.outcome is not Outcome.NONE:
+            self.report(
+                "ignored-output",
+                f"exit code {end.code} blocks, so the printed {answer.outcome} is not applied",
+            )
+        return Status.RAN, self._with_denial(answer, end)
+
+    def _with_denial(self, answer: Answer, end: Exit) -> Answer:
+        denial = self._denial(trim(end.stderr), end)
+        return answer.replace(outcome=Outcome.DENY, approve=False, reason=denial.reason)
+
+    def _denial(self, reason: str, end: Exit) -> Answer:
         return Answer(
             outcome=Outcome.DENY,
             reason=reason or f"blocked by hook {self.handler.label!r} (exit code {end.code})",
         )
 
-    def report_warning(self, end: Exit) -> None:
-        how = end.signal or f"exit code {end.code}"
-        lines = trim(end.stderr).splitlines() or [""]
-        told = lines[-1] if lines[0].startswith("Traceback") else lines[0]
-        self.report("handler-exit", f"ended with {how}" + (f": {told[:200]}" if told else ""))
-        self.report_ignored(end.stdout)
+    def _blocks(self, end: Exit, output: _Output) -> bool:
+        forgiving = self.spec.forgives_missing
+        if forgiving is not None and output.form == "empty" and _NO_FILE.search(end.stderr):
+            return bool(forgiving) and self.handler.layer not in forgiving
+        return self.spec.can_block
+
+    def _take_harmless_block(self, end: Exit) -> tuple[Status, Answer]:
+        told = trim(end.stderr).partition("\n")[0][:200]
+        what = "blocks nothing here" if not self.spec.can_block else "means a missing file here"
+        self.report("handler-exit", f"exit code {end.code} {what}" + (f": {told}" if told else ""))
+        return Status.WARNED, NO_OPINION
+
+    # -- what was lost
+
+    def _report_not_applied(self, value: Mapping[str, Any], end: Exit) -> None:
+        others = sorted(key for key in value if key not in ("reason", "decision"))
+        if others:
+            self.report(
+                "ignored-output",
+                f"{', '.join(others)} printed with exit code {end.code} is not applied; "
+                "exit with 0 to use JSON",
+            )
+        word = value.get("decision")
+        meant = self.dialect.words.get(word, (Outcome.DENY,)) if isinstance(word, str) else None
+        if meant is not None and meant[0] is not Outcome.DENY:
+            self.report(
+                "ignored-output",
+                f"exit code {end.code} blocks, so the printed decision {word!r} is not applied",
+            )
 
     def report_ignored(self, printed: str) -> None:
         value = _object_in(trim(printed))
@@ -198,18 +377,27 @@ class _Reader:
                 "to decide, exit with 0 and JSON, or with 2",
             )
 
+    # -- JSON
+
     def read_object(self, value: Mapping[str, Any]) -> Answer:
         fields: dict[str, Any] = {}
-        for item in self.dialect.output:
+        for item in self.output:
             found = self._lookup(value, item.path)
             if found is _MISSING or found is None:
+                continue
+            if not item.belongs_to(self.spec.canonical):
+                self._report_not_here(item)
                 continue
             before = len(self.problems)
             KINDS[item.kind](self, item, found, fields)
             if len(self.problems) == before and item.field not in self.spec.acts_on:
                 self._report_no_effect(item, fields)
         self._report_foreign(value)
-        return Answer(**fields) if fields else NO_OPINION
+        if not fields:
+            return NO_OPINION
+        extra = {k.removeprefix(EXTRA): v for k, v in fields.items() if k.startswith(EXTRA)}
+        own = {key: item for key, item in fields.items() if not key.startswith(EXTRA)}
+        return Answer(**own, extra=extra) if extra else Answer(**own)
 
     def _lookup(self, value: Mapping[str, Any], path: tuple[str, ...]) -> Any:
         found: Any = value
@@ -218,6 +406,10 @@ class _Reader:
                 return _MISSING
             found = found[key]
         return found
+
+    def _report_not_here(self, item: OutputField) -> None:
+        name = ".".join(item.path)
+        self.report("output-no-effect", f"{name} belongs to other events; it has no effect here")
 
     def _report_no_effect(self, item: OutputField, fields: Mapping[str, Any]) -> None:
         if fields.get(item.field) not in (None, False, Outcome.NONE, Outcome.ALLOW):
@@ -234,19 +426,77 @@ class _Reader:
                     "output-foreign",
                     f"{'.'.join(path)} means nothing to {self.dialect.title}; write {instead}",
                 )
-        container = value.get(self.dialect.output_event_key[0])
-        if container is not None and not isinstance(container, dict):
-            self.report(
-                "output-field",
-                f"{self.dialect.output_event_key[0]} must be an object, not {_kind_of(container)}",
-            )
-        named = self._lookup(value, self.dialect.output_event_key)
+        key = self.dialect.output_event_key
+        container = value.get(key[0]) if key else None
+        if container is None:
+            return
+        if not isinstance(container, dict):
+            self.report("output-field", f"{key[0]} must be an object, not {_kind_of(container)}")
+            return
+        named = container.get(key[1])
         if isinstance(named, str) and named != self.spec.wire:
             self.report(
-                "output-foreign",
-                f"{'.'.join(self.dialect.output_event_key)} says {named!r}; it is read as "
-                f"{self.spec.wire!r}",
+                "output-event",
+                f"{'.'.join(key)} says {named!r}; it is read as {self.spec.wire!r}",
             )
+        elif named is None and self.dialect.needs_event_name:
+            self.report(
+                "output-event",
+                f"{'.'.join(key)} is missing, which makes {self.dialect.title} itself drop the "
+                f"reply; write {self.spec.wire!r}",
+            )
+
+
+_WRONG = frozenset({"output-field", "output-word", "output-event", "output-not-object"})
+"""What makes a strict reading drop a reply."""
+
+_ONLY = {
+    PlainText.SYSTEM_MESSAGE: "a message for the user",
+    PlainText.TOOL_NAMES: "a message for the user",
+    PlainText.CONTEXT: "text for the agent",
+    PlainText.PATH: "looked into for a path",
+    PlainText.NOTHING: "written to the log",
+}
+
+
+def _read_tool_names(text: str) -> Answer:
+    if not _TOOL_NAMES.match(text):
+        return Answer(system_message=text)
+    names = [name.strip() for name in text.split(",")]
+    return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
+
+
+def _read_path(text: str) -> Answer:
+    lines = [line.strip() for line in _ANSI.sub("", text).splitlines()]
+    last = next((line for line in reversed(lines) if line), "")
+    return Answer(extra={"worktree_path": last}) if last else NO_OPINION
+
+
+_PLAIN: dict[PlainText, Callable[[str], Answer]] = {
+    PlainText.SYSTEM_MESSAGE: lambda text: Answer(system_message=text),
+    PlainText.TOOL_NAMES: _read_tool_names,
+    PlainText.CONTEXT: lambda text: Answer(context=text),
+    PlainText.PATH: _read_path,
+    PlainText.NOTHING: lambda _text: NO_OPINION,
+}
+"""What text that is not JSON makes an answer of."""
+
+TAKES: dict[Take, Callable[[_Reader, Exit, _Output], tuple[Status, Answer]]] = {
+    Take.NOTHING: _Reader.take_nothing,
+    Take.APPLY: _Reader.take_json,
+    Take.TEXT: _Reader.take_text,
+    Take.BLOCK: _Reader.take_block,
+    Take.APPLY_AND_BLOCK: _Reader.take_json_and_block,
+    Take.DENY_TEXT: _Reader.take_denial,
+    Take.MESSAGE: _Reader.take_message,
+    Take.WARNING_MESSAGE: _Reader.take_warning,
+    Take.WARN: _Reader.take_failure,
+}
+"""What each `Take` does."""
+
+
+def _because(output: _Output) -> str:
+    return f" ({output.error})" if output.error else ""
 
 
 def _wrong_type(reader: _Reader, item: OutputField, value: object, wanted: str) -> None:
@@ -273,14 +523,52 @@ def _read_not_boolean(
         _wrong_type(reader, item, value, "true or false")
 
 
-def _read_decision(reader: _Reader, _item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-    words = reader.dialect.words
+def _read_decision(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    words = item.words or reader.dialect.words
     if isinstance(value, str) and value in words:
-        fields["outcome"], fields["approve"] = words[value]
+        _set_verdict(fields, *words[value])
+        return
+    foreign = reader.dialect.foreign_words.get(value) if isinstance(value, str) else None
+    if foreign is not None:
+        _set_verdict(fields, *foreign)
+        reader.report(
+            "output-word",
+            f"{_short(value)} is no decision of {reader.dialect.title} here; it is read as "
+            f"{foreign[0]}. Write {' or '.join(map(repr, words))}",
+        )
         return
     meant = closest(value, words) if isinstance(value, str) else None
     hint = f"did you mean {meant!r}?" if meant else f"write one of {', '.join(words)}"
     reader.report("output-word", f"{_short(value)} is no decision; {hint}")
+
+
+def _set_verdict(fields: dict[str, Any], outcome: Outcome, approve: bool) -> None:
+    """Set the verdict; of two in one reply the stronger one stands."""
+    if STRENGTH[outcome] >= STRENGTH[fields.get("outcome", Outcome.NONE)]:
+        fields["outcome"], fields["approve"] = outcome, approve
+
+
+def _read_action(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    if isinstance(value, str) and value in ("accept", "decline", "cancel"):
+        fields[item.field] = value
+        if value == "decline":
+            _set_verdict(fields, Outcome.DENY, False)
+    else:
+        _wrong_type(reader, item, value, "accept, decline or cancel")
+
+
+def _read_terminal(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    if isinstance(value, str) and _TERMINAL.fullmatch(value):
+        fields[item.field] = value
+    else:
+        reader.report(
+            "output-field",
+            f"{'.'.join(item.path)} may hold BEL and OSC 0, 1, 2, 9, 99 and 777; left out",
+        )
+
+
+def _read_any(_reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    fields[item.field] = value
 
 
 def _read_checked(check: Callable[..., tuple[Any, list[str]]]) -> Callable[..., None]:
@@ -311,6 +599,10 @@ KINDS: dict[str, Callable[..., None]] = {
     "string": _read_typed(str, "a string"),
     "boolean": _read_typed(bool, "true or false"),
     "object": _read_typed(dict, "an object"),
+    "array": _read_typed(list, "a list"),
+    "any": _read_any,
+    "action": _read_action,
+    "terminal": _read_terminal,
     "not_boolean": _read_not_boolean,
     "llm_request": _read_checked(check_request),
     "llm_response": _read_checked(check_response),
@@ -318,59 +610,6 @@ KINDS: dict[str, Callable[..., None]] = {
     "tool_call": _read_tool_call,
 }
 """How each kind of output member is read into the fields of an answer."""
-
-
-def encode_decision(dialect: Dialect, spec: EventSpec, decision: Decision) -> dict[str, Any]:
-    """Write a decision as one reply in the dialect's own form.
-
-    Args:
-        dialect: Whose form.
-        spec: The event.
-        decision: The decision.
-
-    Returns:
-        A JSON object; empty if the decision is to do nothing.
-    """
-    values = {
-        "outcome": _word(dialect, decision),
-        "reason": _verdict_reason(decision) or None,
-        "stop": False if decision.stop else None,
-        "stop_reason": decision.reason if decision.stop else None,
-        "system_message": "\n".join(decision.system_messages) or None,
-        "suppress_output": decision.suppress_output or None,
-        "context": "\n".join(decision.context) or None,
-        "tool_input": decision.tool_input,
-        "llm_request": decision.llm_request,
-        "llm_response": decision.llm_response,
-        "tool_config": decision.tool_config,
-        "clear_context": decision.clear_context or None,
-        "tail_tool_call": decision.tail_tool_call,
-    }
-    reply: dict[str, Any] = {}
-    for item in dialect.output:
-        value = values[item.field]
-        if value is None:
-            continue
-        target = reply
-        for key in item.path[:-1]:
-            target = target.setdefault(key, _with_event_name(dialect, spec, key))
-        target[item.path[-1]] = value
-    return reply
-
-
-def _with_event_name(dialect: Dialect, spec: EventSpec, key: str) -> dict[str, Any]:
-    container, name = dialect.output_event_key
-    return {name: spec.wire} if key == container else {}
-
-
-def _verdict_reason(decision: Decision) -> str:
-    said = (r.answer.reason for r in decision.results if r.answer.outcome is decision.outcome)
-    return "\n".join(reason for reason in said if reason)
-
-
-def _word(dialect: Dialect, decision: Decision) -> str | None:
-    said = (decision.outcome, decision.approve)
-    return next((word for word, meaning in dialect.words.items() if meaning == said), None)
 
 
 def _object_in(text: str) -> dict[str, Any] | None:

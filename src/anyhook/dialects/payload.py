@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from anyhook.model.events import UnknownEvent, copy_json, event_class, json_kind
 
-from anyhook.model.diagnostics import Diagnostic, diagnose
-from anyhook.model.events import EVENTS, Event, UnknownEvent, copy_json, json_kind
-from anyhook.model.suggest import did_you_mean
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
 
 _CHECKS: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "boolean": (bool,),
+    "number": (int, float),
     "object": (dict,),
+    "array": (list,),
     "any": (object,),
 }
-_NEUTRAL: dict[str, Any] = {"string": "", "boolean": False, "object": {}, "any": None}
+_NEUTRAL: dict[str, Any] = {
+    "string": "",
+    "boolean": False,
+    "number": 0,
+    "object": {},
+    "array": [],
+    "any": None,
+}
 _BASE = ("session_id", "transcript_path", "cwd")
-_NOT_ON_WIRE = frozenset({"raw", "wire_name"})
+NOT_ON_WIRE = frozenset({"raw", "wire_name", "vocabulary"})
+"""Fields of every event that no payload has."""
 
 
 def decode_event(
@@ -41,43 +51,77 @@ def decode_event(
     """
     wire_name = payload.get(dialect.event_key)
     spec = dialect.by_wire.get(wire_name) if isinstance(wire_name, str) else None
-    cls = EVENTS[spec.canonical] if spec else UnknownEvent
-    problems: list[Diagnostic] = []
+    cls = event_class(spec.canonical) if spec else UnknownEvent
+    problems: list[tuple[str, str]] = []
     if spec is None:
-        known = f"events: {', '.join(dialect.by_wire)}"
-        hint = did_you_mean(str(wire_name), dialect.by_wire) or known
-        problems.append(
-            diagnose("payload-event", f"{dialect.title} has no event {wire_name!r}; {hint}")
-        )
-    fields: dict[str, Any] = {"raw": payload, "wire_name": str(wire_name or "")}
+        problems.append(("payload-event", _unknown(dialect, wire_name)))
+    fields: dict[str, Any] = {
+        "raw": payload,
+        "wire_name": wire_name if isinstance(wire_name, str) else "",
+        "vocabulary": dialect.vocabulary,
+    }
     for name in cls.record_fields:
-        if name not in _NOT_ON_WIRE:
-            _decode_field(cls, name, payload, fields, problems)
-    return cls(**fields), tuple(problems)
+        if name not in NOT_ON_WIRE:
+            _decode_field(dialect, spec, cls, name, payload, fields, problems)
+    return cls(**fields), _told(problems)
 
 
-def _decode_field(
+def wire_key(dialect: Dialect, spec: EventSpec | None, field: str) -> str | None:
+    """Return the key of an event's field in payloads; `None` if they do not have it."""
+    if spec is not None and field in spec.keys:
+        return spec.keys[field]
+    return dialect.keys.get(field, field)
+
+
+def _unknown(dialect: Dialect, wire_name: object) -> str:
+    from anyhook.model.suggest import did_you_mean
+
+    known = f"events: {', '.join(dialect.by_wire)}"
+    hint = did_you_mean(str(wire_name), dialect.by_wire) or known
+    return f"{dialect.title} has no event {wire_name!r}; {hint}"
+
+
+def _told(problems: list[tuple[str, str]]) -> tuple[Diagnostic, ...]:
+    if not problems:
+        return ()
+    from anyhook.model.diagnostics import diagnose
+
+    return tuple(diagnose(code, message) for code, message in problems)
+
+
+def _decode_field(  # noqa: PLR0917 - one field of one event
+    dialect: Dialect,
+    spec: EventSpec | None,
     cls: type[Event],
     name: str,
     payload: Mapping[str, Any],
     fields: dict[str, Any],
-    problems: list[Diagnostic],
+    problems: list[tuple[str, str]],
 ) -> None:
+    key = wire_key(dialect, spec, name)
+    if key is None:
+        if name in cls.record_required:
+            fields[name] = copy_json(_NEUTRAL[json_kind(cls, name)])
+        return
+    value = payload.get(key)
     kind = json_kind(cls, name)
-    value = payload.get(name)
-    if name in payload and isinstance(value, _CHECKS[kind]):
+    if key in payload and _is_of(kind, value):
         fields[name] = value
         return
-    if name in payload and value is not None:
+    if key in payload and value is not None:
         shown = type(value).__name__
-        article = "an" if kind == "object" else "a"
+        article = "an" if kind[0] in "ao" else "a"
         problems.append(
-            diagnose("payload-field", f"{cls.name}: {name} must be {article} {kind}, not {shown}")
+            ("payload-field", f"{cls.name}: {key} must be {article} {kind}, not {shown}")
         )
-    elif name in cls.record_required:
-        problems.append(diagnose("payload-field", f"{cls.name}: {name} is missing"))
+    elif name in cls.record_required and (spec is None or name not in spec.optional):
+        problems.append(("payload-field", f"{cls.name}: {key} is missing"))
     if name in cls.record_required:
         fields[name] = copy_json(_NEUTRAL[kind])
+
+
+def _is_of(kind: str, value: object) -> bool:
+    return isinstance(value, _CHECKS[kind]) and not (kind == "number" and isinstance(value, bool))
 
 
 def encode_event(dialect: Dialect, event: Event) -> dict[str, Any]:
@@ -102,20 +146,21 @@ def encode_event(dialect: Dialect, event: Event) -> dict[str, Any]:
         payload = {name: getattr(event, name) for name in _BASE}
         payload[dialect.event_key] = wire_name
     for name in cls.record_fields:
-        if name in _NOT_ON_WIRE:
+        key = None if name in NOT_ON_WIRE else wire_key(dialect, spec, name)
+        if key is None:
             continue
         value = getattr(event, name)
         if event.raw is None:
             if value is not None and name not in _BASE:
-                payload[name] = value
-        elif value != _as_decoded(cls, name, event.raw):
-            payload[name] = value
+                payload[key] = value
+        elif value != _as_decoded(cls, name, key, event.raw):
+            payload[key] = value
     return payload
 
 
-def _as_decoded(cls: type[Event], name: str, raw: Mapping[str, Any]) -> Any:
+def _as_decoded(cls: type[Event], name: str, key: str, raw: Mapping[str, Any]) -> Any:
     kind = json_kind(cls, name)
-    value = raw.get(name)
-    if name in raw and isinstance(value, _CHECKS[kind]):
+    value = raw.get(key)
+    if key in raw and _is_of(kind, value):
         return value
     return _NEUTRAL[kind] if name in cls.record_required else getattr(cls, name)

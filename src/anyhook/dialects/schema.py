@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.events import EVENTS, json_kind
+from anyhook.dialects.payload import NOT_ON_WIRE, wire_key
+from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import MODES, ROLES
 
 if TYPE_CHECKING:
-    from anyhook.dialects.base import Dialect, EventSpec, OutputField
+    from anyhook.dialects.base import Dialect, EventSpec, HandlerType, OutputField
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -89,7 +90,11 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "not_boolean": {"type": "boolean"},
     "object": {"type": "object"},
+    "array": {"type": "array"},
+    "number": {"type": "number"},
     "any": {},
+    "action": {"enum": ["accept", "decline", "cancel"]},
+    "terminal": {"type": "string"},
     "llm_request": _LLM_REQUEST,
     "llm_response": _LLM_RESPONSE,
     "tool_config": _TOOL_CONFIG,
@@ -99,33 +104,9 @@ _BY_KIND: dict[str, dict[str, Any]] = {
 
 def settings_schema(dialect: Dialect) -> dict[str, Any]:
     """Return the schema of the parts of a settings file that are about hooks."""
-    handler = {
-        "type": "object",
-        "required": ["type", "command"],
-        "properties": {
-            "type": {"enum": list(dialect.kinds), "description": "Kind of handler."},
-            "name": {"type": "string", "description": "For enable, disable and explanations."},
-            "command": {
-                "description": "A command line for the shell. anyhook also takes a list of program "
-                "and arguments.",
-                "oneOf": [
-                    {"type": "string", "minLength": 1},
-                    {"type": "array", "items": {"type": "string"}, "minItems": 1},
-                ],
-            },
-            "args": {"type": "array", "items": {"type": "string"}},
-            "description": {"type": "string"},
-            "timeout": {
-                "type": "number",
-                "exclusiveMinimum": 0,
-                "default": dialect.default_timeout / dialect.timeout_unit,
-                "description": f"In units of {dialect.timeout_unit:g} s.",
-            },
-            "env": {"type": "object", "additionalProperties": {"type": "string"}},
-        },
-        "additionalProperties": False,
-    }
-    definition = {
+    handlers = [_handler_schema(dialect, word, kind) for word, kind in dialect.types.items()]
+    handler = handlers[0] if len(handlers) == 1 else {"oneOf": handlers}
+    definition: dict[str, Any] = {
         "type": "object",
         "required": ["hooks"],
         "properties": {
@@ -139,6 +120,8 @@ def settings_schema(dialect: Dialect) -> dict[str, Any]:
         },
         "additionalProperties": False,
     }
+    for name in [n for n in definition["properties"] if n not in dialect.definition_fields]:
+        del definition["properties"][name]
     hooks = {
         spec.wire: {"type": "array", "items": {"$ref": "#/$defs/definition"}}
         for spec in dialect.events
@@ -152,9 +135,9 @@ def settings_schema(dialect: Dialect) -> dict[str, Any]:
     }
     _put(root, dialect.hooks_path, {"type": "object", "properties": hooks})
     for switch in dialect.switches:
-        kind = {"type": "boolean"}
-        if switch.kind == "disabled":
-            kind = {"type": "array", "items": {"type": "string"}}  # type: ignore[dict-item]
+        kind: dict[str, Any] = {"type": "boolean"}
+        if switch.kind == "disabled" or switch.value is not None:
+            kind = {"type": "array", "items": {"type": "string"}}
         _put(root, switch.path, {**kind, "deprecated": True} if switch.legacy else kind)
     known = {*hooks, *dialect.not_events}
     root["properties"][dialect.hooks_path[0]]["additionalProperties"] = False
@@ -164,24 +147,81 @@ def settings_schema(dialect: Dialect) -> dict[str, Any]:
     return root
 
 
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "boolean": {"type": "boolean"},
+    "object": {"type": "object"},
+    "strings": {"type": "array", "items": {"type": "string"}},
+    "texts": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+_COMMAND: dict[str, Any] = {
+    "command": {
+        "description": "A command line for the shell. anyhook also takes a list of program and "
+        "arguments.",
+        "oneOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        ],
+    },
+    "args": {"type": "array", "items": {"type": "string"}},
+}
+_SHARED: dict[str, dict[str, Any]] = {
+    "name": {"type": "string", "description": "For enable, disable and explanations."},
+    "description": {"type": "string"},
+    "env": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+
+
+def _handler_schema(dialect: Dialect, word: str, kind: HandlerType) -> dict[str, Any]:
+    own = _COMMAND if kind.kind == "command" else {}
+    options = {
+        key: {**_OPTIONS[item.kind], **({"enum": list(item.words)} if item.words else {})}
+        for key, item in kind.fields.items()
+    }
+    shared = {key: value for key, value in _SHARED.items() if key in dialect.handler_fields}
+    timeout = {
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "default": kind.timeout / dialect.timeout_unit,
+        "description": f"In units of {dialect.timeout_unit:g} s.",
+    }
+    needed = [key for key, item in kind.fields.items() if item.required]
+    return {
+        "type": "object",
+        "required": ["type", *(["command"] if own else []), *needed],
+        "properties": {
+            "type": {"const": word, "description": "Kind of handler."},
+            **own,
+            **options,
+            **shared,
+            "timeout": timeout,
+        },
+        "additionalProperties": False,
+    }
+
+
 def event_schema(dialect: Dialect, spec: EventSpec) -> dict[str, Any]:
     """Return the schema of an event's payload, as a hook gets it on standard input."""
-    cls = EVENTS[spec.canonical]
+    cls = event_class(spec.canonical)
     properties: dict[str, Any] = {}
+    required = {dialect.event_key}
     for name in cls.record_fields:
-        if name in ("raw", "wire_name"):
+        key = None if name in NOT_ON_WIRE else wire_key(dialect, spec, name)
+        if key is None:
             continue
+        if name in cls.record_required and name not in spec.optional:
+            required.add(key)
         schema = dict(_BY_FIELD.get(name) or _BY_KIND[json_kind(cls, name)])
         if name == spec.subject and spec.subjects:
             schema["enum"] = list(spec.subjects)
-        properties[name] = schema
+        properties[key] = schema
     properties[dialect.event_key] = {"const": spec.wire}
     return {
         "$schema": DRAFT,
         "title": f"{spec.wire} of {dialect.title}",
         "description": (cls.__doc__ or "").strip().partition("\n")[0],
         "type": "object",
-        "required": sorted({dialect.event_key, *cls.record_required}),
+        "required": sorted(required),
         "properties": properties,
     }
 
@@ -195,15 +235,16 @@ def reply_schema(dialect: Dialect, spec: EventSpec) -> dict[str, Any]:
         "properties": {},
     }
     for item in dialect.output:
-        if item.field in spec.acts_on:
+        if item.field in spec.acts_on and item.belongs_to(spec.canonical):
             _put(root, item.path, _reply_member(dialect, item))
-    _put(root, dialect.output_event_key, {"const": spec.wire})
+    if dialect.output_event_key:
+        _put(root, dialect.output_event_key, {"const": spec.wire})
     return root
 
 
 def _reply_member(dialect: Dialect, item: OutputField) -> dict[str, Any]:
     if item.kind == "decision":
-        return {"enum": list(dialect.words)}
+        return {"enum": list(item.words or dialect.words)}
     return dict(_BY_KIND[item.kind])
 
 

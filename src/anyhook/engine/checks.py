@@ -51,7 +51,8 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
     """
     seen: dict[tuple[object, ...], HandlerSpec] = {}
     for definition in definitions:
-        if compile_matcher(definition.matcher).expression is None or may_match(definition):
+        style = dialect.by_canonical[definition.event].style
+        if compile_matcher(definition.matcher, style).expression is None or may_match(definition):
             yield from _check_matcher(dialect, definition)
         for handler in definition.handlers:
             yield from _check_command(handler, project, variables, environ)
@@ -72,7 +73,7 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
 
 def _check_matcher(dialect: Dialect, definition: HookDefinition) -> Iterator[Diagnostic]:
     spec = dialect.by_canonical[definition.event]
-    matcher = compile_matcher(definition.matcher)
+    matcher = compile_matcher(definition.matcher, spec.style)
     if matcher.pattern in MATCH_ALL:
         return
     if spec.subject is None:
@@ -82,7 +83,9 @@ def _check_matcher(dialect: Dialect, definition: HookDefinition) -> Iterator[Dia
             definition.place,
         )
         return
-    known = spec.subjects or dialect.tools
+    known = spec.subjects or (dialect.tools if spec.subject == "tool_name" else ())
+    if not known:
+        return
     problem = _dead_names(dialect, spec, matcher, known) or _dead_pattern(
         dialect, spec, matcher, known
     )

@@ -1,7 +1,7 @@
 """From results to a decision. Pure, and independent of the order in which handlers finished.
 
-The verdict is the strongest: stop > deny > ask > allow > nothing. Every other field has a policy in
-`POLICIES`; an event of a dialect can name another one.
+The verdict is the strongest: stop > deny > defer > ask > allow > nothing. Every other field has a
+policy in `POLICIES`. An event of a dialect can name another way for each of them.
 """
 
 from __future__ import annotations
@@ -9,15 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.answers import NO_OPINION, STRENGTH, Outcome
-from anyhook.model.decisions import (
-    NO_DECISION,
-    Audience,
-    Blame,
-    Decision,
-    Message,
-    Overrode,
-)
+from anyhook.model.answers import NO_OPINION, STRENGTH, Audience, Outcome
+from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message, Overrode, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.llm import (
     complete_response,
@@ -30,7 +23,7 @@ from anyhook.model.llm import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from anyhook.dialects.base import EventSpec
+    from anyhook.dialects.base import EventSpec, Rules
     from anyhook.engine.run import Results
     from anyhook.model.answers import Answer
     from anyhook.model.decisions import HandlerResult
@@ -83,11 +76,12 @@ class Draft:
         )
 
 
-def combine(spec: EventSpec, event: Event, results: Results) -> Decision:
+def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> Decision:
     """Add up what the handlers said.
 
     Args:
-        spec: The event in its dialect.
+        rules: The reading of the dialect.
+        spec: The event under that reading.
         event: The event as it was dispatched.
         results: In plan order, grouped as the plan is.
 
@@ -101,9 +95,10 @@ def combine(spec: EventSpec, event: Event, results: Results) -> Decision:
     answers = [(group, result) for group, result in flat if result.answer is not NO_OPINION]
     said = {name for _, result in answers for name in result.answer.__dict__}
     if answers:
-        _verdict(draft, [result for _, result in answers])
+        VERDICTS[spec.verdict](draft, [result for _, result in answers])
+    muted = MUTED.get(draft.fields.get("outcome", Outcome.NONE), frozenset())
     for name, policy in POLICIES.items():
-        if name not in said:
+        if name not in said or name in muted:
             continue
         entries = [
             Entry(result.handler, group, value)
@@ -112,9 +107,11 @@ def combine(spec: EventSpec, event: Event, results: Results) -> Decision:
         ]
         if entries:
             RULES[spec.combine.get(name, policy)](draft, name, entries)
+    if "extra" in said:
+        _extras(draft, answers)
     return Decision(
         **draft.fields,
-        messages=tuple(_route(spec, flat, draft.fields.get("outcome", Outcome.NONE))),
+        messages=tuple(_route(rules, spec, flat, draft.fields.get("outcome", Outcome.NONE))),
         blame=draft.blame,
         results=tuple(result for _, result in flat),
         diagnostics=(*(d for _, result in flat for d in result.diagnostics), *draft.conflicts),
@@ -138,12 +135,50 @@ def advance(spec: EventSpec, event: Event, answer: Answer) -> Event:
 # -- the verdict
 
 
-def _verdict(draft: Draft, results: list[HandlerResult]) -> None:
+def _strongest(draft: Draft, results: list[HandlerResult]) -> None:
+    """Take the strongest verdict, whoever has it."""
     outcome = max(
         (r.answer.outcome for r in results), key=STRENGTH.__getitem__, default=Outcome.NONE
     )
-    carriers = [r for r in results if r.answer.outcome is outcome is not Outcome.NONE]
     stoppers = [r for r in results if r.answer.stop]
+    carriers = _set_outcome(draft, results, outcome)
+    if stoppers:
+        draft.set("stop", True, [Blame(r.handler, True) for r in stoppers])
+    _set_reason(draft, results, stoppers, carriers)
+
+
+def _last_verdict(draft: Draft, results: list[HandlerResult]) -> None:
+    """Take the last verdict that was given, so that an allowance cancels a denial."""
+    verdicts = [r for r in results if "outcome" in r.answer.__dict__]
+    outcome = verdicts[-1].answer.outcome if verdicts else Outcome.NONE
+    stops = [r for r in results if "stop" in r.answer.__dict__]
+    stoppers = stops[-1:] if stops and stops[-1].answer.stop else []
+    carriers = _set_outcome(draft, verdicts[-1:], outcome)
+    if stoppers:
+        draft.set("stop", True, [Blame(r.handler, True) for r in stoppers])
+    reasons = [r for r in results if r.answer.reason or r.answer.stop_reason]
+    _set_reason(draft, reasons[-1:], reasons[-1:] if stoppers else [], carriers)
+
+
+def _no_verdict(_draft: Draft, _results: list[HandlerResult]) -> None:
+    """Take no verdict: the event has none."""
+
+
+VERDICTS: dict[str, Callable[[Draft, list[HandlerResult]], None]] = {
+    "strongest": _strongest,
+    "last": _last_verdict,
+    "none": _no_verdict,
+}
+"""Ways to combine verdicts."""
+
+MUTED = {Outcome.DEFER: frozenset({"tool_input", "context"})}
+"""Verdict to the fields that it makes void: a call that is left open is asked again, whole."""
+
+
+def _set_outcome(
+    draft: Draft, results: list[HandlerResult], outcome: Outcome
+) -> list[HandlerResult]:
+    carriers = [r for r in results if r.answer.outcome is outcome is not Outcome.NONE]
     if carriers:
         weaker = tuple(
             Overrode(r.handler, str(r.answer.outcome))
@@ -151,16 +186,28 @@ def _verdict(draft: Draft, results: list[HandlerResult]) -> None:
             if 0 < STRENGTH[r.answer.outcome] < STRENGTH[outcome]
         )
         draft.set("outcome", outcome, [Blame(r.handler, str(outcome), weaker) for r in carriers])
-    if outcome is Outcome.ALLOW:
-        approvers = [r for r in carriers if r.answer.approve]
-        if approvers:
-            draft.set("approve", True, [Blame(r.handler, True) for r in approvers])
-    if stoppers:
-        draft.set("stop", True, [Blame(r.handler, True) for r in stoppers])
-    said = [
-        (r.handler, (r.answer.stop_reason or r.answer.reason) if stoppers else r.answer.reason)
-        for r in (stoppers or carriers)
-    ]
+    approvers = [r for r in carriers if r.answer.approve]
+    if outcome is Outcome.ALLOW and approvers:
+        draft.set("approve", True, [Blame(r.handler, True) for r in approvers])
+    return carriers
+
+
+def _set_reason(
+    draft: Draft,
+    results: list[HandlerResult],
+    stoppers: list[HandlerResult],
+    carriers: list[HandlerResult],
+) -> None:
+    """Set the reason: of those who carried the verdict, or, if the event says so, of all."""
+    said: list[tuple[HandlerSpec, str | None]]
+    if draft.spec.reasons == "all":
+        stops = [(r.handler, r.answer.stop_reason) for r in stoppers if r.answer.stop_reason]
+        said = [*stops] or [(r.handler, r.answer.reason) for r in results]
+    else:
+        said = [
+            (r.handler, (r.answer.stop_reason or r.answer.reason) if stoppers else r.answer.reason)
+            for r in (stoppers or carriers)
+        ]
     reasons = [Blame(handler, text) for handler, text in said if text]
     if reasons:
         draft.set("reason", "\n".join(str(blame.value) for blame in reasons), reasons)
@@ -284,6 +331,49 @@ def _union(draft: Draft, name: str, entries: list[Entry]) -> None:
     draft.set(name, merged, [Blame(entry.handler, entry.value) for entry in entries])
 
 
+def _last_request(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """Lay the last partial request alone over the event's."""
+    _request(draft, name, entries[-1:])
+
+
+def _response_of_denial(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """A response counts only beside a denial."""
+    if draft.fields.get("outcome") is Outcome.DENY:
+        _response(draft, name, entries)
+
+
+def _shown_response(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """The last response counts, if its first candidate has parts."""
+    last = entries[-1]
+    candidates = last.value.get("candidates") or [{}]
+    if candidates[0].get("content", {}).get("parts"):
+        draft.set(name, last.value, [Blame(last.handler, last.value)])
+
+
+def _extras(draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
+    """Combine what only some agents know, name by name."""
+    names = dict.fromkeys(name for _, r in answers for name in r.answer.extra or ())
+    extra: dict[str, Any] = {}
+    for name in names:
+        entries = [
+            Entry(r.handler, group, (r.answer.extra or {})[name])
+            for group, r in answers
+            if name in (r.answer.extra or {})
+        ]
+        lists = [entry for entry in entries if isinstance(entry.value, list)]
+        declined = [entry for entry in entries if entry.value == "decline"]
+        path = f"extra.{name}"
+        if lists:
+            extra[name] = [item for entry in lists for item in entry.value]
+            draft.blame[path] = tuple(Blame(entry.handler, entry.value) for entry in lists)
+            continue
+        standing = (declined or entries)[-1]
+        lost = _lost(draft, path, standing, [e for e in entries if e is not standing])
+        extra[name] = standing.value
+        draft.blame[path] = (Blame(standing.handler, standing.value, lost),)
+    draft.fields["extra"] = extra
+
+
 POLICIES = {
     "system_message": "system_messages",
     "context": "context",
@@ -294,6 +384,7 @@ POLICIES = {
     "tool_config": "union",
     "clear_context": "any",
     "tail_tool_call": "last",
+    "tool_output": "last",
 }
 """Field of an answer to its usual policy. The verdict has none: it is always the strongest."""
 
@@ -307,6 +398,9 @@ RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
     "request": _request,
     "response": _response,
     "response_patch": _response_patch,
+    "last_request": _last_request,
+    "response_of_denial": _response_of_denial,
+    "shown_response": _shown_response,
     "union": _union,
 }
 """Policies by name."""
@@ -324,14 +418,17 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _route(
-    spec: EventSpec, flat: list[tuple[int, HandlerResult]], outcome: Outcome
+    rules: Rules, spec: EventSpec, flat: list[tuple[int, HandlerResult]], outcome: Outcome
 ) -> Iterator[Message]:
     for _, result in flat:
         answer, handler = result.answer, result.handler
         carried = answer.outcome is outcome is not Outcome.NONE
-        reason_for = _REASON_FOR.get(answer.outcome) if carried else None
-        if answer.outcome is Outcome.DENY and carried:
-            reason_for = spec.reason_audience
+        by_outcome = {
+            Outcome.DENY: spec.reason_audience,
+            Outcome.ASK: Audience.USER,
+            Outcome.ALLOW: spec.allow_audience,
+        }
+        reason_for = by_outcome.get(answer.outcome) if carried else None
         stop_reason = (answer.stop_reason or answer.reason) if answer.stop else None
         pieces = (
             (reason_for or Audience.DEBUG, answer.reason, "reason"),
@@ -339,15 +436,22 @@ def _route(
             (Audience.USER, answer.system_message, "system_message"),
             (Audience.AGENT, answer.context, "context"),
             (
-                Audience.DEBUG if answer.suppress_output else Audience.TRANSCRIPT,
+                Audience.DEBUG if answer.suppress_output else spec.stdout_audience,
                 result.stdout.strip(),
                 "stdout",
             ),
-            (Audience.DEBUG, result.stderr.strip(), "stderr"),
+            (_stderr_audience(rules, spec, result), result.stderr.strip(), "stderr"),
         )
         for audience, text, name in pieces:
             if text:
                 yield Message(audience, text, name, handler)
 
 
-_REASON_FOR = {Outcome.ASK: Audience.USER, Outcome.ALLOW: Audience.DEBUG}
+def _stderr_audience(rules: Rules, spec: EventSpec, result: HandlerResult) -> Audience:
+    if result.status is not Status.WARNED:
+        return Audience.DEBUG
+    return spec.block_audience if result.exit_code == BLOCKING else rules.warning_audience
+
+
+BLOCKING = 2
+"""The exit code that denies, where something can be denied."""

@@ -4,36 +4,40 @@ from __future__ import annotations
 
 import datetime
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio.lowlevel import RunVar
 
 from anyhook.dialects import get_dialect
-from anyhook.dialects.output import encode_decision
 from anyhook.dialects.payload import decode_event, encode_event
+from anyhook.dialects.reply import encode_decision
 from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan
 from anyhook.errors import EngineClosedError, EventError
-from anyhook.handlers.base import Firing, get_kind
+from anyhook.handlers.background import Background
+from anyhook.handlers.base import Firing, Services, get_kind
 from anyhook.handlers.environment import Redaction
 from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.model.decisions import NO_DECISION, Decision
-from anyhook.model.definitions import HandlerSpec, HookDefinition, Layer
+from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
     from typing import Self, TypeVar
 
     from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.handlers.base import Ask, McpClient
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
@@ -69,6 +73,7 @@ class Engine:
         redact: Redaction | None,
         max_processes: int,
         output_limit: int,
+        services: Services,
     ) -> None:
         self.dialect = dialect
         self.rules = dialect.reading(rules)
@@ -83,6 +88,8 @@ class Engine:
         self._runtime: list[HookDefinition] = []
         self._plans: dict[tuple[str, str | None], Plan] = {}
         self._closed = False
+        self._given_services = services
+        self._background = Background()
         self._read()
 
     @classmethod
@@ -100,6 +107,9 @@ class Engine:
         environ: Mapping[str, str] | None = None,
         max_processes: int = MAX_PROCESSES,
         output_limit: int = OUTPUT_LIMIT,
+        ask: Ask | None = None,
+        mcp: McpClient | None = None,
+        private_hosts: Iterable[str] = (),
     ) -> Self:
         """Read the settings of every layer for a project.
 
@@ -107,8 +117,9 @@ class Engine:
 
         Args:
             project_dir: Directory of the project.
-            dialect: `gemini`.
-            rules: `documented`, what the agent's references promise.
+            dialect: `gemini`, `claude`, `terminai` or `generic`.
+            rules: `documented`, what the agent's references promise, or `observed`, what a named
+                release really does.
             trust_once: Run the project's hooks without asking the trust store, this once.
             trust_store: Where trust is recorded; by default the user's.
             watch: Look before every dispatch whether a settings file changed, and read it again.
@@ -117,6 +128,9 @@ class Engine:
             environ: Environment of the host, which commands inherit; by default this process's.
             max_processes: Commands that run at once; fewer where the limit of open files is low.
             output_limit: Bytes of each stream of a command that are kept.
+            ask: Puts the questions of `prompt` hooks to a model.
+            mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
+            private_hosts: Hosts in private networks that `http` hooks may ask.
 
         Returns:
             An engine. What is wrong with the settings is in `diagnostics`; it never raises for
@@ -139,6 +153,7 @@ class Engine:
             redact=redact,
             max_processes=max_processes,
             output_limit=output_limit,
+            services=Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts)),
         )
 
     # -- life
@@ -155,8 +170,17 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Refuse further dispatches. Those that run go on to their end."""
+        """Refuse further dispatches and end what runs in the background.
+
+        Dispatches that run go on to their end.
+        """
         self._closed = True
+        self._background.close()
+
+    @property
+    def background(self) -> Background:
+        """What was started and not waited for (Claude Code: `async` hooks)."""
+        return self._background
 
     def reload(self) -> bool:
         """Read the settings again. Returns whether a file had changed."""
@@ -171,6 +195,13 @@ class Engine:
             self.dialect, self._around.project, self._store, tuple(self.hooks.definitions)
         )
         self._plans = {}
+        self._services = replace(
+            self._given_services,
+            url_patterns=self.hooks.url_patterns(),
+            private_hosts=self._given_services.private_hosts | self.hooks.named_hosts(),
+            header_variables=self.hooks.header_variables(),
+            background=self._background,
+        )
 
     def _redaction(self, layer: Layer) -> Redaction:
         rules = self.dialect.redaction
@@ -203,7 +234,7 @@ class Engine:
 
     def plan(self, event: Event) -> Plan:
         """Return which handlers an event would run, in which order."""
-        spec = self.dialect.by_canonical.get(event.name)
+        spec = self.rules.by_canonical.get(event.name)
         if spec is None:
             return EMPTY_PLAN
         subject = getattr(event, spec.subject) if spec.subject else None
@@ -222,9 +253,10 @@ class Engine:
 
         made = make_plan(
             self.dialect,
+            self.rules,
             self.definitions,
             *key,
-            is_on=lambda handler: self.hooks.switched_off(handler) is None,
+            is_on=lambda handler: self.hooks.switched_off(handler, self.rules) is None,
             may_match=may_match,
         )
         if not blind:  # a plan that could not look at every pattern holds until trust is given
@@ -322,23 +354,25 @@ class Engine:
         plan = self.plan(event)
         if not plan.groups:
             return NO_DECISION
-        spec = self.dialect.by_canonical[event.name]
+        spec = self.rules.by_canonical[event.name]
         guard, firing = (
             self._guard,
             self._firing(spec, event, plan),
         )  # a reload must not change sides
         results = await run_plan(plan, firing, lambda handler: guard.withhold(handler, firing.cwd))
-        return combine(spec, event, results)
+        return combine(self.rules, spec, event, results)
 
     def complete(self, event: Event) -> Event:
         """Fill in what an event built in Python leaves out: the time, and where the agent stands.
 
         `dispatch` does so by itself; this is for who wants to see the event as hooks do.
         """
-        if event.raw is not None or (event.timestamp and event.cwd):
+        if event.raw is not None or (event.timestamp and event.cwd and event.vocabulary):
             return event
         return event.replace(
-            timestamp=event.timestamp or _now(), cwd=event.cwd or str(self.project_dir)
+            timestamp=event.timestamp or _now(),
+            cwd=event.cwd or str(self.project_dir),
+            vocabulary=event.vocabulary or self.dialect.vocabulary,
         )
 
     def _firing(self, spec: EventSpec, event: Event, plan: Plan) -> Firing:
@@ -356,6 +390,7 @@ class Engine:
             self._limiter_of_run,
             self._output_limit,
             time.perf_counter(),
+            self._services,
         )
 
     def _limiter_of_run(self) -> anyio.CapacityLimiter:

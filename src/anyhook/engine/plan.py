@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.model.layers import Layer
 from anyhook.model.matching import compile_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 
@@ -36,6 +37,7 @@ EMPTY_PLAN = Plan()
 
 def make_plan(
     dialect: Dialect,
+    rules: Rules,
     definitions: Iterable[HookDefinition],
     event: str,
     subject: str | None,
@@ -51,6 +53,7 @@ def make_plan(
 
     Args:
         dialect: Gives the order and the authority of layers.
+        rules: How matchers are read, and what makes two handlers one.
         definitions: All definitions, each layer's in file order.
         event: Canonical name of the event.
         subject: What matchers see; `None` if the event has nothing to match.
@@ -61,10 +64,11 @@ def make_plan(
     Returns:
         The plan.
     """
+    spec = rules.by_canonical[event]
     rank = {layer: place for place, layer in enumerate(dialect.layer_order)}
 
     def covers(definition: HookDefinition) -> bool:
-        matcher = compile_matcher(definition.matcher)
+        matcher = compile_matcher(definition.matcher, spec.style)
         if matcher.expression is not None and not may_match(definition):
             return True
         return matcher.matches(subject)
@@ -79,8 +83,10 @@ def make_plan(
     )
     standing: dict[tuple[object, ...], HandlerSpec] = {}
     for definition in matched:
-        for handler in filter(is_on, definition.handlers):
-            other = standing.setdefault(handler.identity, handler)
+        for handler in definition.handlers:
+            if not (_runs_on(spec, handler) and is_on(handler)):
+                continue
+            other = standing.setdefault(SAME[rules.same](handler), handler)
             if dialect.authority[handler.layer] > dialect.authority[other.layer]:
                 standing[handler.identity] = handler
     runs = {id(handler) for handler in standing.values()}
@@ -91,4 +97,24 @@ def make_plan(
             groups.append(own)
         else:
             groups += [(handler,) for handler in own]
+    if rules.sequence == "all" and any(d.sequential for d in matched if _has(d, runs)):
+        groups = [tuple(handler for group in groups for handler in group)]
     return Plan(tuple(groups)) if groups else EMPTY_PLAN
+
+
+def _has(definition: HookDefinition, runs: set[int]) -> bool:
+    return any(id(handler) in runs for handler in definition.handlers)
+
+
+def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
+    """Tell whether an event runs a kind of handler, and looks at its condition if it has one."""
+    if handler.condition is not None and not spec.conditions:
+        return False
+    return spec.kinds is None or handler.kind in spec.kinds or handler.layer is Layer.RUNTIME
+
+
+SAME: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
+    "identity": lambda handler: handler.identity,
+    "name_and_command": lambda handler: (handler.kind, f"{handler.name or ''}:{handler.command}"),
+}
+"""What makes two handlers one."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
 
 from anyhook.engine.combine import advance
 from anyhook.handlers.base import failed, get_kind
-from anyhook.model.answers import Outcome
+from anyhook.model.answers import Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.diagnostics import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,11 +63,12 @@ async def _run_group(
         if decided:
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
-        result = _withheld(withhold, handler)
+        result = _withheld(withhold, handler) or _uncovered(firing, handler)
         if result is None:
-            result = await _run_one(firing, handler)
+            result = _closed(firing, handler, await _run_one(firing, handler))
         results.append(result)
-        decided = result.answer.stop or result.answer.outcome is Outcome.DENY
+        decides = result.answer.stop or result.answer.outcome is Outcome.DENY
+        decided = decides and firing.rules.ends_sequence
         if len(group) > 1 and not decided:
             firing = firing.with_event(advance(firing.spec, firing.event, result.answer))
     return tuple(results)
@@ -78,6 +81,43 @@ def _withheld(
         return withhold(handler)
     except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
         return HandlerResult(handler, Status.WITHHELD, error=f"{type(error).__name__}: {error}")
+
+
+def _uncovered(firing: Firing, handler: HandlerSpec) -> HandlerResult | None:
+    """Return the result of a handler whose condition does not cover the call."""
+    if handler.condition is None:
+        return None
+    from anyhook.model.conditions import compile_condition
+
+    event, condition = firing.event, compile_condition(handler.condition)
+    covers = condition.covers(
+        getattr(event, "tool_name", ""),
+        getattr(event, "tool_input", {}),
+        cwd=firing.cwd,
+        project=str(firing.project_dir),
+        home=firing.host_environ.get("HOME", ""),
+    )
+    why = f"its condition {handler.condition!r} does not cover the call"
+    return None if covers else HandlerResult(handler, Status.SKIPPED, error=why)
+
+
+def _closed(firing: Firing, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
+    """Make a denial of a failure, where the handler or the event wants that."""
+    spec = firing.spec
+    late = result.status is Status.TIMED_OUT
+    by_event = late and spec.blocks_at_timeout
+    by_handler = handler.on_failure == "block" and result.failed and spec.fails_closed
+    if not (by_event or by_handler) or result.answer.outcome is Outcome.DENY:
+        return result
+    what = "timed out" if late else "failed"
+    why = 'because onFailure is "block"' if by_handler else f"as {spec.wire} does"
+    reason = f"hook {handler.label!r} {what}; blocking {why}"
+    told = diagnose("failed-closed", f"{spec.wire}: {reason}", handler.place, handler=handler.label)
+    return replace(
+        result,
+        answer=Answer(outcome=Outcome.DENY, reason=reason),
+        diagnostics=(*result.diagnostics, told),
+    )
 
 
 async def _run_one(firing: Firing, handler: HandlerSpec) -> HandlerResult:

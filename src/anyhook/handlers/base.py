@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.dialects.payload import encode_event
 from anyhook.model.decisions import HandlerResult, Status
@@ -15,16 +16,83 @@ from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Mapping
     from pathlib import Path
 
     import anyio
 
     from anyhook.dialects.base import Dialect, EventSpec, Rules
+    from anyhook.handlers.background import Background
     from anyhook.handlers.environment import Redaction
-    from anyhook.model.definitions import HandlerSpec, Layer
+    from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
+    from anyhook.model.layers import Layer
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a prompt handler wants to know.
+
+    Attributes:
+        text: The whole prompt, the event's payload in it.
+        model: The model that the settings name; `None` for the host's own choice.
+        agentic: Whether the model may use tools to find out.
+    """
+
+    text: str
+    model: str | None
+    agentic: bool = False
+
+
+Ask = Callable[[Question], "Awaitable[str]"]
+"""Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolText:
+    """What an MCP tool returned.
+
+    Attributes:
+        text: Its text.
+        is_error: Whether it failed.
+    """
+
+    text: str
+    is_error: bool = False
+
+
+class McpClient(Protocol):
+    """Calls tools of MCP servers."""
+
+    async def call_tool(self, server: str, tool: str, arguments: dict[str, Any]) -> ToolText:
+        """Call a tool.
+
+        Raises:
+            LookupError: If there is no such server.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What handlers use that are no commands. A host sets up what it has.
+
+    Attributes:
+        ask: Puts a question to a model; `None` if there is none.
+        mcp: Calls MCP tools; `None` if there is no client.
+        url_patterns: URLs that may be asked; `None` if nobody restricts them.
+        private_hosts: Hosts in private networks that may be asked.
+        header_variables: Variables that headers may hold; `None` if nobody restricts them.
+        background: Runs what nobody waits for.
+    """
+
+    ask: Ask | None = None
+    mcp: McpClient | None = None
+    url_patterns: tuple[str, ...] | None = None
+    private_hosts: frozenset[str] = frozenset()
+    header_variables: frozenset[str] | None = None
+    background: Background | None = None
 
 
 @dataclass(frozen=True)
@@ -34,7 +102,7 @@ class Firing:
     Attributes:
         dialect: The language that commands speak.
         rules: The reading of it.
-        spec: The event in the dialect.
+        spec: The event under that reading.
         event: The event.
         project_dir: Directory of the project.
         host_environ: Environment of the host.
@@ -42,6 +110,7 @@ class Firing:
         limiter: Gives what bounds the number of commands that run at once.
         output_limit: Bytes of each stream of a command that are kept.
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
+        services: What handlers use that are no commands.
     """
 
     dialect: Dialect
@@ -54,6 +123,7 @@ class Firing:
     limiter: Callable[[], anyio.CapacityLimiter]
     output_limit: int
     epoch: float
+    services: Services
 
     @cached_property
     def payload(self) -> bytes:
@@ -83,13 +153,14 @@ class Firing:
             environ = dict(self.host_environ)
         else:
             environ = redaction.apply(self.host_environ, rules)
+        environ = {n: v for n, v in environ.items() if not n.startswith(self.dialect.drops or "=")}
         known = {
             "project_dir": str(self.project_dir),
-            "cwd": self.event.cwd or self.cwd,
-            "session_id": self.event.session_id or "",
+            "cwd": str(self.event.cwd or self.cwd),
+            "session_id": str(self.event.session_id or ""),
         }
         told = self.dialect.environment.items()
-        environ |= {name: str(known[what]) for name, what in told}
+        environ |= {name: known[w] if w in known else w.removeprefix("=") for name, w in told}
         return environ
 
     @cached_property
@@ -114,6 +185,9 @@ class HandlerKind(Protocol):
 KINDS = {
     "command": "anyhook.handlers.command:run_command",
     "function": "anyhook.handlers.function:run_function",
+    "http": "anyhook.handlers.http:run_http",
+    "prompt": "anyhook.handlers.prompt:run_prompt",
+    "mcp_tool": "anyhook.handlers.mcp:run_mcp_tool",
 }
 """Kind to what runs it. A new kind is a new file and a row here."""
 
@@ -159,4 +233,5 @@ def failed(
         duration=now - began,
         error=error,
         diagnostics=(told, *notes),
+        failed=True,
     )

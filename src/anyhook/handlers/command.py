@@ -28,7 +28,19 @@ if TYPE_CHECKING:
 
 
 async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
-    """Run a command with the event on its standard input, and read what it says."""
+    """Run a command with the event on its standard input, and read what it says.
+
+    One that nobody waits for is handed to the background, and says nothing now.
+    """
+    background = firing.services.background
+    if handler.background and background is not None:
+        started = time.perf_counter() - firing.epoch
+        background.start(firing, handler, _run_to_end)
+        return HandlerResult(handler, Status.STARTED, started=started)
+    return await _run_to_end(firing, handler)
+
+
+async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     payload = firing.payload
     env, repaired = command_environment(firing, handler)
     argv = command_line(firing, handler, env)
@@ -98,7 +110,8 @@ def command_line(firing: Firing, handler: HandlerSpec, env: dict[str, str]) -> l
     if handler.argv is not None:
         told = {name: env[name] for name in (*firing.dialect.environment, *handler.variables)}
         return [expand(word, told) for word in handler.argv]
-    shell = _find_shell(firing.dialect.shell, env.get("PATH"))
+    wanted = firing.dialect.shells.get(handler.options.get("shell", ""), firing.dialect.shell)
+    shell = _find_shell(wanted, env.get("PATH"))
     return [*shell, refer(handler.command or "", handler.variables)] if shell else None
 
 
@@ -124,7 +137,7 @@ def _result(
         return failed(firing, handler, end.error)
     notes = tuple(_notes(firing, handler, end, repaired))
     if end.timed_out:
-        unused = report_unused(firing.dialect, firing.spec, handler, end.stdout)
+        unused = report_unused(firing.dialect, firing.rules, firing.spec, handler, end.stdout)
         base = failed(
             firing,
             handler,
@@ -133,12 +146,12 @@ def _result(
             notes=(*notes, *unused),
         )
         status, answer, found, error = base.status, base.answer, base.diagnostics, base.error
+        has_failed = True
     else:
         parsed = Exit(end.exit_code, end.signal, end.stdout, end.stderr, end.stdout_truncated)
-        status, answer, problems = decode_exit(
-            firing.dialect, firing.rules, firing.spec, handler, parsed
-        )
-        found, error = (*notes, *problems), None
+        said = decode_exit(firing.dialect, firing.rules, firing.spec, handler, parsed)
+        status, answer, has_failed = said.status, said.answer, said.failed
+        found, error = (*notes, *said.diagnostics), None
     return HandlerResult(
         handler,
         status,
@@ -152,6 +165,7 @@ def _result(
         truncated=end.stdout_truncated or end.stderr_truncated,
         error=error,
         diagnostics=found,
+        failed=has_failed,
     )
 
 

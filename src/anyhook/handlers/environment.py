@@ -60,13 +60,13 @@ class Redaction:
         upper = name.upper()
         verdicts = (
             (upper.startswith(rules.kept_prefixes), True),
-            (any(pattern.search(value) for pattern in rules.secret_values), False),
+            (any(pattern.search(value) for pattern in rules.value_patterns), False),
             (upper.startswith(rules.harmless_prefixes), True),
             (upper in self.allowed, True),
             (upper in self.blocked, False),
             (upper in rules.always_allowed, True),
             (upper in rules.never_allowed or self.strict, False),
-            (rules.secret_names.search(upper) is not None, False),
+            (rules.name_pattern.search(upper) is not None, False),
         )
         return next((keep for applies, keep in verdicts if applies), True)
 

@@ -40,6 +40,8 @@ _TYPES: dict[str, type] = {
     "tool_config": dict,
     "clear_context": bool,
     "tail_tool_call": dict,
+    "tool_output": object,
+    "extra": dict,
 }
 _CHECKS: dict[str, Any] = {
     "llm_request": check_request,
@@ -141,13 +143,24 @@ def _read(
     if said is None:
         return NO_OPINION, ()
     if isinstance(said, Answer):
-        return _checked(firing, handler, said)
+        answer, notes = _checked(firing, handler, said)
+        return _whole_input(firing, answer), notes
     if isinstance(said, dict):
-        return decode_reply(firing.dialect, firing.spec, handler, said)
+        return decode_reply(firing.dialect, firing.rules, firing.spec, handler, said)
     raise TypeError(
         f"returned {type(said).__name__}; return None, an Answer, or a reply of "
         f"{firing.dialect.title} as a dict"
     )
+
+
+def _whole_input(firing: Firing, answer: Answer) -> Answer:
+    """Lay changed arguments over the call's: an answer means that in every dialect."""
+    own = getattr(firing.event, "tool_input", None)
+    if answer.tool_input is None or not isinstance(own, dict):
+        return answer
+    if firing.spec.combine.get("tool_input", "merge") == "merge":
+        return answer
+    return answer.replace(tool_input={**own, **answer.tool_input})
 
 
 def _checked(

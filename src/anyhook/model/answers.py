@@ -23,11 +23,22 @@ class Outcome(StrEnum):
     NONE = "none"
     ALLOW = "allow"
     ASK = "ask"
+    DEFER = "defer"
+    """Leave the call open and end the run; it is asked again when the session goes on."""
     DENY = "deny"
 
 
 STRENGTH = {outcome: rank for rank, outcome in enumerate(Outcome)}
-"""deny > ask > allow > nothing (contract of the documented rules)."""
+"""deny > defer > ask > allow > nothing (contract of the documented rules)."""
+
+
+class Audience(StrEnum):
+    """Who gets a piece of output."""
+
+    AGENT = "agent"
+    USER = "user"
+    TRANSCRIPT = "transcript"
+    DEBUG = "debug"
 
 
 class Answer(Record):
@@ -49,6 +60,8 @@ class Answer(Record):
         tool_config: Which tools the model may call.
         clear_context: Forget the conversation (after the agent).
         tail_tool_call: A tool, `{"name": …, "args": …}`, to run at once in place of this result.
+        tool_output: What the tool is said to have returned, in the tool's own form.
+        extra: What only some agents know (`session_title`, `watch_paths`, …), by canonical name.
     """
 
     outcome: Outcome = Outcome.NONE
@@ -65,6 +78,8 @@ class Answer(Record):
     tool_config: ToolConfig | None = None
     clear_context: bool = False
     tail_tool_call: dict[str, Any] | None = None
+    tool_output: Any = None
+    extra: dict[str, Any] | None = None
 
 
 NO_OPINION = Answer()

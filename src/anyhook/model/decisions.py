@@ -11,6 +11,7 @@ from anyhook.model.answers import NO_OPINION, Answer, Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anyhook.model.answers import Audience
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
@@ -30,16 +31,10 @@ class Status(StrEnum):
     WITHHELD = "withheld"
     """It was not run, because its project is not trusted."""
     SKIPPED = "skipped"
-    """It was not run, because one before it in its sequence had denied or stopped."""
-
-
-class Audience(StrEnum):
-    """Who gets a piece of output."""
-
-    AGENT = "agent"
-    USER = "user"
-    TRANSCRIPT = "transcript"
-    DEBUG = "debug"
+    """It was not run: one before it in its sequence had denied or stopped, or its condition does
+    not cover the call."""
+    STARTED = "started"
+    """It runs in the background; what it says comes later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +54,7 @@ class HandlerResult:
         truncated: A stream was longer than the limit and is cut.
         error: Why it failed, for people.
         diagnostics: What was ignored, repaired or dropped.
+        failed: Whether a hook that must not fail has failed.
     """
 
     handler: HandlerSpec
@@ -73,6 +69,7 @@ class HandlerResult:
     truncated: bool = False
     error: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
+    failed: bool = False
 
     @property
     def timed_out(self) -> bool:
@@ -131,7 +128,7 @@ class Decision:
     """What the host should do, and which handler said so, field by field.
 
     Attributes:
-        outcome: The strongest verdict: deny > ask > allow > none.
+        outcome: The strongest verdict: deny > defer > ask > allow > none.
         stop: End the agent's loop; stronger than any outcome.
         approve: With `allow`: skip the host's own confirmation.
         reason: Why, from the handlers that carried the strongest part (stop before outcome), one
@@ -145,6 +142,8 @@ class Decision:
         tool_config: The tools that the model may call; `None` if no handler says.
         clear_context: Forget the conversation.
         tail_tool_call: A tool to run at once in place of this result.
+        tool_output: What the tool is said to have returned; `None` if its own result stands.
+        extra: What only some agents know (`session_title`, `watch_paths`, …), by canonical name.
         messages: The same texts with the streams of the commands, by audience.
         blame: For every field that was set, who set it and what was overridden. Keys of
             `tool_input` have entries of their own, `tool_input.KEY`.
@@ -165,6 +164,8 @@ class Decision:
     tool_config: ToolConfig | None = None
     clear_context: bool = False
     tail_tool_call: dict[str, Any] | None = None
+    tool_output: Any = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
     blame: Mapping[str, tuple[Blame, ...]] = field(default_factory=dict)
     results: tuple[HandlerResult, ...] = ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.text import printable
@@ -12,22 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anyhook.model.diagnostics import Place
+    from anyhook.model.layers import Layer
 
 NAME_WIDTH = 60
 """A command stands in for a missing name; longer ones are cut to this many characters."""
-
-
-class Layer(StrEnum):
-    """Where a definition came from."""
-
-    RUNTIME = "runtime"
-    PROJECT = "project"
-    USER = "user"
-    SYSTEM = "system"
-    SYSTEM_DEFAULTS = "system-defaults"
-    MANAGED = "managed"
-    EXTENSION = "extension"
-    PLUGIN = "plugin"
+LABELS = ("url", "server", "tool", "prompt")
+"""Options that stand in for the name of a handler that is no command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +24,7 @@ class HandlerSpec:
     """One handler of a definition.
 
     Attributes:
-        kind: `command` or `function`.
+        kind: What runs it: a key of `anyhook.handlers.base.KINDS`.
         layer: The layer of its definition.
         place: Where it was written.
         name: Its name, if it has one.
@@ -47,7 +36,11 @@ class HandlerSpec:
         timeout: Seconds.
         env: Variables that are added to the command's environment.
         variables: Paths that the command may name like variables (`${extensionPath}`).
-        origin: The extension that it belongs to, if it does.
+        origin: The extension or plugin that it belongs to, if it does.
+        condition: A rule on the tool call; where it does not hold, the handler does not run.
+        on_failure: `continue`, or `block`: then a failure counts as a denial.
+        background: Nobody waits for it, and it decides nothing.
+        options: What its kind alone knows (`url`, `prompt`, `server`, …), by canonical name.
     """
 
     kind: str
@@ -63,11 +56,20 @@ class HandlerSpec:
     env: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     origin: str | None = None
+    condition: str | None = None
+    on_failure: str = "continue"
+    background: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def identifier(self) -> str:
         """What switches a hook off: its name, or the whole command if it has none."""
-        return self.name or self.command or " ".join(self.argv or ()) or self._function_name()
+        if self.name or self.command:
+            return self.name or str(self.command)
+        if self.argv:
+            return " ".join(self.argv)
+        said = [str(self.options[key]) for key in LABELS if key in self.options]
+        return " ".join(said) or self._function_name()
 
     @property
     def label(self) -> str:
@@ -79,7 +81,9 @@ class HandlerSpec:
     def identity(self) -> tuple[object, ...]:
         """Handlers with equal identities do the same; one of them runs."""
         what = self.function if self.function is not None else (self.argv or self.command)
-        return (self.kind, self.name, what, frozenset(self.env.items()), self.origin)
+        options = repr(sorted(self.options.items())) if self.options else ""
+        more = (self.condition, self.on_failure, self.background, options)
+        return (self.kind, self.name, what, frozenset(self.env.items()), self.origin, *more)
 
     def _function_name(self) -> str:
         return getattr(self.function, "__qualname__", None) or repr(self.function)

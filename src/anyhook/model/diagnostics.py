@@ -54,6 +54,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unknown-type": (Severity.ERROR, "a hook type that the agent does not have"),
     "bad-timeout": (Severity.ERROR, "a timeout that is no positive number; the default is used"),
     "timeout-unit": (Severity.WARNING, "a timeout so short that another unit was meant"),
+    "type-not-here": (Severity.WARNING, "a hook type that does not run on its event"),
+    "condition-not-here": (Severity.WARNING, "a hook with a condition that never runs"),
+    "bad-condition": (Severity.ERROR, "a condition that is no rule; the hook runs on every call"),
+    "switch-missing": (Severity.WARNING, "the agent itself runs no hooks without a switch"),
     "bad-matcher": (Severity.ERROR, "a matcher that is no valid pattern; it matches literally"),
     "dead-matcher": (Severity.WARNING, "a matcher that hits nothing the agent has"),
     "ignored-matcher": (Severity.INFO, "a matcher on an event that has nothing to match"),
@@ -78,6 +82,9 @@ CODES: dict[str, tuple[Severity, str]] = {
     "handler-failed": (Severity.WARNING, "a handler could not be run, or it raised"),
     "handler-exit": (Severity.WARNING, "a command ended with a code that means a warning"),
     "handler-timeout": (Severity.WARNING, "a handler ran into its timeout and was ended"),
+    "failed-closed": (Severity.WARNING, "a hook failed, and that counts as a denial"),
+    "service-missing": (Severity.WARNING, "a hook needs what the host has not set up"),
+    "url-refused": (Severity.WARNING, "a hook may not ask this URL"),
     "ignored-output": (
         Severity.WARNING,
         "a decision was printed by a handler that failed; it is not applied",
@@ -86,6 +93,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "output-not-object": (Severity.WARNING, "standard output is JSON but no object"),
     "output-field": (Severity.WARNING, "a field of the output has the wrong type; it is left out"),
     "output-word": (Severity.WARNING, "a word that is no decision"),
+    "output-event": (Severity.WARNING, "the output names no event, or another one"),
     "output-foreign": (Severity.WARNING, "the output is written for another agent"),
     "output-no-effect": (Severity.INFO, "a field that has no effect on this event"),
     "missing-cwd": (

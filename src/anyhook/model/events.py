@@ -1,8 +1,9 @@
 """The events of an agent's life, typed.
 
-One class per canonical event. What a dialect calls the event on the wire, and which of its
-fields a matcher sees, is data in `anyhook.dialects`. Fields are those of the hooks reference of
-Gemini CLI, whose events are the canonical ones.
+One class per canonical event. What a dialect calls the event on the wire, which of its fields it
+has and under which keys, and which of them a matcher sees, is data in `anyhook.dialects`. Fields
+that an agent does not send are empty. The events that Claude Code alone has are in
+`anyhook.model.further_events`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar, Self
 
+    from anyhook.model.answers import Answer
     from anyhook.model.llm import LLMRequest, LLMResponse
+    from anyhook.model.tools import ToolCall, ToolResult, Vocabulary
 
 
 class Event(Record):
@@ -25,8 +28,16 @@ class Event(Record):
         transcript_path: File that holds the session's transcript; empty if there is none.
         cwd: Working directory of the agent; commands run here. Empty: the project directory.
         timestamp: ISO 8601 time of the event; the engine fills it in when it is empty.
+        prompt_id: The user's prompt that the event belongs to.
+        permission_mode: How the agent asks for permission (`default`, `plan`, `acceptEdits`,
+            `auto`, `dontAsk`, `bypassPermissions`).
+        agent_id: The subagent that the event happened in.
+        agent_type: Its type.
+        effort: How hard the model thinks, `{"level": …}`.
+        scratchpad_dir: Directory for the agent's notes.
         raw: The payload that the event was decoded from, whole; `None` if it was built in Python.
         wire_name: The dialect's own name of the event; empty if it was built in Python.
+        vocabulary: The agent's words for tools; `None` if nobody said which agent it is.
     """
 
     name: ClassVar[str] = ""
@@ -36,8 +47,27 @@ class Event(Record):
     transcript_path: str = ""
     cwd: str = ""
     timestamp: str = ""
+    prompt_id: str | None = None
+    permission_mode: str | None = None
+    agent_id: str | None = None
+    agent_type: str | None = None
+    effort: dict[str, Any] | None = None
+    scratchpad_dir: str | None = None
     raw: Mapping[str, Any] | None = None
     wire_name: str = ""
+    vocabulary: Vocabulary | None = None
+
+    @property
+    def text(self) -> str:
+        """Every text that the event is about, one a line: what a guard searches.
+
+        Those are the strings inside the fields of its own: the arguments of a tool call and what
+        came back, a prompt, the conversation; not the session's identifiers and paths.
+        """
+        from anyhook.model.tools import all_texts
+
+        own = [f for f in self.record_fields if f not in Event.record_fields]
+        return "\n".join(text for f in own for text in all_texts(getattr(self, f)))
 
     def copy(self) -> Self:
         """Return an event whose JSON values are not shared with this one."""
@@ -56,12 +86,51 @@ class ToolEvent(Event):
         mcp_context: The server behind an MCP tool (`server_name`, `tool_name`, `command`, `args`,
             `cwd`, `url`, `tcp`); `None` for other tools.
         original_request_name: The tool that the model asked for, when another runs in its place.
+        tool_use_id: Identifier of the call.
+        mcp_server: The server behind an MCP tool (`name`, `source`), as Claude Code tells it.
     """
 
     tool_name: str
     tool_input: dict[str, Any]
     mcp_context: dict[str, Any] | None = None
     original_request_name: str | None = None
+    tool_use_id: str | None = None
+    mcp_server: dict[str, Any] | None = None
+
+    @property
+    def call(self) -> ToolCall:
+        """The call in canonical words, `event.call.command` for example."""
+        from anyhook.model.tools import NO_WORDS
+
+        words = self.vocabulary or NO_WORDS
+        return words.call(self.tool_name, self.tool_input, self.mcp_context)
+
+    @property
+    def tool(self) -> str:
+        """Canonical name of the tool (`shell`, `write_file`, `mcp__server__tool`)."""
+        return self.call.tool
+
+    @property
+    def text(self) -> str:
+        """Every text in the arguments and in the result: what a guard searches."""
+        from anyhook.model.tools import all_texts
+
+        values = (self.tool_input, getattr(self, "tool_response", None))
+        return "\n".join(text for value in values for text in all_texts(value))
+
+    def rewrite(self, **arguments: Any) -> Answer:
+        """Answer with changed arguments; those that are not named stay as they are.
+
+        Args:
+            arguments: By their canonical names (`command`, `file_path`, `content`, …) or the
+                agent's own.
+        """
+        from anyhook.model.answers import Answer
+        from anyhook.model.tools import NO_WORDS
+
+        words = self.vocabulary or NO_WORDS
+        changed = words.arguments(self.call.tool, arguments)
+        return Answer(tool_input={**self.tool_input, **changed})
 
 
 class BeforeTool(ToolEvent):
@@ -75,19 +144,34 @@ class AfterTool(ToolEvent):
 
     Attributes:
         tool_response: What the tool returned; an object in the reference, any JSON in the wild.
+        duration_ms: Milliseconds that it took.
     """
 
     name = "after_tool"
 
     tool_response: Any = None
+    duration_ms: float | None = None
+
+    @property
+    def result(self) -> ToolResult:
+        """What came back, whatever its shape: `text`, `stdout`, `exit_code`, and so on."""
+        from anyhook.model.tools import read_result
+
+        return read_result(self.tool_response)
 
 
 class BeforePrompt(Event):
-    """The user submitted a prompt; the agent has not planned yet (Gemini: `BeforeAgent`)."""
+    """The user submitted a prompt; the agent has not planned yet.
+
+    Attributes:
+        prompt: Its text.
+        session_title: Title that the user gave the session.
+    """
 
     name = "before_prompt"
 
     prompt: str
+    session_title: str | None = None
 
 
 class AfterAgent(Event):
@@ -97,6 +181,8 @@ class AfterAgent(Event):
         prompt: The user's prompt.
         prompt_response: The final text of the model.
         stop_hook_active: A hook has already sent the agent round in this turn.
+        background_tasks: Tasks that still run.
+        session_crons: Timers of the session.
     """
 
     name = "after_agent"
@@ -104,6 +190,8 @@ class AfterAgent(Event):
     prompt: str
     prompt_response: str
     stop_hook_active: bool = False
+    background_tasks: list[Any] | None = None
+    session_crons: list[Any] | None = None
 
 
 class BeforeModel(Event):
@@ -132,11 +220,27 @@ class BeforeToolSelection(Event):
 
 
 class SessionStart(Event):
-    """A session began. `source` is `startup`, `resume` or `clear`."""
+    """A session began.
+
+    Attributes:
+        source: `startup`, `resume`, `clear`; Claude Code: also `compact` and `fork`.
+        model: The model, if the agent says.
+        session_title: Title that the user gave the session.
+        seconds_since_last_response: Age of a session that is resumed.
+        context_tokens: Its size.
+        prompt_cache_likely_expired: Whether resuming it pays for the whole context again.
+        estimated_cache_write_usd: How much, in US dollars.
+    """
 
     name = "session_start"
 
     source: str
+    model: str | None = None
+    session_title: str | None = None
+    seconds_since_last_response: float | None = None
+    context_tokens: float | None = None
+    prompt_cache_likely_expired: bool | None = None
+    estimated_cache_write_usd: float | None = None
 
 
 class SessionEnd(Event):
@@ -148,20 +252,27 @@ class SessionEnd(Event):
 
 
 class BeforeCompress(Event):
-    """The context is about to be compressed. `trigger` is `manual` or `auto`."""
+    """The context is about to be compressed.
+
+    Attributes:
+        trigger: `manual` or `auto`.
+        custom_instructions: What the user wants kept.
+    """
 
     name = "before_compress"
 
     trigger: str
+    custom_instructions: str | None = None
 
 
 class Notification(Event):
     """The agent tells its user something, for example that a tool waits for permission.
 
     Attributes:
-        notification_type: `ToolPermission`.
+        notification_type: `ToolPermission`; Claude Code: `permission_prompt`, `idle_prompt`, …
         message: The text.
         details: What the notification is about; its members depend on its `type`.
+        title: Its title.
     """
 
     name = "notification"
@@ -169,6 +280,7 @@ class Notification(Event):
     notification_type: str
     message: str = ""
     details: dict[str, Any] | None = None
+    title: str | None = None
 
 
 class UnknownEvent(Event):
@@ -196,6 +308,16 @@ EVENTS: dict[str, type[Event]] = {
 """Canonical name to class, in the order of an agent's life."""
 
 
+def event_class(name: str) -> type[Event]:
+    """Return the class of a canonical event; `UnknownEvent` if there is none of that name."""
+    found = EVENTS.get(name)
+    if found is None:
+        from anyhook.model.further_events import FURTHER_EVENTS
+
+        found = FURTHER_EVENTS.get(name, UnknownEvent)
+    return found
+
+
 def copy_json(value: Any) -> Any:
     """Copy dicts and lists; share everything else, which JSON cannot change."""
     if isinstance(value, dict):
@@ -209,7 +331,7 @@ def json_kind(cls: type[Event], field: str) -> str:
     """Return the JSON type that a field of an event must have on the wire.
 
     Returns:
-        `string`, `boolean`, `object` or `any`.
+        `string`, `boolean`, `number`, `object`, `array` or `any`.
     """
     for owner in cls.__mro__:
         kind = owner.__dict__.get("__annotations__", {}).get(field)  # noqa: RUF063 - strings, not types
@@ -221,6 +343,8 @@ def json_kind(cls: type[Event], field: str) -> str:
 _KINDS = {
     "str": "string",
     "bool": "boolean",
+    "float": "number",
+    "list[Any]": "array",
     "dict[str, Any]": "object",
     "LLMRequest": "object",
     "LLMResponse": "object",

@@ -3,6 +3,9 @@
 Absent, empty or `*` match everything. Only letters, digits, `_`, `-`, space, `,` and `|` are exact
 names. Everything else is an ECMAScript regular expression that may match anywhere in the subject.
 (Sources: the documents of DeepWork and Claude Code for exact names, Gemini CLI for expressions.)
+
+That is the usual style. Some events, and some releases of agents, read a pattern in another one:
+see `STYLES`.
 """
 
 from __future__ import annotations
@@ -10,11 +13,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from regress import Regex, RegressError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _NAMES_ONLY = re.compile(r"[A-Za-z0-9_\- ,|]*\Z")
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_NARROW_NAMES_ONLY = re.compile(r"[A-Za-z0-9_|]*\Z")
 _SEPARATORS = re.compile(r"[,|]")
 MATCH_ALL = frozenset({"", "*"})
 
@@ -50,15 +58,52 @@ def _plain(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def compile_matcher(pattern: str | None) -> Matcher:
-    """Compile a pattern. Never raises; what is wrong is the matcher's `problem`."""
+def compile_matcher(pattern: str | None, style: str = "usual") -> Matcher:
+    """Compile a pattern. Never raises; what is wrong is the matcher's `problem`.
+
+    Args:
+        pattern: As it was configured; `None` if it was not.
+        style: How it is read, a key of `STYLES`.
+    """
     text = (pattern or "").strip()
-    if text in MATCH_ALL:
-        return Matcher(text)
+    return Matcher(text) if text in MATCH_ALL else STYLES[style](text)
+
+
+def _usual(text: str) -> Matcher:
     if _NAMES_ONLY.match(text):
-        names = (name.strip() for name in _SEPARATORS.split(text))
-        return Matcher(text, names=frozenset(name for name in names if name))
+        return _names(text, _SEPARATORS.split(text))
+    return _expression(text)
+
+
+def _narrow(text: str) -> Matcher:
+    return _names(text, text.split("|")) if _NARROW_NAMES_ONLY.match(text) else _expression(text)
+
+
+def _literal(text: str) -> Matcher:
+    return _names(text, text.split("|"))
+
+
+def _equal(text: str) -> Matcher:
+    return Matcher(text, names=frozenset({text}))
+
+
+def _names(text: str, names: list[str]) -> Matcher:
+    return Matcher(text, names=frozenset(name for name in map(str.strip, names) if name))
+
+
+def _expression(text: str) -> Matcher:
     try:
         return Matcher(text, expression=Regex(_plain(text)))
     except RegressError as error:
         return Matcher(text, names=frozenset({text}), problem=str(error))
+
+
+STYLES: dict[str, Callable[[str], Matcher]] = {
+    "usual": _usual,
+    "narrow": _narrow,
+    "literal": _literal,
+    "expression": _expression,
+    "equal": _equal,
+}
+"""How a pattern is read: exact names or an expression; the same with fewer characters in names and
+`|` alone between them; names whatever they hold; always an expression; the whole text as it is."""

@@ -27,9 +27,13 @@ class Record:
     """Names of the fields, inherited ones first."""
     record_required: ClassVar[frozenset[str]] = frozenset()
     """Fields that have no default."""
+    record_in_order: ClassVar[bool] = False
+    """Whether fields may be given without their names."""
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
+    def __init_subclass__(cls, *, kw_only: bool = True, **kwargs: object) -> None:
+        """Collect the fields; `kw_only=False` lets them also be given in order."""
         super().__init_subclass__(**kwargs)
+        cls.record_in_order = cls.record_in_order or not kw_only
         own = [
             name
             for name, kind in cls.__dict__.get("__annotations__", {}).items()  # noqa: RUF063 - strings, not types
@@ -38,7 +42,11 @@ class Record:
         cls.record_fields = tuple(dict.fromkeys((*cls.record_fields, *own)))
         cls.record_required = frozenset(n for n in cls.record_fields if not hasattr(cls, n))
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, *in_order: Any, **values: Any) -> None:
+        if in_order:
+            if not self.record_in_order or len(in_order) > len(self.record_fields):
+                raise TypeError(f"{type(self).__name__} takes its fields by name")
+            values.update(zip(self.record_fields, in_order, strict=False))
         if not self.record_required <= values.keys() or not values.keys() <= set(
             self.record_fields
         ):
@@ -60,7 +68,8 @@ class Record:
 
     def replace(self, **values: Any) -> Self:
         """Return a copy with some fields changed."""
-        return type(self)(**{**self.__dict__, **values})
+        own = {name: self.__dict__[name] for name in self.record_fields if name in self.__dict__}
+        return type(self)(**{**own, **values})
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen; use replace({name}=…)")

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from anyhook.model.definitions import Layer
+from anyhook.dialects.base import Plugins
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.load import load_file, stamp_of
+from anyhook.settings.plugins import plugin_sources
 from anyhook.settings.sources import find_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.dialects.base import Dialect, Rules
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.load import Stamp
     from anyhook.settings.reader import LoadedFile
@@ -51,15 +54,24 @@ class HookSet:
         """Tell whether a settings file changed since it was read."""
         return tuple(map(stamp_of, self.watched)) != self.stamps
 
-    def switched_off(self, handler: HandlerSpec) -> str | None:
+    def switched_off(self, handler: HandlerSpec, rules: Rules | None = None) -> str | None:
         """Tell whether a handler is switched off.
 
         A layer can switch off its own hooks and those of layers that are not stronger: a project
-        never switches off a hook of its user, nor a user one of the system.
+        never switches off a hook of its user, nor a user one of the system. Under rules that go by
+        precedence the strongest word counts for all.
 
         Returns:
             Where it was switched off, or `None` if it is on.
         """
+        for file in self.files:
+            if file.only is not None and handler.layer not in file.only:
+                return str(file.source.path)
+        rules = rules or self.dialect.documented
+        return SWITCHES[rules.switches](self, rules, handler)
+
+    def by_authority(self, rules: Rules, handler: HandlerSpec) -> str | None:
+        """Ask the layers that are at least as strong as the handler's, the strongest first."""
         authority = self.dialect.authority
         needed = authority[handler.layer]
         judges = sorted(self.files, key=lambda f: -authority[f.source.layer])
@@ -73,7 +85,50 @@ class HookSet:
                 decided = True
                 if not file.enabled:
                     return str(file.source.path)
-        return None
+        return None if decided or rules.enabled else "the agent's default"
+
+    def by_precedence(self, rules: Rules, handler: HandlerSpec) -> str | None:
+        """Ask every layer; the last word on all hooks has the layer of the highest precedence."""
+        for file in self.files:
+            if handler.identifier in file.disabled:
+                return str(file.disabled[handler.identifier])
+        rank = {layer: place for place, layer in enumerate(self.dialect.precedence)}
+        said = [f for f in self.files if f.enabled is not None and f.source.layer in rank]
+        if not said:
+            return None if rules.enabled else "the agent's default"
+        last = max(said, key=lambda f: rank[f.source.layer])
+        authority = self.dialect.authority
+        managed = authority.get(Layer.MANAGED)
+        immune = managed is not None and (
+            authority[last.source.layer] < managed <= authority[handler.layer]
+        )
+        return None if last.enabled or immune else str(last.source.path)
+
+    def url_patterns(self) -> tuple[str, ...] | None:
+        """Return the URLs that hooks may ask; `None` if no file restricts them."""
+        web = self.dialect.web
+        return self._merged(web.allowed_urls) if web else None
+
+    def header_variables(self) -> frozenset[str] | None:
+        """Return the variables that headers may hold; `None` if no file restricts them."""
+        web = self.dialect.web
+        found = self._merged(web.allowed_variables) if web else None
+        return None if found is None else frozenset(found)
+
+    def named_hosts(self) -> frozenset[str]:
+        """Return the hosts that the user or somebody stronger allows by their full name."""
+        web = self.dialect.web
+        if web is None:
+            return frozenset()
+        strong = self.dialect.authority[Layer.USER]
+        files = [f for f in self.files if self.dialect.authority[f.source.layer] >= strong]
+        patterns = (p for f in files for p in _strings(_value_at(f.values, web.allowed_urls)))
+        hosts = (urlsplit(pattern).hostname or "" for pattern in patterns)
+        return frozenset(host.rstrip(".").lower() for host in hosts if host and "*" not in host)
+
+    def _merged(self, path: tuple[str, ...]) -> tuple[str, ...] | None:
+        lists = [v for f in self.files if (v := _value_at(f.values, path)) is not None]
+        return tuple(item for value in lists for item in _strings(value)) if lists else None
 
     def redaction(self, layer: Layer) -> Mapping[str, Any]:
         """Return the redaction settings for the commands of a layer.
@@ -110,6 +165,14 @@ def load_hooks(dialect: Dialect, around: Surroundings) -> HookSet:
     watched = (*(source.path for source in sources), *places)
     stamps = tuple(map(stamp_of, watched))
     files = tuple(load_file(dialect, source) for source in sources)
+    if isinstance(dialect.packages, Plugins):
+        plugins, more, records = plugin_sources(dialect, dialect.packages, around, files)
+        loaded = (*files, *(load_file(dialect, source) for source in plugins))
+        order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
+        files = tuple(sorted(loaded, key=lambda f: order[f.source.layer]))
+        problems = (*problems, *more)
+        watched = (*watched, *records, *(source.path for source in plugins))
+        stamps = tuple(map(stamp_of, watched))
     found = [*problems, *(d for file in files for d in file.diagnostics)]
     return HookSet(dialect, files, watched, stamps, (*found, *_switch_problems(dialect, files)))
 
@@ -136,6 +199,20 @@ def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterato
                     "cannot switch off; it still runs",
                     place,
                 )
+
+
+SWITCHES: dict[str, Callable[[HookSet, Rules, HandlerSpec], str | None]] = {
+    "authority": HookSet.by_authority,
+    "precedence": HookSet.by_precedence,
+}
+"""Who has the last word on switches."""
+
+
+def _value_at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    value: Any = values
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
 
 
 def _strings(value: object) -> list[str]:

@@ -15,9 +15,10 @@ from anyhook.model.matching import compile_matcher
 from anyhook.model.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.dialects.base import Dialect, EventSpec, HandlerField, HandlerType, Switch
+    from anyhook.model.layers import Layer
     from anyhook.settings.jsonc import Document
     from anyhook.settings.jsonc import Path as JsonPath
     from anyhook.settings.sources import Source
@@ -33,6 +34,8 @@ class LoadedFile:
         definitions: Its hooks, in file order.
         enabled: What it says about hooks as a whole, if it does.
         disabled: Identifiers of hooks that it switches off, each with its place.
+        only: The layers whose hooks alone may run, if it says so.
+        values: The whole file; empty if it is broken.
         redaction: What it says about secrets in the environment.
         diagnostics: What is wrong with it.
     """
@@ -42,6 +45,8 @@ class LoadedFile:
     definitions: tuple[HookDefinition, ...] = ()
     enabled: bool | None = None
     disabled: Mapping[str, Place] = field(default_factory=dict)
+    only: frozenset[Layer] | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
     redaction: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -82,13 +87,15 @@ class _FileReader:
             self.report("settings-shape", 'the file must hold an object, like {"hooks": {…}}', ())
             return LoadedFile(self.source, exists=True, diagnostics=tuple(self.problems))
         definitions = self.read_events()
-        enabled, disabled = self.read_switches()
+        enabled, disabled, only = self.read_switches()
         return LoadedFile(
             self.source,
             exists=True,
             definitions=definitions,
             enabled=enabled,
             disabled=disabled,
+            only=only,
+            values=self.document.value,
             redaction=self.read_redaction(),
             diagnostics=tuple(self.problems),
         )
@@ -96,7 +103,7 @@ class _FileReader:
     # -- hooks
 
     def read_events(self) -> tuple[HookDefinition, ...]:
-        path = self.dialect.hooks_path
+        path = self.source.hooks_path or self.dialect.hooks_path
         hooks = self._get(path)
         if hooks is None:
             return ()
@@ -136,6 +143,7 @@ class _FileReader:
         if not isinstance(hooks, list):
             self._report_no_hooks(value, path)
             return None
+        spec = self.dialect.by_wire[event]
         matcher = value.get("matcher")
         if matcher is not None and not isinstance(matcher, str):
             self.report(
@@ -145,14 +153,14 @@ class _FileReader:
             )
             return None
         if matcher:
-            self._check_matcher(matcher, (*path, "matcher"))
+            self._check_matcher(matcher, spec.style, (*path, "matcher"))
         sequential = self._typed(value, "sequential", bool, "true or false", path)
-        read = (self.read_handler(item, (*path, "hooks", i)) for i, item in enumerate(hooks))
+        read = (self.read_handler(spec, item, (*path, "hooks", i)) for i, item in enumerate(hooks))
         handlers = tuple(handler for handler in read if handler)
         if not handlers:
             return None
         return HookDefinition(
-            event=self.dialect.by_wire[event].canonical,
+            event=spec.canonical,
             layer=self.source.layer,
             place=self.document.place(path),
             matcher=matcher,
@@ -172,8 +180,8 @@ class _FileReader:
         else:
             self.report("missing-field", 'a definition needs "hooks": [{…}]; left out', path)
 
-    def _check_matcher(self, matcher: str, path: JsonPath) -> None:
-        problem = compile_matcher(matcher).problem
+    def _check_matcher(self, matcher: str, style: str, path: JsonPath) -> None:
+        problem = compile_matcher(matcher, style).problem
         if problem:
             self.report(
                 "bad-matcher",
@@ -183,41 +191,74 @@ class _FileReader:
 
     # -- handlers
 
-    def read_handler(self, value: object, path: JsonPath) -> HandlerSpec | None:
+    def read_handler(self, spec: EventSpec, value: object, path: JsonPath) -> HandlerSpec | None:
         if not isinstance(value, dict):
             self.report("wrong-type", "a hook is an object with type and command; left out", path)
             return None
-        self._report_unknown(value, self.dialect.handler_fields, path)
         kind = self._read_kind(value, path)
-        what = self._read_command(value, path) if kind else None
-        if kind is None or what is None:
+        if kind is None:
+            return None
+        own = {"command", "args"} if kind.kind == "command" else set()
+        self._report_unknown(value, self.dialect.handler_fields | own | set(kind.fields), path)
+        what = self._read_command(value, kind, path) if own else ""
+        options = self._read_options(value, kind, path)
+        if what is None or options is None:
             return None
         hydrate = self._hydrate
         name = self._typed(value, "name", str, "a string", path)
-        return HandlerSpec(
-            kind=kind,
+        handler = HandlerSpec(
+            kind=kind.kind,
             layer=self.source.layer,
             place=self.document.place(path),
             name=hydrate(name) if name else None,
-            command=what if isinstance(what, str) else None,
+            command=what if isinstance(what, str) and what else None,
             argv=what if isinstance(what, tuple) else None,
             description=self._typed(value, "description", str, "a string", path),
-            timeout=self._read_timeout(value, path),
+            timeout=self._read_timeout(spec, kind, value, path),
             env={**self._read_env(value, path), **self.source.env},
             variables=self.source.path_variables,
             origin=self.source.origin,
+            condition=options.pop("condition", None),
+            on_failure=options.pop("on_failure", "continue"),
+            background=bool(options.pop("background", False) or options.get("wakes")),
+            options=options,
         )
+        self._check_on_event(spec, handler, path)
+        return handler
 
-    def _read_kind(self, value: dict[str, Any], path: JsonPath) -> str | None:
+    def _check_on_event(self, spec: EventSpec, handler: HandlerSpec, path: JsonPath) -> None:
+        """Tell of a handler that never runs on its event."""
+        if spec.kinds is not None and handler.kind not in spec.kinds:
+            self.report(
+                "type-not-here",
+                f"{self.dialect.title} runs no hook of this type on {spec.wire}; it runs "
+                f"{', '.join(sorted(spec.kinds))}",
+                (*path, "type"),
+            )
+        if handler.condition is None:
+            return
+        if not spec.conditions:
+            self.report(
+                "condition-not-here",
+                f'{spec.wire} has no tool call, so a hook with "if" never runs on it',
+                (*path, "if"),
+            )
+        from anyhook.model.conditions import compile_condition
+
+        problem = compile_condition(handler.condition).problem
+        if problem:
+            self.report("bad-condition", f"{problem}; the hook runs on every call", (*path, "if"))
+
+    def _read_kind(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
         kind = value.get("type")
-        known = ", ".join(map(repr, self.dialect.kinds))
+        known = ", ".join(map(repr, self.dialect.types))
         if kind is None:
             self.report("missing-field", f'a hook needs "type": {known}; left out', path)
             return None
-        if isinstance(kind, str) and kind in self.dialect.kinds:
-            return self.dialect.kinds[kind]
-        whose = self.dialect.other_kinds.get(kind) if isinstance(kind, str) else None
-        hint = did_you_mean(str(kind), self.dialect.kinds) or f"known: {known}"
+        if isinstance(kind, str) and kind in self.dialect.types:
+            return self.dialect.types[kind]
+        whose = self.dialect.other_types.get(kind) if isinstance(kind, str) else None
+        hint = did_you_mean(str(kind), self.dialect.types) or f"known: {known}"
         belongs = f" (it belongs to {whose})" if whose else ""
         self.report(
             "unknown-type",
@@ -226,8 +267,37 @@ class _FileReader:
         )
         return None
 
-    def _read_command(self, value: dict[str, Any], path: JsonPath) -> str | tuple[str, ...] | None:
+    def _read_options(
+        self, value: dict[str, Any], kind: HandlerType, path: JsonPath
+    ) -> dict[str, Any] | None:
+        """Read what this type of handlers alone has; `None` if something it needs is missing."""
+        options = dict(kind.fixed)
+        for key, item in kind.fields.items():
+            found = value.get(key)
+            if found is not None and self._is_option(key, item, found, path):
+                options[item.option] = self._hydrate(found) if isinstance(found, str) else found
+            elif item.required:
+                if found is None:
+                    self.report("missing-field", f"a hook of this type needs {key!r}", path)
+                return None
+        return options
+
+    def _is_option(self, key: str, item: HandlerField, found: object, path: JsonPath) -> bool:
+        check, wanted = OPTIONS[item.kind]
+        if not check(found):
+            self.report("wrong-type", f"{key} must be {wanted}; left out", (*path, key))
+            return False
+        if item.words and found not in item.words:
+            known = ", ".join(map(repr, item.words))
+            self.report("wrong-type", f"{key} must be one of {known}; left out", (*path, key))
+            return False
+        return True
+
+    def _read_command(
+        self, value: dict[str, Any], kind: HandlerType, path: JsonPath
+    ) -> str | tuple[str, ...] | None:
         command, args = value.get("command"), value.get("args")
+        listed = isinstance(command, list)
         if isinstance(command, str) and command.strip() and not _cannot_be_run(command):
             if args is None:
                 return self._hydrate(command)
@@ -251,19 +321,27 @@ class _FileReader:
                 path if missing else (*path, "command"),
             )
             return None
+        if listed or not kind.programs:
+            self._report_list(path)
+        return tuple(self._hydrate(word) for word in words)
+
+    def _report_list(self, path: JsonPath) -> None:
         self.report(
             "anyhook-only",
             f"{self.dialect.title} itself runs command lines only; a program with arguments as a "
             "list runs under anyhook",
             (*path, "command"),
         )
-        return tuple(self._hydrate(word) for word in words)
 
-    def _read_timeout(self, value: dict[str, Any], path: JsonPath) -> float:
+    def _read_timeout(
+        self, spec: EventSpec, kind: HandlerType, value: dict[str, Any], path: JsonPath
+    ) -> float:
         given = value.get("timeout")
-        default, unit = self.dialect.default_timeout, self.dialect.timeout_unit
+        unit = self.dialect.timeout_unit
+        default = spec.timeouts.get(kind.kind, kind.timeout)
+        cap = spec.caps.get(self.source.layer, math.inf)
         if given is None:
-            return default
+            return min(default, cap)
         number = isinstance(given, int | float) and not isinstance(given, bool)
         if not number or not _is_duration(given):
             self.report(
@@ -272,7 +350,7 @@ class _FileReader:
                 f"{default:g} s is used",
                 (*path, "timeout"),
             )
-            return default
+            return min(default, cap)
         seconds: float = given * unit
         if seconds < self.dialect.short_timeout:
             self.report(
@@ -281,7 +359,13 @@ class _FileReader:
                 f"for {given:g} seconds write {given / unit:.0f}",
                 (*path, "timeout"),
             )
-        return seconds
+        elif seconds > self.dialect.long_timeout:
+            self.report(
+                "timeout-unit",
+                f"{given:g} means {seconds / 3600:.0f} hours here; was {given / 1000:g} meant?",
+                (*path, "timeout"),
+            )
+        return min(seconds, cap)
 
     def _read_env(self, value: dict[str, Any], path: JsonPath) -> dict[str, str]:
         given = self._typed(value, "env", dict, "an object of strings", path) or {}
@@ -299,31 +383,53 @@ class _FileReader:
 
     # -- switches
 
-    def read_switches(self) -> tuple[bool | None, dict[str, Place]]:
+    def read_switches(
+        self,
+    ) -> tuple[bool | None, dict[str, Place], frozenset[Layer] | None]:
         enabled: bool | None = None
         disabled: dict[str, Place] = {}
+        only: frozenset[Layer] | None = None
         self._check_switch_object()
         for switch in self.dialect.switches:
             value = self._get(switch.path)
-            if value is None:
+            if value is None or (switch.layers and self.source.layer not in switch.layers):
                 continue
             if switch.legacy and not _is_event_list(value):
                 self._report_legacy(switch.path, switch.kind)
-            if switch.kind == "enabled":
+            if switch.kind in ("enabled", "off"):
                 if not isinstance(value, bool):
                     self.report(
                         "wrong-type", f"{'.'.join(switch.path)} must be true or false", switch.path
                     )
                 elif enabled is None:
-                    enabled = value
+                    enabled = value is (switch.kind == "enabled")
+            elif switch.kind == "only":
+                only = self._read_only(switch, value, only)
             else:
                 disabled |= self._read_disabled(switch.path, value)
-        return enabled, disabled
+        return enabled, disabled, only
+
+    def _read_only(
+        self, switch: Switch, value: object, before: frozenset[Layer] | None
+    ) -> frozenset[Layer] | None:
+        if switch.value is None:
+            if not isinstance(value, bool):
+                self.report(
+                    "wrong-type",
+                    f"{'.'.join(switch.path)} must be true or false; read as true",
+                    switch.path,
+                )
+            applies = value is not False
+        else:
+            applies = isinstance(value, list) and switch.value in value
+        if not applies:
+            return before
+        return switch.keeps if before is None else before & switch.keeps
 
     def _check_switch_object(self) -> None:
         """Look for mistakes beside the switches, in the object that holds nothing else."""
-        path = next(s.path[:-1] for s in self.dialect.switches if not s.legacy)
-        value = self._get(path)
+        path = next((s.path[:-1] for s in self.dialect.switches if not s.legacy), ())
+        value = self._get(path) if path and path[0] not in SHARED else None
         if isinstance(value, dict):
             known = {s.path[-1] for s in self.dialect.switches if s.path[:-1] == path}
             self._report_unknown(value, frozenset(known) | self.dialect.not_events, path)
@@ -394,6 +500,26 @@ class _FileReader:
         for name, replacement in self.source.text_variables.items():
             text = text.replace(f"${{{name}}}", replacement)
         return text
+
+
+def _all_strings(value: object) -> bool:
+    items: Any = list(value.values()) if isinstance(value, dict) else value
+    return all(isinstance(item, str) for item in items)
+
+
+OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "string": (lambda value: isinstance(value, str), "a string"),
+    "boolean": (lambda value: isinstance(value, bool), "true or false"),
+    "strings": (lambda value: isinstance(value, list) and _all_strings(value), "a list of strings"),
+    "object": (lambda value: isinstance(value, dict), "an object"),
+    "texts": (
+        lambda value: isinstance(value, dict) and _all_strings(value),
+        "an object of strings",
+    ),
+}
+"""Kinds of a handler's own members: what they hold, and how that is called."""
+SHARED = frozenset({"tools"})
+"""Objects that hold a switch beside settings that are not ours."""
 
 
 def _cannot_be_run(text: object) -> bool:

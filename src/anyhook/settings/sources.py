@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.definitions import Layer
+from anyhook.dialects.base import Extensions
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.layers import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.dialects.base import Dialect, Extensions
+    from anyhook.dialects.base import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,11 @@ class Source:
     Attributes:
         layer: Its layer.
         path: The file; it need not exist.
-        origin: Name of the extension that it belongs to.
+        origin: Name of the extension or plugin that it belongs to.
         path_variables: Paths that commands in it may name like variables.
         text_variables: Other variables in its texts.
         env: Variables for every command in it.
+        hooks_path: Keys to the hooks, where they are not at the dialect's usual place.
     """
 
     layer: Layer
@@ -70,6 +72,7 @@ class Source:
     path_variables: Mapping[str, str] = field(default_factory=dict)
     text_variables: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    hooks_path: tuple[str, ...] | None = None
 
 
 def find_sources(
@@ -88,32 +91,55 @@ def find_sources(
     places = _places(dialect, around)
     sources = []
     seen: set[str] = set()
-    by_strength = sorted(dialect.settings, key=lambda f: -dialect.authority[f.layer])
-    for entry in by_strength:  # a file that is two layers at once is the stronger one
-        path = places[entry.layer]
+    by_strength = sorted(places, key=lambda place: -dialect.authority[place[0]])
+    for layer, path in by_strength:  # a file that is two layers at once is the stronger one
         real = os.path.realpath(path)
         if real not in seen:
             seen.add(real)
-            sources.append(Source(entry.layer, path))
+            sources.append(Source(layer, path))
     problems: list[Diagnostic] = []
     watched: list[Path] = []
-    if dialect.extensions:
-        sources += _extension_sources(dialect.extensions, around, problems, watched)
+    watched += [path.parent for _, path in places if PATTERN in path.parent.name]
+    if isinstance(dialect.packages, Extensions):
+        sources += _extension_sources(dialect.packages, around, problems, watched)
     order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
     found = tuple(sorted(sources, key=lambda s: order[s.layer]))
     return found, tuple(problems), tuple(watched)
 
 
-def _places(dialect: Dialect, around: Surroundings) -> dict[Layer, Path]:
-    known = {"home": str(around.home), "project": str(around.project), "system_dir": ""}
-    places: dict[Layer, Path] = {}
+PATTERN = ".d"
+"""What a directory's name ends with that holds many files of settings."""
+
+
+def config_dir(dialect: Dialect, around: Surroundings) -> Path:
+    """Return the agent's own directory in the home."""
+    given = around.environ.get(dialect.config_variable) if dialect.config_variable else None
+    return Path(given or dialect.config_dir.format(home=around.home))
+
+
+def _places(dialect: Dialect, around: Surroundings) -> list[tuple[Layer, Path]]:
+    known = {
+        "home": str(around.home),
+        "project": str(around.project),
+        "config": str(config_dir(dialect, around)),
+        "system_dir": "",
+    }
+    places: list[tuple[Layer, Path]] = []
     for entry in dialect.settings:
         override = around.environ.get(entry.variable) if entry.variable else None
         template = entry.paths.get(around.platform) or entry.paths["*"]
-        places[entry.layer] = Path(override or template.format(**known))
-        if entry.layer is Layer.SYSTEM:
-            known["system_dir"] = str(places[entry.layer].parent)
+        path = Path(override or template.format(**known))
+        if entry.layer in SYSTEM_LAYERS and not known["system_dir"]:
+            known["system_dir"] = str(path.parent)
+        if "*" in path.name:
+            places += [(entry.layer, found) for found in sorted(path.parent.glob(path.name))]
+        else:
+            places.append((entry.layer, path))
     return places
+
+
+SYSTEM_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
+"""Layers whose first file says where the administrator's other files are."""
 
 
 def _extension_sources(
@@ -129,15 +155,15 @@ def _extension_sources(
     except OSError as error:
         problems.append(diagnose("extension-unreadable", f"{error.strerror}", Place(str(root))))
         return
-    overrides = _read_object(root / spec.enablement, problems) or {}
+    overrides = read_object(root / spec.enablement, problems) or {}
     for directory in directories:
         if not os.path.isdir(directory):  # noqa: PTH112 - never raises
             continue
-        record = _read_object(directory / spec.install_record, problems) or {}
+        record = read_object(directory / spec.install_record, problems) or {}
         linked = record.get("source") if record.get("type") == "link" else None
         base = Path(linked) if isinstance(linked, str) else directory
         watched += [base / spec.manifest, base / ".env"]
-        manifest = _read_object(base / spec.manifest, problems)
+        manifest = read_object(base / spec.manifest, problems)
         if manifest is None:
             continue
         name = str(manifest.get("name") or directory.name)
@@ -188,7 +214,8 @@ def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
     return {key: values[key] for key in sorted(declared & values.keys()) if "\0" not in values[key]}
 
 
-def _read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | None:
+def read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | None:
+    """Read a JSON object; `None` if there is no such file, or, with a problem, no object in it."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):

@@ -1,0 +1,127 @@
+"""Plugins: which are installed and enabled, and where their hooks are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.layers import Layer
+from anyhook.settings.sources import Source, config_dir, read_object
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from anyhook.dialects.base import Dialect, Plugins
+    from anyhook.settings.reader import LoadedFile
+    from anyhook.settings.sources import Surroundings
+
+
+def plugin_sources(
+    dialect: Dialect, spec: Plugins, around: Surroundings, files: Sequence[LoadedFile]
+) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...], tuple[Path, ...]]:
+    """List the files of hooks of the plugins that are installed and enabled.
+
+    Args:
+        dialect: Whose plugins.
+        spec: Where they are recorded and what they look like.
+        around: The project, home, environment and platform.
+        files: The settings, which say what is enabled.
+
+    Returns:
+        The files, what is wrong with plugins, and the places whose change could change that. A
+        plugin that the administrator enables belongs to the administrator's layer.
+    """
+    problems: list[Diagnostic] = []
+    config = config_dir(dialect, around)
+    record = Path(spec.record.format(config=config))
+    installed = (read_object(record, problems) or {}).get("plugins")
+    watched = [record]
+    sources: list[Source] = []
+    for name, entry in (installed if isinstance(installed, dict) else {}).items():
+        layer = _layer(dialect, spec, files, name)
+        root = _root(entry, around.project)
+        if layer is None or root is None:
+            continue
+        watched.append(root / spec.manifest)
+        manifest = read_object(root / spec.manifest, problems) or {}
+        data = spec.data.format(config=config, plugin=name.partition("@")[0])
+        paths = {"plugin": str(root), "data": data}
+        known = {variable: paths[what] for variable, what in spec.path_variables.items()}
+        for path, keys in _hook_files(spec, root, manifest, problems):
+            sources.append(
+                Source(
+                    layer,
+                    path,
+                    origin=name,
+                    path_variables=known,
+                    env=_options(spec, files, name),
+                    hooks_path=keys,
+                )
+            )
+    return tuple(sources), tuple(problems), tuple(watched)
+
+
+def _layer(dialect: Dialect, spec: Plugins, files: Sequence[LoadedFile], name: str) -> Layer | None:
+    """Return the layer of a plugin's hooks; `None` if it is not enabled."""
+    rank = {layer: place for place, layer in enumerate(dialect.precedence)}
+    said: dict[Layer, bool] = {}
+    for file in sorted(files, key=lambda f: rank.get(f.source.layer, -1)):
+        value: Any = file.values
+        for key in spec.enabled:
+            value = value.get(key) if isinstance(value, dict) else None
+        switch = value.get(name) if isinstance(value, dict) else None
+        if isinstance(switch, bool):
+            said[file.source.layer] = switch
+    if said.get(Layer.MANAGED):
+        return Layer.MANAGED
+    strongest = max(said, key=lambda layer: rank.get(layer, -1), default=None)
+    return Layer.PLUGIN if strongest is not None and said[strongest] else None
+
+
+def _root(entry: object, project: Path) -> Path | None:
+    """Return where a plugin is installed: for all projects, or for this one."""
+    rows = entry if isinstance(entry, list) else [entry]
+    for row in rows:
+        if isinstance(row, dict) and isinstance(row.get("installPath"), str):
+            where = row.get("projectPath")
+            if not isinstance(where, str) or Path(where) == project:
+                return Path(row["installPath"])
+    return None
+
+
+def _hook_files(
+    spec: Plugins, root: Path, manifest: Mapping[str, Any], problems: list[Diagnostic]
+) -> Iterator[tuple[Path, tuple[str, ...] | None]]:
+    """Yield the files of hooks: the usual one, those that the manifest names, or itself."""
+    usual = root / spec.hooks
+    yield usual, None
+    given = manifest.get("hooks")
+    if isinstance(given, dict):
+        keys = ("hooks", "hooks") if isinstance(given.get("hooks"), dict) else ("hooks",)
+        yield root / spec.manifest, keys
+        return
+    for path in given if isinstance(given, list) else [given]:
+        if not isinstance(path, str):
+            continue
+        found = (root / path).resolve()
+        if not found.is_relative_to(root.resolve()):
+            text = f"it names {path!r} outside the plugin; left out"
+            problems.append(diagnose("extension-unreadable", text, Place(str(root))))
+        elif found != usual.resolve():
+            yield found, None
+
+
+def _options(spec: Plugins, files: Sequence[LoadedFile], name: str) -> dict[str, str]:
+    """Return the variables that hold what the user set for a plugin."""
+    found: dict[str, str] = {}
+    for file in files:
+        configs = file.values.get("pluginConfigs")
+        own = configs.get(name) if isinstance(configs, dict) else None
+        options = own.get("options") if isinstance(own, dict) else None
+        for key, value in (options if isinstance(options, dict) else {}).items():
+            text = value if isinstance(value, str) else json.dumps(value)
+            if "\0" not in text:
+                found[f"{spec.option_variable}{str(key).upper()}"] = text
+    return found
