@@ -436,6 +436,8 @@ class Dialect(Record):
         name: What users call it.
         title: The agent's own name.
         event_key: Member of a payload that holds the event's name.
+        raw_key: Member of a payload that holds the one it was translated from, if there is one.
+        agent_key: Member that names the agent that the event came from, likewise.
         keys: Field of every event to its key in payloads; `None` if they lack it.
         rules: Readings by name; `documented` is the usual one.
         output: Members of a command's JSON, in the order in which a reply is written.
@@ -482,6 +484,8 @@ class Dialect(Record):
     name: str
     title: str
     event_key: str
+    raw_key: str | None = None
+    agent_key: str | None = None
     keys: Mapping[str, str | None] = EMPTY
     rules: Mapping[str, Rules]
     output: tuple[OutputField, ...]

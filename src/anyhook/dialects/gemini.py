@@ -392,6 +392,7 @@ OBSERVED = Rules(
     sequence="all",
     ends_sequence=False,
     same="name_and_command",
+    switches="precedence",
 )
 
 WORDS = {
@@ -419,6 +420,7 @@ GEMINI = Dialect(
     old_tools=OLD_TOOLS,
     settings=SETTINGS,
     layer_order=LAYER_ORDER,
+    precedence=(Layer.SYSTEM_DEFAULTS, Layer.USER, Layer.PROJECT, Layer.SYSTEM),
     authority=AUTHORITY,
     needs_trust=frozenset({Layer.PROJECT}),
     switches=(

@@ -108,6 +108,8 @@ def _dead_names(
 def _can_be(dialect: Dialect, spec: EventSpec, name: str, known: tuple[str, ...]) -> bool:
     if name in known:
         return True
+    if name in dialect.old_tools:
+        return False
     foreign = any(name.startswith(prefix) for prefix in dialect.foreign_tool_prefixes)
     return not spec.subjects and name.startswith(dialect.tool_prefix) and not foreign
 
@@ -134,8 +136,14 @@ def _dead_pattern(
             )
     if spec.subjects:
         return f"{spec.wire}: {matcher.pattern!r} hits none of {', '.join(known)}"
-    if dialect.tool_prefix in matcher.pattern:
+    meant = {dialect.old_tools[n]: n for n in sorted(dialect.old_tools) if matcher.matches(n)}
+    if not meant and dialect.tool_prefix in matcher.pattern:
         return None
+    if meant:
+        hints = [f"{old} is {new!r} here" for new, old in meant.items()]
+        return (
+            f"{spec.wire}: {matcher.pattern!r} hits no tool of {dialect.title} ({', '.join(hints)})"
+        )
     words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in dialect.old_tools]
     hints = [f"{word} is {dialect.old_tools[word]!r} here" for word in words]
     hint = f" ({', '.join(hints)})" if hints else ""

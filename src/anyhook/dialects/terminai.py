@@ -1,0 +1,216 @@
+"""TerminaI: a fork of Gemini CLI with places, variables and tool names of its own.
+
+Source: its hooks reference (T); the rules `observed` are those of its engine, which is that of
+Gemini CLI v0.23 whatever TerminaI's own version says.
+"""
+
+from __future__ import annotations
+
+from anyhook.dialects.base import (
+    Denial,
+    EventSpec,
+    ExitRow,
+    ExitTable,
+    Extensions,
+    Rules,
+    SettingsFile,
+    Switch,
+    Take,
+)
+from anyhook.dialects.gemini import GEMINI, SETTINGS
+from anyhook.model.answers import Outcome
+from anyhook.model.layers import Layer
+from anyhook.model.tools import Tool, Vocabulary
+
+NOT_HERE = frozenset({"tool_input", "tail_tool_call", "clear_context"})
+"""Fields of an answer that the reference does not have."""
+CONTEXT_EVENTS = frozenset({"session_start", "before_prompt", "after_tool"})
+
+EVENTS = tuple(
+    spec.replace(
+        acts_on=spec.acts_on
+        - NOT_HERE
+        - (frozenset() if spec.canonical in CONTEXT_EVENTS else frozenset({"context"})),
+        chain={field: target for field, target in spec.chain.items() if field not in NOT_HERE},
+    )
+    for spec in GEMINI.events
+)
+
+DOCUMENTED = GEMINI.documented.replace(release="hooks reference of Current (v0.1)", events=EVENTS)
+
+STDERR = ("stderr",)
+TELLS = ExitRow(
+    Take.WARNING_MESSAGE,
+    Take.WARNING_MESSAGE,
+    Take.WARNING_MESSAGE,
+    Take.NOTHING,
+    STDERR,
+    parses=False,
+)
+ACTS = frozenset({"outcome", "reason", "stop", "stop_reason"})
+BLOCKS = frozenset({Outcome.ALLOW, Outcome.DENY})
+
+OBSERVED_EVENTS: dict[str, dict[str, object]] = {
+    "session_start": {"style": "equal", "acts_on": frozenset()},
+    "session_end": {"style": "equal", "acts_on": frozenset(), "verdict": "none"},
+    "before_prompt": {"acts_on": ACTS | {"context"}},
+    "after_agent": {"acts_on": ACTS - {"stop", "stop_reason"}},
+    "before_model": {
+        "acts_on": ACTS | {"llm_request", "llm_response"},
+        "verdict": "last",
+        "combine": {"llm_request": "last_request", "llm_response": "response_of_denial"},
+    },
+    "after_model": {
+        "acts_on": frozenset({"stop", "stop_reason", "llm_response"}),
+        "verdict": "last",
+        "combine": {"llm_response": "shown_response"},
+    },
+    "before_tool_selection": {
+        "acts_on": frozenset({"tool_config"}),
+        "verdict": "none",
+        "any_output": {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}},
+    },
+    "before_tool": {"style": "expression", "acts_on": ACTS - {"stop", "stop_reason"}},
+    "after_tool": {
+        "style": "expression",
+        "acts_on": frozenset({"context"}),
+        "denial": Denial.NOTHING,
+    },
+    "before_compress": {"style": "equal", "acts_on": frozenset(), "verdict": "none"},
+    "notification": {
+        "subject": None,
+        "subjects": (),
+        "acts_on": frozenset(),
+        "verdict": "none",
+    },
+}
+"""What the engine of v0.23 does on each event."""
+
+
+def _observed(spec: EventSpec) -> EventSpec:
+    usual: dict[str, object] = {
+        "outcomes": BLOCKS,
+        "reasons": "all",
+        "plain_text": GEMINI.event("before_tool").plain_text,
+    }
+    return spec.replace(**usual | OBSERVED_EVENTS[spec.canonical])
+
+
+OBSERVED = Rules(
+    name="observed",
+    release="engine of Gemini CLI 0.23",
+    events=tuple(_observed(spec) for spec in EVENTS),
+    exits={
+        "*": ExitTable(
+            {
+                0: ExitRow(Take.APPLY, Take.MESSAGE, Take.MESSAGE, Take.NOTHING),
+                2: ExitRow(
+                    Take.DENY_TEXT,
+                    Take.DENY_TEXT,
+                    Take.DENY_TEXT,
+                    Take.NOTHING,
+                    STDERR,
+                    parses=False,
+                ),
+            },
+            other=TELLS,
+            signal=ExitRow(Take.NOTHING, Take.NOTHING, Take.NOTHING, Take.NOTHING),
+        )
+    },
+    strings_are_text=True,
+    ignores_unused=True,
+    sequence="all",
+    ends_sequence=False,
+    same="name_and_command",
+    switches="precedence",
+    enabled=False,
+)
+
+TOOLS = tuple(
+    "agent_control delegate_to_agent edit_file execute_repl file_operations get_internal_docs "
+    "glob_files grep_search list_files manage_processes manage_todos read_file read_many_files "
+    "run_terminal_command save_memory search_web web_fetch write_to_file".split()
+)
+
+TOOL_TABLE = {
+    "shell": Tool(("run_terminal_command",)),
+    "read_file": Tool(("read_file",)),
+    "read_many_files": Tool(("read_many_files",)),
+    "write_file": Tool(("write_to_file",)),
+    "edit_file": Tool(("edit_file",)),
+    "list_directory": Tool(("list_files",), {"path": "dir_path"}),
+    "glob": Tool(("glob_files",), {"path": "dir_path"}),
+    "grep": Tool(("grep_search",), {"path": "dir_path", "glob": "include"}),
+    "web_fetch": Tool(("web_fetch",)),
+    "web_search": Tool(("search_web",)),
+    "agent": Tool(("delegate_to_agent",), {"agent_type": "agent_name"}),
+    "write_todos": Tool(("manage_todos",)),
+    "save_memory": Tool(("save_memory",)),
+}
+
+OLD_TOOLS = {
+    "write_file": "write_to_file",
+    "replace": "edit_file",
+    "edit": "edit_file",
+    "run_shell_command": "run_terminal_command",
+    "shell": "run_terminal_command",
+    "search_file_content": "grep_search",
+    "grep": "grep_search",
+    "list_directory": "list_files",
+    "ls": "list_files",
+    "glob": "glob_files",
+    "google_web_search": "search_web",
+    "web_search": "search_web",
+    "write_todos": "manage_todos",
+    "Bash": "run_terminal_command",
+    "Write": "write_to_file",
+    "Edit": "edit_file",
+    "MultiEdit": "edit_file",
+    "Read": "read_file",
+    "Glob": "glob_files",
+    "Grep": "grep_search",
+    "LS": "list_files",
+    "WebFetch": "web_fetch",
+    "WebSearch": "search_web",
+    "TodoWrite": "manage_todos",
+    "Task": "delegate_to_agent",
+    "Agent": "delegate_to_agent",
+    "invoke_agent": "delegate_to_agent",
+}
+
+TERMINAI = GEMINI.replace(
+    name="terminai",
+    title="TerminaI",
+    rules={"documented": DOCUMENTED, "observed": OBSERVED},
+    tools=TOOLS,
+    vocabulary=Vocabulary(agent="TerminaI", tools=TOOL_TABLE, mcp_name="{server}__{tool}"),
+    tool_prefix="",
+    foreign_tool_prefixes={},
+    old_tools=OLD_TOOLS,
+    settings=(
+        SettingsFile(Layer.PROJECT, {"*": "{project}/.terminai/settings.json"}),
+        SettingsFile(Layer.USER, {"*": "{home}/.terminai/settings.json"}),
+        *(file for file in SETTINGS if file.layer in (Layer.SYSTEM, Layer.SYSTEM_DEFAULTS)),
+    ),
+    precedence=(Layer.SYSTEM_DEFAULTS, Layer.USER, Layer.PROJECT, Layer.SYSTEM),
+    switches=(
+        Switch(("tools", "enableHooks"), "enabled"),
+        Switch(("hooks", "disabled"), "disabled"),
+    ),
+    home_variable=None,
+    config_dir="{home}/.terminai",
+    packages=Extensions(
+        directory="{home}/.terminai/extensions",
+        manifest="gemini-extension.json",
+        hooks="hooks/hooks.json",
+        enablement="extension-enablement.json",
+        install_record=".gemini-extension-install.json",
+        path_variables={"extensionPath": "extension", "workspacePath": "project"},
+        text_variables={"/": "/", "pathSeparator": "/"},
+    ),
+    environment={
+        "TERMINAI_PROJECT_DIR": "project_dir",
+        "GEMINI_PROJECT_DIR": "project_dir",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+    },
+)
