@@ -24,8 +24,8 @@ class Known(Record):
         home: `module:NAME` of its tables.
         event_key: Member of a payload that holds the event's name.
         events: Its events on the wire.
-        has: Members that every payload has.
-        lacks: Members that no payload has.
+        has: Members that its payloads have.
+        lacks: Members that they do not have.
         path: A piece of the path of its transcripts.
         tools: Tool names that it alone has.
         variables: Environment variables that it sets for hooks.
@@ -133,7 +133,7 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
         The name of a dialect; `None` if nothing tells.
     """
     found = {name: known for name, known in KNOWN.items() if _may_be(known, payload)}
-    for test in (_by_tool, _by_path, _by_variable):
+    for test in (_by_members, _by_tool, _by_path, _by_variable):
         if len(found) < 2:
             break
         fitting = {name: known for name, known in found.items() if test(known, payload, environ)}
@@ -145,8 +145,10 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
 
 def _may_be(known: Known, payload: Mapping[str, Any]) -> bool:
     name = payload.get(known.event_key)
-    if not isinstance(name, str) or name not in known.events:
-        return False
+    return isinstance(name, str) and name in known.events
+
+
+def _by_members(known: Known, payload: Mapping[str, Any], _environ: Mapping[str, str]) -> bool:
     return known.has <= payload.keys() and known.lacks.isdisjoint(payload)
 
 

@@ -145,6 +145,7 @@ class EventSpec(Record, kw_only=False):
             changed by it.
         any_output: Fields of the answer that any output at all sets.
         implied: Fields of an answer that another one implies when a hook writes its reply.
+        backfires: Fields of an answer that do the opposite of what they say.
         keys: Field of the event to its key in the payload; `None` if the payload lacks it.
         optional: Fields that may be missing in a payload without a word.
         kinds: Kinds of handlers that run on it; `None` for all.
@@ -180,6 +181,7 @@ class EventSpec(Record, kw_only=False):
     chain: Mapping[str, str] = EMPTY
     any_output: Mapping[str, Any] = EMPTY
     implied: Mapping[str, Mapping[str, Any]] = EMPTY
+    backfires: frozenset[str] = frozenset()
     keys: Mapping[str, str | None] = EMPTY
     optional: frozenset[str] = frozenset()
     kinds: frozenset[str] | None = None
@@ -188,6 +190,11 @@ class EventSpec(Record, kw_only=False):
     conditions: bool = False
     refusal: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
     silence: str = "{}"
+
+    @property
+    def closes(self) -> bool:
+        """Whether a failure may deny: not where that could go on for ever."""
+        return self.fails_closed and self.denial not in (Denial.NOTHING, Denial.CONTINUES)
 
 
 class Rules(Record):

@@ -25,6 +25,7 @@ from anyhook.dialects.base import (
     WebRules,
 )
 from anyhook.model.answers import Audience, Outcome
+from anyhook.model.chain import SEQUENCE
 from anyhook.model.layers import Layer
 from anyhook.model.tools import Tool, Vocabulary
 
@@ -443,6 +444,7 @@ CLASSIC_OUTPUT = frozenset({"before_tool", "after_tool", "after_agent", "subagen
 
 EVENTS = tuple(
     spec.replace(
+        chain=SEQUENCE.get(spec.canonical, {}),
         plain_text=PlainText.NOTHING
         if spec.plain_text is PlainText.SYSTEM_MESSAGE
         else spec.plain_text,

@@ -20,6 +20,7 @@ from anyhook.dialects.base import (
     Take,
 )
 from anyhook.model.answers import Audience, Outcome
+from anyhook.model.chain import SEQUENCE
 from anyhook.model.layers import Layer
 from anyhook.model.tools import TOOLS, Tool, Vocabulary
 
@@ -94,12 +95,6 @@ COMBINE = {
     "before_model": {"llm_response": "response"},
     "after_model": {"llm_response": "response_patch"},
 }
-CHAIN = {
-    "before_prompt": {"context": "prompt"},
-    "before_model": {"llm_request": "llm_request"},
-    "after_model": {"llm_response": "llm_response"},
-    "before_tool": {"tool_input": "tool_input"},
-}
 NAMES = (
     "session_start session_end before_prompt after_agent before_model after_model "
     "before_tool_selection before_tool after_tool before_compress notification setup "
@@ -120,7 +115,7 @@ EVENTS = tuple(
         denial=DENIALS.get(name, Denial.PREVENTS),
         reason_audience=Audience.AGENT if name in FOR_AGENT else Audience.USER,
         combine=COMBINE.get(name, {}),
-        chain=CHAIN.get(name, {}),
+        chain=SEQUENCE.get(name, {}),
         optional=frozenset({"prompt", "prompt_response", "agent_type", "notification_type"}),
     )
     for name in NAMES

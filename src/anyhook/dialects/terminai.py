@@ -54,7 +54,10 @@ OBSERVED_EVENTS: dict[str, dict[str, object]] = {
     "session_start": {"style": "equal", "acts_on": frozenset()},
     "session_end": {"style": "equal", "acts_on": frozenset(), "verdict": "none"},
     "before_prompt": {"acts_on": ACTS | {"context"}},
-    "after_agent": {"acts_on": ACTS - {"stop", "stop_reason"}},
+    "after_agent": {
+        "acts_on": ACTS - {"stop", "stop_reason"},
+        "backfires": frozenset({"stop"}),
+    },
     "before_model": {
         "acts_on": ACTS | {"llm_request", "llm_response"},
         "verdict": "last",

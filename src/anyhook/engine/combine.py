@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import EventSpec, Rules
     from anyhook.engine.run import Results
-    from anyhook.model.answers import Answer
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -116,20 +115,6 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
         results=tuple(result for _, result in flat),
         diagnostics=(*(d for _, result in flat for d in result.diagnostics), *draft.conflicts),
     )
-
-
-def advance(spec: EventSpec, event: Event, answer: Answer) -> Event:
-    """Return the event as the next handler of a sequence sees it."""
-    changed: dict[str, Any] = {}
-    for source, target in spec.chain.items():
-        value = getattr(answer, source)
-        if value is not None:
-            current = getattr(event, target)
-            wanted = dict if isinstance(value, dict) else str
-            changed[target] = CHAINS[source](
-                current if isinstance(current, wanted) else wanted(), value
-            )
-    return event.replace(**changed) if changed else event
 
 
 # -- the verdict
@@ -404,15 +389,6 @@ RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
     "union": _union,
 }
 """Policies by name."""
-
-CHAINS: dict[str, Callable[[Any, Any], Any]] = {
-    "tool_input": lambda old, new: {**old, **new},
-    "context": lambda old, new: f"{old}\n\n{new}" if new else old,
-    "llm_request": merge_request,
-    "llm_response": merge_response,
-}
-"""Field of an answer to how it changes what the next handler of a sequence sees."""
-
 
 # -- who sees what
 

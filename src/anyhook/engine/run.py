@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.engine.combine import advance
 from anyhook.handlers.base import failed, get_kind
 from anyhook.model.answers import Answer, Outcome
+from anyhook.model.chain import advance
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 
@@ -70,7 +70,7 @@ async def _run_group(
         decides = result.answer.stop or result.answer.outcome is Outcome.DENY
         decided = decides and firing.rules.ends_sequence
         if len(group) > 1 and not decided:
-            firing = firing.with_event(advance(firing.spec, firing.event, result.answer))
+            firing = firing.with_event(advance(firing.spec.chain, firing.event, result.answer))
     return tuple(results)
 
 
@@ -106,7 +106,7 @@ def _closed(firing: Firing, handler: HandlerSpec, result: HandlerResult) -> Hand
     spec = firing.spec
     late = result.status is Status.TIMED_OUT
     by_event = late and spec.blocks_at_timeout
-    by_handler = handler.on_failure == "block" and result.failed and spec.fails_closed
+    by_handler = handler.on_failure == "block" and result.failed and spec.closes
     if not (by_event or by_handler) or result.answer.outcome is Outcome.DENY:
         return result
     what = "timed out" if late else "failed"

@@ -53,7 +53,7 @@ class Answer(Record):
         system_message: Shown to the user.
         suppress_output: Keep the handler's run out of the transcript.
         context: Text for the agent.
-        tool_input: Arguments that change the tool's, merged over them.
+        tool_input: Arguments that change the tool's, laid over them.
         llm_request: Members that change the request to the model.
         llm_response: A whole response in place of the model's (before the model), or members
             that change it (after the model).
@@ -83,6 +83,44 @@ class Answer(Record):
 
 
 NO_OPINION = Answer()
+
+
+def defer(**fields: Any) -> Answer:
+    """Leave the call open and end the run; it is asked again when the session goes on."""
+    return Answer(outcome=Outcome.DEFER, **fields)
+
+
+def stop(reason: str, **fields: Any) -> Answer:
+    """End the agent's loop and tell the user why."""
+    return Answer(stop=True, stop_reason=reason, **fields)
+
+
+def context(text: str, **fields: Any) -> Answer:
+    """Tell the agent something."""
+    return Answer(context=text, **fields)
+
+
+def tell(message: str, **fields: Any) -> Answer:
+    """Tell the user something."""
+    return Answer(system_message=message, **fields)
+
+
+def respond(text: str, **fields: Any) -> Answer:
+    """Put a text in place of the model's response."""
+    part: Any = {"role": "model", "parts": [text]}
+    candidate: Any = {"content": part, "finishReason": "STOP", "index": 0}
+    return Answer(llm_response={"text": text, "candidates": [candidate]}, **fields)
+
+
+def change_request(**members: Any) -> Answer:
+    """Change members of the request to the model: `model`, `messages`, `config`."""
+    changed: Any = members
+    return Answer(llm_request=changed)
+
+
+def replace_result(output: Any, **fields: Any) -> Answer:
+    """Put something else in place of what a tool returned, in the tool's own form."""
+    return Answer(tool_output=output, **fields)
 
 
 def allow(reason: str | None = None, *, approve: bool = False, **fields: Any) -> Answer:

@@ -218,6 +218,21 @@ class BeforeToolSelection(Event):
 
     llm_request: LLMRequest
 
+    def only(self, *tools: str) -> Answer:
+        """Answer that the model may call these tools alone.
+
+        Args:
+            tools: Canonical names, or the agent's own; none at all means no tool.
+        """
+        from anyhook.model.answers import Answer
+        from anyhook.model.tools import NO_WORDS
+
+        words = self.vocabulary or NO_WORDS
+        names = [words.name(tool) or tool for tool in tools]
+        return Answer(
+            tool_config={"mode": "ANY" if names else "NONE", "allowedFunctionNames": names}
+        )
+
 
 class SessionStart(Event):
     """A session began.

@@ -1,0 +1,52 @@
+"""Write a hook once, run it as the command of any agent, inside the engine, or in a test.
+
+```python
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+
+@hooks.before_tool("shell", "write_file")
+def guard(event):
+    '''Keep secrets out of files.'''
+    if "AKIA" in event.text:
+        return deny("that looks like an AWS key")
+
+if __name__ == "__main__":
+    hooks.run()
+```
+
+Importing this costs a hook a few milliseconds: what it does not need at once is loaded when it is
+used, and nothing of the engine is.
+"""
+
+from __future__ import annotations
+
+from anyhook.authoring.hooks import Example as Example
+from anyhook.authoring.hooks import Hooks as Hooks
+from anyhook.model.answers import Answer as Answer
+from anyhook.model.answers import allow as allow
+from anyhook.model.answers import ask as ask
+from anyhook.model.answers import change_request as change_request
+from anyhook.model.answers import context as context
+from anyhook.model.answers import defer as defer
+from anyhook.model.answers import deny as deny
+from anyhook.model.answers import replace_result as replace_result
+from anyhook.model.answers import respond as respond
+from anyhook.model.answers import stop as stop
+from anyhook.model.answers import tell as tell
+
+__all__ = [
+    "Answer",
+    "Example",
+    "Hooks",
+    "allow",
+    "ask",
+    "change_request",
+    "context",
+    "defer",
+    "deny",
+    "replace_result",
+    "respond",
+    "stop",
+    "tell",
+]

@@ -1,0 +1,219 @@
+"""An answer as an agent can carry it out: what it cannot do is done another way, and told."""
+
+from __future__ import annotations
+
+from anyhook.dialects.base import Denial
+from anyhook.dialects.capabilities import ABILITIES, Support, abilities_of, support
+from anyhook.errors import UsageError
+from anyhook.model.answers import STRENGTH, Answer, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.model.events import Event
+
+
+class UnsupportedError(UsageError):
+    """The agent cannot do what the hook wants, and the hook refuses to do less."""
+
+
+def fit(
+    dialect: Dialect, event: Event, answer: Answer, *, refuse: bool = False
+) -> tuple[Answer, list[str]]:
+    """Make an answer one that the agent can carry out.
+
+    Args:
+        dialect: The agent.
+        event: What it is the answer to.
+        answer: What the hook wants.
+        refuse: Raise instead of doing something else.
+
+    Returns:
+        The answer to give, and what was done another way, for people.
+
+    Raises:
+        UnsupportedError: If something is not possible and `refuse` is set.
+    """
+    notes: list[str] = []
+    for ability in abilities_of(answer):
+        how = support(dialect, event.name, ability)
+        if how in (Support.YES, Support.UNTOLD):
+            continue
+        step = FALLBACKS[ability]
+        changed, instead = step(dialect, event, answer, how)
+        wire = event.wire_name or event.name
+        verb = "ignores" if how is Support.PROMISED else "has no"
+        note = f"{dialect.title} {verb} {NAMES[ability]} on {wire}"
+        if refuse:
+            raise UnsupportedError(note)
+        notes.append(f"{note}; {instead}")
+        answer = changed
+    return _finished(dialect, event, answer), notes
+
+
+def _finished(dialect: Dialect, event: Event, answer: Answer) -> Answer:
+    """Add what the agent's form needs: whole arguments, and verdicts that go with a field."""
+    spec = _real(dialect, event)
+    changes: dict[str, Any] = {}
+    if answer.tool_input is not None:
+        changes["tool_input"] = {**getattr(event, "tool_input", {}), **answer.tool_input}
+    for field, implied in spec.implied.items():
+        if getattr(answer, field) is not None:
+            changes |= implied
+            changes["reason"] = answer.reason or "answered by a hook"
+    if answer.outcome is Outcome.ALLOW and spec.verdict == "last":
+        changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
+    return answer.replace(**changes) if changes else answer
+
+
+def _real(dialect: Dialect, event: Event) -> Any:
+    rules = dialect.rules.get("observed") or dialect.documented
+    return rules.by_canonical.get(event.name) or dialect.by_canonical[event.name]
+
+
+# -- one way out for each ability
+
+
+def _can(dialect: Dialect, event: Event, ability: str) -> bool:
+    return support(dialect, event.name, ability) in (Support.YES, Support.UNTOLD)
+
+
+def _joined(first: str | None, second: str | None) -> str | None:
+    return "\n".join(text for text in (first, second) if text) or None
+
+
+def _without(answer: Answer, ability: str, how: Support) -> Answer:
+    """Take a field out, unless the reference promises it: another release may keep that."""
+    field, _ = ABILITIES[ability]
+    if how is Support.PROMISED and ability not in ("stop", "ask", "defer"):
+        return answer
+    empty: Any = {"outcome": Outcome.NONE, "stop": False, "approve": False, "clear_context": False}
+    return answer.replace(**{field: empty.get(field)})
+
+
+def _say(dialect: Dialect, event: Event, answer: Answer, text: str | None) -> tuple[Answer, str]:
+    """Tell the agent if possible, else the user, else nobody."""
+    if text and _can(dialect, event, "context"):
+        return answer.replace(context=_joined(answer.context, text)), "the agent is told"
+    if text and _can(dialect, event, "tell"):
+        message = _joined(answer.system_message, text)
+        return answer.replace(system_message=message), "the user is told"
+    return answer, "nothing happens"
+
+
+def _deny(dialect: Dialect, event: Event, answer: Answer, reason: str) -> tuple[Answer, str]:
+    if not _can(dialect, event, "deny"):
+        return _say(dialect, event, answer, reason)
+    if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
+        answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+    return answer, "it is denied"
+
+
+def _no_denial(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    return _say(dialect, event, _without(answer, "deny", how), answer.reason)
+
+
+def _no_question(
+    dialect: Dialect, event: Event, answer: Answer, how: Support
+) -> tuple[Answer, str]:
+    reason = answer.reason or "a hook wants the user to confirm this"
+    return _deny(dialect, event, _without(answer, "ask", how), f"{reason} (nobody can be asked)")
+
+
+def _no_delay(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    rest = _without(answer, "defer", how)
+    if _can(dialect, event, "ask"):
+        return rest.replace(outcome=Outcome.ASK), "the user is asked"
+    return _deny(dialect, event, rest, answer.reason or "a hook wants this decided later")
+
+
+def _no_approval(
+    _dialect: Dialect, _event: Event, answer: Answer, how: Support
+) -> tuple[Answer, str]:
+    return _without(answer, "approve", how), "the agent may still ask its user"
+
+
+def _no_stop(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    reason = answer.stop_reason or answer.reason or "stopped by a hook"
+    spec = dialect.by_canonical[event.name]
+    rest = _without(answer, "stop", how).replace(stop_reason=None)
+    if spec.denial is Denial.CONTINUES:  # a denial would do the opposite
+        return _say(dialect, event, rest, reason)
+    return _deny(dialect, event, rest, reason)
+
+
+def _no_rewrite(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    import json
+
+    wanted = json.dumps(answer.tool_input, ensure_ascii=False, default=str)
+    rest = _without(answer, "rewrite", how)
+    return _deny(dialect, event, rest, f"call it with these arguments instead: {wanted}")
+
+
+def _no_replacement(
+    dialect: Dialect, event: Event, answer: Answer, how: Support
+) -> tuple[Answer, str]:
+    from anyhook.model.tools import all_texts
+
+    text = "\n".join(all_texts(answer.tool_output)) or str(answer.tool_output)
+    rest = _without(answer, "replace_result", how)
+    if dialect.by_canonical[event.name].denial is Denial.HIDES and _can(dialect, event, "deny"):
+        return _deny(dialect, event, rest, text)
+    return _say(dialect, event, rest, text)
+
+
+def _no_context(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    return _say(dialect, event, _without(answer, "context", how), answer.context)
+
+
+def _no_message(
+    _dialect: Dialect, _event: Event, answer: Answer, how: Support
+) -> tuple[Answer, str]:
+    return _without(answer, "tell", how), "nobody is told"
+
+
+def _nothing(ability: str) -> Callable[..., tuple[Answer, str]]:
+    def step(_dialect: Dialect, _event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+        return _without(answer, ability, how), "nothing happens"
+
+    return step
+
+
+FALLBACKS: dict[str, Callable[[Dialect, Event, Answer, Support], tuple[Answer, str]]] = {
+    "deny": _no_denial,
+    "ask": _no_question,
+    "defer": _no_delay,
+    "approve": _no_approval,
+    "stop": _no_stop,
+    "rewrite": _no_rewrite,
+    "replace_result": _no_replacement,
+    "context": _no_context,
+    "tell": _no_message,
+    "change_request": _nothing("change_request"),
+    "respond": _nothing("respond"),
+    "filter_tools": _nothing("filter_tools"),
+    "clear_context": _nothing("clear_context"),
+    "tail_call": _nothing("tail_call"),
+}
+"""Ability to what is done where an agent does not have it."""
+
+NAMES = {
+    "deny": "denials",
+    "ask": "asking the user",
+    "defer": "deferred calls",
+    "approve": "approvals",
+    "stop": "stopping",
+    "rewrite": "changed arguments",
+    "replace_result": "replaced results",
+    "context": "context for the agent",
+    "tell": "messages to the user",
+    "change_request": "changes of the request",
+    "respond": "responses of hooks",
+    "filter_tools": "choosing tools",
+    "clear_context": "clearing the context",
+    "tail_call": "calls in place of a result",
+}
+"""Ability to what it is called in a sentence."""

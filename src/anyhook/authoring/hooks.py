@@ -1,0 +1,360 @@
+"""`Hooks`: the functions of one hook file, and what they answer to an event."""
+
+from __future__ import annotations
+
+import sys
+
+from anyhook.errors import UsageError
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.chain import SEQUENCE, advance
+from anyhook.model.events import EVENTS, event_class
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import Any, Protocol, TypeVar, overload
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.model.events import Event
+
+    Said = Answer | None
+    Function = Callable[[Any], Said | Awaitable[Said]]
+    FunctionT = TypeVar("FunctionT", bound=Callable[[Any], Any])
+
+    class EventDecorator(Protocol):
+        """Registers a function for an event, bare or with the subjects that it is for."""
+
+        @overload
+        def __call__(self, function: FunctionT, /) -> FunctionT: ...
+        @overload
+        def __call__(self, *subjects: str) -> Callable[[FunctionT], FunctionT]: ...
+
+
+class HookFunction(Record):
+    """One function of a hook file.
+
+    Attributes:
+        event: Canonical name of its event.
+        subjects: What it is for: tools, sources, reasons, …; empty for everything.
+        function: Takes the event.
+        name: Its name.
+        file: Where it is written.
+        line: 1-based line.
+        about: First line of its docstring.
+    """
+
+    event: str
+    subjects: tuple[str, ...]
+    function: Function
+    name: str
+    file: str
+    line: int
+    about: str = ""
+
+    def covers(self, names: Sequence[str]) -> bool:
+        """Tell whether it is for a subject, which may have several names."""
+        if not self.subjects:
+            return True
+        return any(_fits(pattern, name) for pattern in self.subjects for name in names)
+
+
+class Example(Record):
+    """An event written beside a hook, and what the hook must say to it.
+
+    Attributes:
+        event: Canonical name of the event.
+        fields: Fields of the event; of tools and arguments, the canonical ones.
+        expect: `deny`, `ask`, `allow`, `approve`, `stop`, `defer`, `rewrite`, `context`, `none`,
+            or whatever ability must be in the answer.
+        says: A text that must be in the answer's reason or context.
+        agents: Dialects that it is for; empty for all that have the event.
+        place: Where it is written, `file:line`.
+    """
+
+    event: str
+    fields: Mapping[str, Any]
+    expect: str
+    says: str = ""
+    agents: tuple[str, ...] = ()
+    place: str = ""
+
+
+class Hooks:
+    """The functions of one hook file.
+
+    Every canonical event is a decorator: `@hooks.before_tool("shell")`, `@hooks.before_prompt`,
+    `@hooks.subagent_stop("Explore")`. Tools are named canonically (`shell`, `write_file`,
+    `mcp__github__*`) or as one agent names them; `*` stands for any characters. Functions run in
+    the order in which they are written, each seeing what those before it changed; a denial or a
+    stop ends the round.
+
+    Args:
+        name: For explanations; by default the name of the file.
+        on_crash: `allow` or `deny`: what a function that raises, hangs or answers nonsense means.
+        unsupported: `degrade`: what an agent cannot do is done another way and told; `refuse`: it
+            counts as a crash.
+        timeout: Seconds that a run may take; by default nearly what the agent allows.
+    """
+
+    if TYPE_CHECKING:
+        session_start: EventDecorator
+        session_end: EventDecorator
+        before_prompt: EventDecorator
+        after_agent: EventDecorator
+        before_model: EventDecorator
+        after_model: EventDecorator
+        before_tool_selection: EventDecorator
+        before_tool: EventDecorator
+        after_tool: EventDecorator
+        before_compress: EventDecorator
+        notification: EventDecorator
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        on_crash: str = "allow",
+        unsupported: str = "degrade",
+        timeout: float | None = None,
+    ) -> None:
+        _check_word("on_crash", on_crash, ("allow", "deny"))
+        _check_word("unsupported", unsupported, ("degrade", "refuse"))
+        if timeout is not None and not timeout > 0:
+            raise UsageError(f"timeout must be a positive number of seconds, not {timeout!r}")
+        self.on_crash = on_crash
+        self.unsupported = unsupported
+        self.timeout = timeout
+        self.functions: list[HookFunction] = []
+        self.examples: list[Example] = []
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Its name: the one that it was given, or that of its file."""
+        if self._name or not self.functions:
+            return self._name or "hook"
+        return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
+
+    def __getattr__(self, name: str) -> EventDecorator:
+        if name.startswith("_") or event_class(name).name != name:
+            from anyhook.model.further_events import FURTHER_EVENTS
+            from anyhook.model.suggest import did_you_mean
+
+            known = [*EVENTS, *FURTHER_EVENTS]
+            hint = did_you_mean(name, known) or f"events: {', '.join(known)}"
+            raise AttributeError(f"there is no event {name!r}; {hint}")
+
+        def decorate(*given: Any) -> Any:
+            if len(given) == 1 and callable(given[0]):
+                return self._add(name, (), given[0])
+            return self.on(name, *given)
+
+        return decorate
+
+    def on(self, event: str, *subjects: str) -> Callable[[FunctionT], FunctionT]:
+        """Decorate a function that answers an event.
+
+        Args:
+            event: Canonical name.
+            subjects: What it is for; none for everything.
+
+        Raises:
+            UsageError: If there is no such event, or a subject is no text.
+        """
+        if event_class(event).name != event:
+            getattr(self, event if event.isidentifier() else "unknown")  # says what was meant
+        wrong = next((subject for subject in subjects if not isinstance(subject, str)), None)
+        if wrong is not None:
+            raise UsageError(f"{event} takes names, like {event}('shell'), not {wrong!r}")
+
+        def decorate(function: FunctionT) -> FunctionT:
+            return self._add(event, subjects, function)
+
+        return decorate
+
+    def _add(self, event: str, subjects: tuple[str, ...], function: FunctionT) -> FunctionT:
+        code = getattr(function, "__code__", None)
+        self.functions.append(
+            HookFunction(
+                event=event,
+                subjects=subjects,
+                function=function,
+                name=getattr(function, "__name__", type(function).__name__),
+                file=code.co_filename if code else "<function>",
+                line=code.co_firstlineno if code else 0,
+                about=(function.__doc__ or "").strip().partition("\n")[0],
+            )
+        )
+        return function
+
+    def example(
+        self,
+        event: str = "before_tool",
+        *,
+        expect: str,
+        says: str = "",
+        agents: Sequence[str] = (),
+        tool: str | None = None,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - as everywhere else
+        **fields: Any,
+    ) -> None:
+        """Write down an event and what the hook must say to it, for `anyhook test`.
+
+        Args:
+            event: Canonical name of the event.
+            expect: `deny`, `ask`, `allow`, `approve`, `stop`, `rewrite`, `context`, `none`, …
+            says: A text that must be in the answer.
+            agents: Dialects that it is for; none for all that have the event.
+            tool: Canonical name of the tool.
+            input: Its arguments, by their canonical names.
+            fields: Other fields of the event.
+
+        Raises:
+            UsageError: If there is no such event or expectation.
+        """
+        if event_class(event).name != event:
+            raise UsageError(f"there is no event {event!r}")
+        _check_word("expect", expect, EXPECTATIONS)
+        if tool is not None:
+            fields |= {"tool_name": tool, "tool_input": dict(input or {})}
+        frame = sys._getframe(1)  # noqa: SLF001 - where the example is written
+        self.examples.append(
+            Example(
+                event=event,
+                fields=fields,
+                expect=expect,
+                says=says,
+                agents=tuple(agents),
+                place=f"{frame.f_code.co_filename}:{frame.f_lineno}",
+            )
+        )
+
+    def answer(self, event: Event, dialect: Dialect | None = None) -> Answer:
+        """Answer an event, without any agent around.
+
+        Args:
+            event: What happened.
+            dialect: The agent that it happened in, which says what a matcher sees; by default
+                tools are matched, and nothing else.
+
+        Returns:
+            What the functions say together.
+
+        Raises:
+            Exception: Whatever a function raises.
+        """
+        return self.decide(event, dialect, finish)
+
+    def decide(
+        self, event: Event, dialect: Dialect | None, call: Callable[[HookFunction, Any], Any]
+    ) -> Answer:
+        """Answer an event, calling the functions in a way of one's own.
+
+        Args:
+            event: What happened.
+            dialect: The agent that it happened in.
+            call: Calls a function and returns what it said.
+        """
+        from anyhook.authoring.fold import fold
+
+        names = _names(event, dialect)
+        answers: list[Answer] = []
+        for function in self.functions:
+            if function.event != event.name or not function.covers(names):
+                continue
+            said = checked(function, call(function, event))
+            answers.append(said)
+            if said.stop or said.outcome is Outcome.DENY:
+                break
+            event = advance(SEQUENCE.get(event.name, {}), event, said)
+        return fold(answers, patches_response=event.name == "after_model")
+
+    def run(self, argv: Sequence[str] | None = None) -> None:
+        """Be the command of an agent: read an event from standard input, answer, and return.
+
+        Args:
+            argv: Arguments; by default the process's. `--dialect NAME` says which agent it is,
+                `--timeout SECONDS` how long the agent waits.
+        """
+        from anyhook.authoring.run import run
+
+        run(self, sys.argv[1:] if argv is None else argv)
+
+
+EXPECTATIONS = (
+    "none",
+    "allow",
+    "deny",
+    "ask",
+    "defer",
+    "approve",
+    "stop",
+    "rewrite",
+    "replace_result",
+    "context",
+    "tell",
+    "change_request",
+    "respond",
+    "filter_tools",
+    "clear_context",
+    "tail_call",
+)
+"""What an example may expect."""
+
+
+def checked(function: HookFunction, said: object) -> Answer:
+    """Return what a function said, if it is something that a function may say.
+
+    Raises:
+        TypeError: If it is not.
+    """
+    if said is None:
+        return NO_OPINION
+    if isinstance(said, Answer):
+        return said
+    raise TypeError(
+        f"{function.name} returned {type(said).__name__}; return None for no opinion, or what "
+        "allow(), deny(), ask(), context(), event.rewrite(), … give"
+    )
+
+
+def finish(function: HookFunction, event: Any) -> Any:
+    """Call a function; one that is async gets an event loop of its own."""
+    said: Any = function.function(event)
+    if not hasattr(said, "__await__"):
+        return said
+    import asyncio
+
+    async def main() -> Any:
+        return await said
+
+    return asyncio.run(main())
+
+
+def _names(event: Event, dialect: Dialect | None) -> list[str]:
+    """List the names of what a function can be for."""
+    tool = getattr(event, "tool_name", None)
+    if isinstance(tool, str):
+        return [tool, getattr(event, "tool", tool)]
+    spec = dialect.by_canonical.get(event.name) if dialect else None
+    subject = getattr(event, spec.subject) if spec and spec.subject else None
+    return [subject] if isinstance(subject, str) else []
+
+
+def _fits(pattern: str, name: str) -> bool:
+    if pattern == name:
+        return True
+    if "*" not in pattern:
+        return False
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+
+
+def _check_word(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        from anyhook.model.suggest import did_you_mean
+
+        hint = did_you_mean(str(value), known) or f"it is one of {', '.join(known)}"
+        raise UsageError(f"{name}={value!r}: {hint}")

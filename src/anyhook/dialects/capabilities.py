@@ -1,0 +1,97 @@
+"""What each agent can do on each event: the table that degrading, checking and the docs read.
+
+It is not written down but follows from the dialects' own tables: an ability is there when the
+agent's reference gives it an effect, and kept when the release that was observed does so too.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from anyhook.dialects.base import Denial
+from anyhook.model.answers import Answer, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anyhook.dialects.base import Dialect, EventSpec
+
+
+class Support(StrEnum):
+    """How far an agent goes."""
+
+    YES = "yes"
+    PROMISED = "promised"
+    """Its reference says so; the release that was observed ignores it."""
+    UNTOLD = "untold"
+    """Its reference does not say so; the release that was observed does it."""
+    NO = "no"
+
+
+ABILITIES: dict[str, tuple[str, Answer]] = {
+    "deny": ("outcome", Answer(outcome=Outcome.DENY)),
+    "ask": ("outcome", Answer(outcome=Outcome.ASK)),
+    "defer": ("outcome", Answer(outcome=Outcome.DEFER)),
+    "approve": ("approve", Answer(outcome=Outcome.ALLOW, approve=True)),
+    "stop": ("stop", Answer(stop=True)),
+    "rewrite": ("tool_input", Answer(tool_input={})),
+    "replace_result": ("tool_output", Answer(tool_output="")),
+    "context": ("context", Answer(context="")),
+    "tell": ("system_message", Answer(system_message="")),
+    "change_request": ("llm_request", Answer(llm_request={})),
+    "respond": ("llm_response", Answer(llm_response={})),
+    "filter_tools": ("tool_config", Answer(tool_config={})),
+    "clear_context": ("clear_context", Answer(clear_context=True)),
+    "tail_call": ("tail_tool_call", Answer(tail_tool_call={})),
+}
+"""Ability to the field of an answer that stands for it, and an answer that asks for it."""
+
+
+def support(dialect: Dialect, event: str, ability: str) -> Support:
+    """Look up what an agent does with an ability on an event.
+
+    Args:
+        dialect: The agent.
+        event: Canonical name of the event.
+        ability: A key of `ABILITIES`.
+    """
+    promised = _has(dialect, dialect.documented.by_canonical.get(event), ability)
+    observed = dialect.rules.get("observed")
+    kept = _has(dialect, observed.by_canonical.get(event), ability) if observed else promised
+    if promised:
+        return Support.YES if kept else Support.PROMISED
+    return Support.UNTOLD if kept else Support.NO
+
+
+def abilities_of(answer: Answer) -> list[str]:
+    """List the abilities that an answer asks for."""
+    found = [
+        ability
+        for ability, (field, sample) in ABILITIES.items()
+        if field != "outcome" and getattr(answer, field) not in (None, False)
+        if field != "approve" or answer.outcome is sample.outcome
+    ]
+    wanted = {Outcome.DENY: "deny", Outcome.ASK: "ask", Outcome.DEFER: "defer"}
+    return ([wanted[answer.outcome]] if answer.outcome in wanted else []) + found
+
+
+def _has(dialect: Dialect, spec: EventSpec | None, ability: str) -> bool:
+    field, sample = ABILITIES[ability]
+    if spec is None or field not in spec.acts_on or field in spec.backfires:
+        return False
+    if ability == "deny" and spec.denial is Denial.NOTHING:
+        return False
+    if spec.outcomes is not None and field in ("outcome", "approve"):
+        return sample.outcome in spec.outcomes and _has_member(dialect, spec, field, sample)
+    return _has_member(dialect, spec, field, sample)
+
+
+def _has_member(dialect: Dialect, spec: EventSpec, field: str, sample: Answer) -> bool:
+    """Tell whether the agent's JSON has a member for it on the event."""
+    wanted = "outcome" if field == "approve" else field
+    for item in dialect.output:
+        if item.field != wanted or item.legacy or not item.belongs_to(spec.canonical):
+            continue
+        words = item.words or dialect.words
+        if wanted != "outcome" or (sample.outcome, sample.approve) in words.values():
+            return True
+    return False
