@@ -10,8 +10,6 @@ from pathlib import Path
 from anyhook import Engine
 from anyhook.dialects import get_dialect
 
-NAMES = {spec.canonical: spec.wire for spec in get_dialect("gemini").events}
-
 
 class World:
     """Directories and files around one engine.
@@ -19,10 +17,12 @@ class World:
     Args:
         root: An empty directory.
         project: Name of the project's directory below it.
+        dialect: Whose settings they are.
     """
 
-    def __init__(self, root: Path, project: str = "project") -> None:
+    def __init__(self, root: Path, project: str = "project", dialect: str = "gemini") -> None:
         self.root = root
+        self.dialect = get_dialect(dialect)
         self.home = root / "home"
         self.project = root / project
         self.system = root / "system"
@@ -32,12 +32,16 @@ class World:
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(self.system / "settings.json"),
+            "ANYHOOK_MANAGED_SETTINGS": str(self.system / "managed-settings.json"),
         }
+        own = f".{dialect if dialect != 'generic' else 'anyhook'}"
         self.files = {
-            "project": self.project / ".gemini" / "settings.json",
-            "user": self.home / ".gemini" / "settings.json",
+            "project": self.project / own / "settings.json",
+            "local": self.project / own / "settings.local.json",
+            "user": self.home / own / "settings.json",
             "system": self.system / "settings.json",
             "system-defaults": self.system / "system-defaults.json",
+            "managed": self.system / "managed-settings.json",
         }
 
     def settings(self, layer: str, content: object) -> Path:
@@ -63,9 +67,29 @@ class World:
             self.write(base / path, content)
         return base
 
+    def plugin(self, name: str, hooks: object, enabled: str = "user", **files: str) -> Path:
+        """Install a plugin with hooks and enable it in a layer's settings."""
+        base = self.home / ".claude" / "plugins" / "cache" / name.replace("@", "-") / "1.0.0"
+        record = self.home / ".claude" / "plugins" / "installed_plugins.json"
+        known = json.loads(record.read_text()) if record.exists() else {"version": 2, "plugins": {}}
+        known["plugins"][name] = [{"scope": "user", "installPath": str(base), "version": "1.0.0"}]
+        self.write(record, json.dumps(known))
+        manifest = {"name": name.partition("@")[0], "version": "1.0.0"}
+        self.write(base / ".claude-plugin" / "plugin.json", json.dumps(manifest))
+        self.write(base / "hooks" / "hooks.json", json.dumps(hooks))
+        for path, content in files.items():
+            self.write(base / path, content)
+        if enabled:
+            file = self.files[enabled]
+            settings = json.loads(file.read_text()) if file.exists() else {}
+            settings.setdefault("enabledPlugins", {})[name] = True
+            self.write(file, json.dumps(settings, indent=2))
+        return base
+
     def load(self, **options: object) -> Engine:
         """Load an engine; trusting the project this once unless told otherwise."""
         options.setdefault("trust_once", True)
+        options.setdefault("dialect", self.dialect.name)
         return Engine.load(self.project, home=self.home, environ=self.environ, **options)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import subprocess
+import sys
 
 from anyhook.dialects import get_dialect
 from anyhook.dialects.gemini_api import (
@@ -36,6 +39,8 @@ DEFAULTS = {
     "tool_config": None,
     "clear_context": False,
     "tail_tool_call": None,
+    "tool_output": None,
+    "extra": {},
 }
 FIELDS = {
     "BeforeTool": {"tool_name": "write_file", "tool_input": {}},
@@ -58,10 +63,84 @@ FIELDS = {
 }
 
 
+CLAUDE_FIELDS = {
+    "PreToolUse": {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1"},
+    "PostToolUse": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_response": {"stdout": "a", "stderr": "", "interrupted": False},
+        "tool_use_id": "t1",
+    },
+    "PostToolUseFailure": {
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "error": "Exit code 1\nno",
+    },
+    "PermissionRequest": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+    "PermissionDenied": {"tool_name": "Bash", "tool_input": {"command": "ls"}, "reason": "no"},
+    "PostToolBatch": {"tool_calls": []},
+    "UserPromptSubmit": {"prompt": "hello"},
+    "UserPromptExpansion": {"expansion_type": "slash_command", "command_name": "deploy"},
+    "Stop": {"stop_hook_active": False},
+    "SubagentStart": {"agent_type": "Explore", "agent_id": "a1"},
+    "SubagentStop": {"agent_type": "Explore", "agent_id": "a1", "stop_hook_active": False},
+    "SessionStart": {"source": "startup"},
+    "SessionEnd": {"reason": "other"},
+    "Setup": {"trigger": "init"},
+    "Notification": {"message": "?", "notification_type": "idle_prompt"},
+    "PreCompact": {"trigger": "auto", "custom_instructions": None},
+    "PostCompact": {"trigger": "auto", "compact_summary": "s"},
+    "TaskCreated": {"task_id": "1", "task_subject": "s"},
+    "TaskCompleted": {"task_id": "1", "task_subject": "s"},
+    "TeammateIdle": {"teammate_name": "mate"},
+    "StopFailure": {"error": "rate_limit"},
+    "ConfigChange": {"source": "user_settings"},
+    "CwdChanged": {"old_cwd": "/a", "new_cwd": "/b"},
+    "DirectoryAdded": {"directory": "/a", "source": "slash_command"},
+    "FileChanged": {"file_path": "/a/.envrc", "event": "change"},
+    "WorktreeCreate": {"name": "wt1"},
+    "WorktreeRemove": {"worktree_path": "/a/wt1"},
+    "InstructionsLoaded": {
+        "file_path": "/a/CLAUDE.md",
+        "memory_type": "Project",
+        "load_reason": "session_start",
+    },
+    "MessageDisplay": {"delta": "hi"},
+    "PreModelSwitch": {"from_model": "claude-opus-4", "to_model": "claude-opus-5"},
+    "PostModelSwitch": {"from_model": "claude-opus-4", "to_model": "claude-opus-5"},
+    "Elicitation": {"mcp_server_name": "srv", "message": "name?"},
+    "ElicitationResult": {"mcp_server_name": "srv", "action": "accept"},
+}
+TERMINAI_FIELDS = {
+    **FIELDS,
+    "BeforeTool": {"tool_name": "run_terminal_command", "tool_input": {"command": "ls"}},
+    "AfterTool": {
+        "tool_name": "run_terminal_command",
+        "tool_input": {"command": "ls"},
+        "tool_response": {"llmContent": "a"},
+    },
+}
+FIELDS_OF = {"gemini": FIELDS, "claude": CLAUDE_FIELDS, "terminai": TERMINAI_FIELDS}
+
+
 @rows.parametrize("dispatch")
 def test_dispatch(row, tmp_path):
+    check_dispatch(row, tmp_path, "gemini")
+
+
+@rows.parametrize("claude")
+def test_claude(row, tmp_path):
+    check_dispatch(row, tmp_path, "claude")
+
+
+@rows.parametrize("terminai")
+def test_terminai(row, tmp_path):
+    check_dispatch(row, tmp_path, "terminai")
+
+
+def check_dispatch(row, tmp_path, dialect):
     given, expect = row["given"], row["expect"]
-    world = build(given, tmp_path)
+    world = build(given, tmp_path, dialect)
     event, notes = world.engine.decode(payload(given, world))
 
     decision = asyncio.run(world.engine.dispatch(event))
@@ -102,18 +181,36 @@ def test_dispatch(row, tmp_path):
 
 @rows.parametrize("settings")
 def test_settings(row, tmp_path):
+    check_settings(row, tmp_path, "gemini")
+
+
+@rows.parametrize("claude_settings")
+def test_claude_settings(row, tmp_path):
+    check_settings(row, tmp_path, "claude")
+
+
+@rows.parametrize("terminai_settings")
+def test_terminai_settings(row, tmp_path):
+    check_settings(row, tmp_path, "terminai")
+
+
+def check_settings(row, tmp_path, dialect):
     given, expect = row["given"], row["expect"]
-    world = build(given, tmp_path)
+    world = build(given, tmp_path, dialect)
     engine = world.engine
     found = list(engine.diagnostics)
     if given.get("check"):
         found += check_hooks(
-            GEMINI, engine.definitions, world.project, engine.guard.variables(), engine.environ
+            world.dialect,
+            engine.definitions,
+            world.project,
+            engine.guard.variables(),
+            engine.environ,
         )
 
     if "hooks" in expect:
         plans = [
-            [NAME_OF[d.event], str(d.layer), h.label]
+            [world.dialect.by_canonical[d.event].wire, str(d.layer), h.label]
             for d in engine.definitions
             for h in d.handlers
         ]
@@ -133,7 +230,7 @@ def test_settings(row, tmp_path):
             h.label
             for d in engine.definitions
             for h in d.handlers
-            if engine.hooks.switched_off(h) is not None
+            if engine.hooks.switched_off(h, engine.rules) is not None
         ]
         assert sorted(off) == sorted(expect["off"])
     codes = [[d.code, d.place.line if d.place else None] for d in found]
@@ -142,6 +239,71 @@ def test_settings(row, tmp_path):
     told = "\n".join(d.message for d in found)
     for words in expect.get("told", []):
         assert words in told
+
+
+@rows.parametrize("generic")
+def test_generic(row, tmp_path):
+    """One hook file for every agent, as a real process."""
+    given, expect = row["given"], row["expect"]
+    seen = tmp_path / "seen.json"
+    hook = tmp_path / "hook.py"
+    hook.write_text(PORTABLE_HOOK, encoding="utf-8")
+    text = given["stdin"]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **given.get("environ", {})}
+    environ |= {"ROW": json.dumps({**given, "seen": str(seen)})}
+
+    done = subprocess.run(
+        [sys.executable, str(hook), *given.get("args", [])],
+        input=text if isinstance(text, str) else json.dumps(text),
+        capture_output=True,
+        text=True,
+        env=environ,
+        check=False,
+    )
+
+    assert done.returncode == expect.get("exit", 0), done.stderr
+    said = done.stdout
+    assert (json.loads(said) if said.startswith("{") else said) == expect["stdout"], done.stderr
+    heard = json.loads(seen.read_text(encoding="utf-8")) if seen.exists() else None
+    assert (heard is not None) is expect.get("heard", True)
+    for name, value in expect.get("event", {}).items():
+        assert heard[name] == value, name
+    for words in expect.get("told", []):
+        assert words in done.stderr
+    for words in expect.get("never", ["Traceback"]):
+        assert words not in done.stdout + done.stderr
+
+
+PORTABLE_HOOK = """
+import json, os
+from anyhook.authoring import Answer, Hooks
+from anyhook.model.events import EVENTS
+from anyhook.model.further_events import FURTHER_EVENTS
+
+row = json.loads(os.environ["ROW"])
+hooks = Hooks(**row.get("hooks", {}))
+
+def answer(event):
+    call = getattr(event, "call", None)
+    with open(row["seen"], "w") as file:
+        json.dump(
+            {
+                "event": event.name,
+                "tool": call.tool if call else None,
+                "arguments": dict(call.arguments) if call else None,
+                "raw": dict(event.raw),
+                "fields": {f: getattr(event, f) for f in row.get("fields", [])},
+            },
+            file,
+        )
+    if "raises" in row:
+        raise getattr(__builtins__, row["raises"])(row.get("message", ""))
+    return Answer(**row["answer"]) if "answer" in row else row.get("returns")
+
+for name in [*EVENTS, *FURTHER_EVENTS]:
+    hooks.on(name)(answer)
+hooks.run()
+"""
 
 
 @rows.parametrize("matcher")
@@ -212,21 +374,23 @@ def test_every_gap_says_why():
 
 # -- helpers
 
-NAME_OF = {spec.canonical: spec.wire for spec in GEMINI.events}
 
-
-def build(given, tmp_path):
-    world = World(tmp_path, given.get("project_name", "project"))
+def build(given, tmp_path, dialect="gemini"):
+    world = World(tmp_path, given.get("project_name", "project"), dialect)
     world.environ |= given.get("environ", {})
     for layer, content in given.get("layers", {}).items():
         world.settings(layer, content)
     for name, hooks in given.get("extensions", {}).items():
         world.extension(name, hooks)
+    for name, plugin in given.get("plugins", {}).items():
+        world.plugin(name, **plugin)
     for path, text in given.get("files", {}).items():
         world.write(tmp_path / path, text)
     if "says" in given:
         spoken(given, world)
-    world.engine = world.load(trust_once=given.get("trust", "once") == "once")
+    world.engine = world.load(
+        trust_once=given.get("trust", "once") == "once", rules=given.get("rules", "documented")
+    )
     return world
 
 
@@ -235,7 +399,7 @@ def spoken(given, world):
     by_layer = {}
     for i, says in enumerate(given["says"], 1):
         name = says.get("name", f"h{i}")
-        hook = {"name": name, "type": "command", **says.get("hook", {})}
+        hook = {"name": name, "type": "command", **fill(says.get("hook", {}), world)}
         hook["command"] = says.get("command") or command(
             {"record": f"{world.project}/seen-{name}.json", **says}
         )
@@ -255,8 +419,8 @@ def payload(given, world):
         "transcript_path": "",
         "cwd": str(world.project),
         "hook_event_name": name,
-        "timestamp": "2026-01-15T10:30:00.000Z",
-        **FIELDS.get(name, {}),
+        **({} if world.dialect.name == "claude" else {"timestamp": "2026-01-15T10:30:00.000Z"}),
+        **FIELDS_OF[world.dialect.name].get(name, {}),
         **given.get("fields", {}),
     }
 

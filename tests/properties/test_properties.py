@@ -19,12 +19,13 @@ from anyhook.dialects.gemini_api import (
     response_to_api,
 )
 from anyhook.dialects.output import Exit, decode_exit, decode_reply
-from anyhook.dialects.reply import encode_decision
 from anyhook.dialects.payload import decode_event, encode_event
-from anyhook.engine.combine import advance, combine
+from anyhook.dialects.reply import encode_decision
+from anyhook.engine.combine import combine
 from anyhook.engine.plan import make_plan
 from anyhook.handlers.shell import refer
 from anyhook.model.answers import STRENGTH
+from anyhook.model.chain import advance
 from anyhook.model.json import dump_json, parse_json
 from anyhook.model.llm import complete_response, merge_request, merge_response
 from anyhook.model.matching import compile_matcher
@@ -124,7 +125,7 @@ def test_advancing_and_combining_take_any_event(spec, answer, request, response)
     )
 
     for said in (answer, checked):
-        advance(spec, event, said)
+        advance(spec.chain, event, said)
         deny = make.result(2, Answer(outcome=Outcome.DENY, reason="no"))
         decision = combine(RULES, spec, event, ((make.result(1, said),), (deny,)))
         assert decision.outcome is Outcome.DENY

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any, Protocol, TypeVar, overload
 
+    from anyhook.authoring.register import Host
     from anyhook.dialects.base import Dialect
     from anyhook.model.events import Event
 
@@ -258,7 +259,7 @@ class Hooks:
         """
         from anyhook.authoring.fold import fold
 
-        names = _names(event, dialect)
+        names = names_of(event, dialect)
         answers: list[Answer] = []
         for function in self.functions:
             if function.event != event.name or not function.covers(names):
@@ -269,6 +270,15 @@ class Hooks:
                 break
             event = advance(SEQUENCE.get(event.name, {}), event, said)
         return fold(answers, patches_response=event.name == "after_model")
+
+    def register(self, engine: Host) -> None:
+        """Let an `Engine` run the functions, before the hooks of its settings.
+
+        A crash follows `on_crash` here too.
+        """
+        from anyhook.authoring.register import register
+
+        register(self, engine)
 
     def run(self, argv: Sequence[str] | None = None) -> None:
         """Be the command of an agent: read an event from standard input, answer, and return.
@@ -303,6 +313,18 @@ EXPECTATIONS = (
 """What an example may expect."""
 
 
+WORDS: dict[str, tuple[Outcome, bool]] = {
+    "none": (Outcome.NONE, False),
+    "allow": (Outcome.ALLOW, False),
+    "approve": (Outcome.ALLOW, True),
+    "deny": (Outcome.DENY, False),
+    "block": (Outcome.DENY, False),
+    "ask": (Outcome.ASK, False),
+    "defer": (Outcome.DEFER, False),
+}
+"""Verdicts in words, for answers that were put together from data."""
+
+
 def checked(function: HookFunction, said: object) -> Answer:
     """Return what a function said, if it is something that a function may say.
 
@@ -312,7 +334,12 @@ def checked(function: HookFunction, said: object) -> Answer:
     if said is None:
         return NO_OPINION
     if isinstance(said, Answer):
-        return said
+        if type(said.outcome) is Outcome:
+            return said
+        if said.outcome in WORDS:
+            outcome, approve = WORDS[said.outcome]
+            return said.replace(outcome=outcome, approve=said.approve or approve)
+        raise TypeError(f"{function.name} answered {said.outcome!r}, which is no verdict")
     raise TypeError(
         f"{function.name} returned {type(said).__name__}; return None for no opinion, or what "
         "allow(), deny(), ask(), context(), event.rewrite(), … give"
@@ -332,7 +359,7 @@ def finish(function: HookFunction, event: Any) -> Any:
     return asyncio.run(main())
 
 
-def _names(event: Event, dialect: Dialect | None) -> list[str]:
+def names_of(event: Event, dialect: Dialect | None) -> list[str]:
     """List the names of what a function can be for."""
     tool = getattr(event, "tool_name", None)
     if isinstance(tool, str):

@@ -308,11 +308,15 @@ class Engine:
             description=(function.__doc__ or "").strip().partition("\n")[0] or None,
             timeout=timeout if timeout is not None else self.dialect.default_timeout,
         )
-        self._runtime.append(
+        self.define(
             HookDefinition(spec.canonical, Layer.RUNTIME, place, matcher, False, (handler,))
         )
-        self._plans.clear()
         return handler
+
+    def define(self, definition: HookDefinition) -> None:
+        """Add a whole definition at run time; `Hooks.register` does so."""
+        self._runtime.append(definition)
+        self._plans.clear()
 
     def on(
         self, event: str, *, matcher: str | None = None, **options: Any
