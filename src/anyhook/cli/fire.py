@@ -12,12 +12,12 @@ import typer
 from anyhook.cli import DECIDED, OK
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
 from anyhook.cli.output import console, print_json, print_settings_problems
-from anyhook.cli.timeline import print_timeline, result_json
-from anyhook.dialects.payload import decode_event
+from anyhook.cli.timeline import print_late, print_timeline, result_json
+from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError
-from anyhook.model.events import UnknownEvent, event_class
+from anyhook.model.events import UnknownEvent, event_class, json_kind
 from anyhook.model.json import parse_json
 from anyhook.model.suggest import did_you_mean
 
@@ -40,6 +40,7 @@ For example:
 
     anyhook fire BeforeTool --tool write_file --input '{"file_path": "a.txt", "content": "x"}'
     anyhook fire BeforeAgent --input '{"prompt": "delete everything"}' --json
+    anyhook fire PreToolUse --dialect claude --tool Bash --input '{"command": "rm -rf /"}'
     anyhook fire --event-file session.jsonl --project ~/code/app
 """
 
@@ -71,7 +72,13 @@ def fire(
     ] = None,
     project: Project = HERE,
     dialect: DialectName = "gemini",
-    rules: Annotated[str, typer.Option("--rules", help="Reading of the rules.")] = "documented",
+    rules: Annotated[
+        str,
+        typer.Option(
+            "--rules",
+            help="documented: what the references promise; observed: what a release does.",
+        ),
+    ] = "documented",
     trust_once: Annotated[
         bool, typer.Option("--trust-once", help="Run the project's hooks without asking.")
     ] = False,
@@ -100,10 +107,23 @@ def fire(
                 print_json(result_json(engine, fired, decision, (*settings, *notes)))
             else:
                 print_timeline(console(), engine, fired, decision, notes)
+        if not as_json:
+            _show_background(engine)
     return DECIDED if denied and exit_code else OK
 
 
 fire.__doc__ = HELP
+
+BACKGROUND = 30.0
+"""Seconds that are waited for hooks that run in the background."""
+
+
+def _show_background(engine: Engine) -> None:
+    """Wait for what runs in the background, and show what came of it."""
+    engine.background.wait(BACKGROUND)
+    late = engine.background.collect()
+    if late:
+        print_late(console(), late)
 
 
 def _events(
@@ -154,7 +174,7 @@ def _with_defaults(
     dialect: Dialect, cls: type[Event], wire: str, values: dict[str, Any]
 ) -> tuple[Event, tuple[Diagnostic, ...]]:
     spec = dialect.event(wire)
-    known = [f for f in cls.record_fields if f not in ("raw", "wire_name")]
+    known = [f for f in cls.record_fields if f not in NOT_ON_WIRE and wire_key(dialect, spec, f)]
     for key in values:
         if key not in known:
             hint = did_you_mean(key, known) or f"it has {', '.join(known)}"
@@ -168,11 +188,14 @@ def _with_defaults(
     }
     if spec.subject and spec.subjects:
         blanks[spec.subject] = spec.subjects[0]
-    whole = {f: blanks.get(f, "") for f in cls.record_required} | values
-    checked, notes = decode_event(dialect, {dialect.event_key: wire, **whole})
+    neutral = {"array": [], "object": {}, "number": 0, "boolean": False}
+    required = {f: neutral.get(json_kind(cls, f), "") for f in cls.record_required if f in known}
+    whole = required | {f: blanks[f] for f in blanks.keys() & required.keys()} | values
+    payload = {str(wire_key(dialect, spec, f)): value for f, value in whole.items()}
+    checked, notes = decode_event(dialect, {dialect.event_key: wire, **payload})
     if notes:
         raise EventError("; ".join(note.message for note in notes))
-    return cls(**{f: getattr(checked, f) for f in known}), ()
+    return cls(**{f: getattr(checked, f) for f in cls.record_fields if f not in NOT_ON_WIRE}), ()
 
 
 def _read_events(

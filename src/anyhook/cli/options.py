@@ -13,7 +13,10 @@ Project = Annotated[
     Path, typer.Option("--project", "-C", help="Directory of the project.", show_default="here")
 ]
 DialectName = Annotated[
-    str, typer.Option("--dialect", help="Whose settings and wire format: gemini.")
+    str,
+    typer.Option(
+        "--dialect", help="Whose settings and wire format: gemini, claude, terminai or generic."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
 HERE = Path()

@@ -10,6 +10,7 @@ from rich.text import Text
 from anyhook.cli.output import diagnostic_json, print_diagnostics, show_place
 from anyhook.dialects.payload import encode_event
 from anyhook.dialects.reply import encode_decision
+from anyhook.engine.compare import differences
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
@@ -34,6 +35,7 @@ WIDE = 100
 OUTCOME_STYLE = {
     Outcome.DENY: "bold red",
     Outcome.ASK: "bold yellow",
+    Outcome.DEFER: "bold yellow",
     Outcome.ALLOW: "bold green",
     Outcome.NONE: "dim",
 }
@@ -43,6 +45,7 @@ STATUS_STYLE = {
     Status.TIMED_OUT: "magenta",
     Status.WITHHELD: "yellow",
     Status.SKIPPED: "dim",
+    Status.STARTED: "cyan",
 }
 STATUS_WORD = {
     Status.WARNED: "warning",
@@ -50,6 +53,7 @@ STATUS_WORD = {
     Status.TIMED_OUT: "timed out",
     Status.WITHHELD: "not trusted",
     Status.SKIPPED: "skipped",
+    Status.STARTED: "in the background",
 }
 
 
@@ -72,6 +76,8 @@ def print_timeline(
     fields = _fields(decision)
     if fields.row_count:
         out.print(fields)
+    for difference in differences(engine, event, decision):
+        out.print(Text.assemble(("differs", "bold yellow"), f"  {difference}"))
     problems = [d for d in (*notes, *decision.diagnostics) if d.severity is not Severity.INFO]
     print_diagnostics(out, problems, engine.project_dir)
 
@@ -109,7 +115,10 @@ def _said(result: HandlerResult) -> Text:
     if result.status is not Status.RAN:
         word, style = STATUS_WORD[result.status], STATUS_STYLE[result.status]
         end = exit_text(result) if result.status is Status.WARNED else ""
-        return Text(f"{word} {end}".rstrip(), style=style)
+        text = Text(f"{word} {end}".rstrip(), style=style)
+        if result.status is Status.SKIPPED and result.error:
+            text.append(f"  {_prose(result.error)}", style="dim")
+        return text
     answer = result.answer
     words = ["stop"] if answer.stop else []
     if answer.outcome is not Outcome.NONE:
@@ -133,6 +142,8 @@ _EXTRAS = {
     "tool_config": "filters tools",
     "clear_context": "clears the context",
     "tail_tool_call": "calls a tool",
+    "tool_output": "replaces the result",
+    "extra": "says more",
 }
 
 
@@ -151,6 +162,7 @@ def _headline_style(decision: Decision) -> str:
     return {
         Outcome.DENY: "bold white on red",
         Outcome.ASK: "bold black on yellow",
+        Outcome.DEFER: "bold black on yellow",
         Outcome.ALLOW: "bold black on green",
         Outcome.NONE: "dim",
     }[decision.outcome]
@@ -188,6 +200,17 @@ def _who(blame: Blame) -> str:
     return text
 
 
+def print_late(out: Console, results: list[HandlerResult]) -> None:
+    """Show what hooks said that nobody waited for."""
+    out.print(Text("in the background", style="bold"))
+    for result in results:
+        text = Text.assemble("  ", result.handler.label, "  ")
+        out.print(text.append(_said(result)))
+        for said in (result.answer.context, result.answer.system_message):
+            if said:
+                out.print(Text(f"    {_prose(said)}", style="dim"))
+
+
 # -- for programs
 
 
@@ -212,6 +235,8 @@ def result_json(
             "tool_config": decision.tool_config,
             "clear_context": decision.clear_context,
             "tail_tool_call": decision.tail_tool_call,
+            "tool_output": decision.tool_output,
+            "extra": dict(decision.extra),
             "messages": [
                 {
                     "audience": str(message.audience),
@@ -228,6 +253,20 @@ def result_json(
             },
         },
         "handlers": [_handler_json(result) for result in decision.results],
+        "rules": engine.rules.name,
+        "differences": [
+            {
+                "rules": difference.rules,
+                "release": difference.release,
+                "fields": {
+                    name: {"here": here, "there": there}
+                    for name, (here, there) in difference.fields.items()
+                },
+                "only_here": list(difference.only_here),
+                "only_there": list(difference.only_there),
+            }
+            for difference in differences(engine, event, decision)
+        ],
         "diagnostics": [diagnostic_json(d) for d in (*notes, *decision.diagnostics)],
     }
 

@@ -241,16 +241,20 @@ class _Reader:
                 f"printed JSON that is {_kind_of(shown)}, not an object; it is ignored",
             )
             return Status.RAN, NO_OPINION
+        answer = self._read_strictly(value)
+        return (Status.WARNED, NO_OPINION) if answer is None else (Status.RAN, answer)
+
+    def _read_strictly(self, value: Mapping[str, Any]) -> Answer | None:
+        """Read an object; `None` if these rules drop a whole reply for one wrong member."""
         before = len(self.problems)
         answer = self.read_object(value)
-        if self.rules.strict and any(d.code in _WRONG for d in self.problems[before:]):
-            self.report(
-                "ignored-output",
-                f"{self.dialect.title} {self.rules.release} drops a whole reply for one wrong "
-                "member",
-            )
-            return Status.WARNED, NO_OPINION
-        return Status.RAN, answer
+        if not self.rules.strict or all(d.code not in _WRONG for d in self.problems[before:]):
+            return answer
+        self.report(
+            "ignored-output",
+            f"{self.dialect.title} {self.rules.release} drops a whole reply for one wrong member",
+        )
+        return None
 
     def take_text(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
         text = output.text
@@ -311,7 +315,9 @@ class _Reader:
         blocks = self._blocks(end, output)
         if not isinstance(output.value, dict):  # pragma: no cover - whole objects only
             return self.take_block(end, output)
-        answer = self.read_object(output.value)
+        answer = self._read_strictly(output.value)
+        if answer is None:
+            return Status.WARNED, NO_OPINION
         if not blocks:
             status, _ = self._take_harmless_block(end)
             return status, answer

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self, TypeVar
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.handlers.base import Ask, McpClient
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
@@ -232,17 +232,32 @@ class Engine:
         """The environment that commands inherit, before redaction."""
         return self._around.environ
 
-    def plan(self, event: Event) -> Plan:
-        """Return which handlers an event would run, in which order."""
-        spec = self.rules.by_canonical.get(event.name)
+    def plan(self, event: Event, rules: Rules | None = None) -> Plan:
+        """Return which handlers an event would run, in which order.
+
+        Args:
+            event: The event.
+            rules: Another reading of the dialect than the engine's own.
+        """
+        reading = rules or self.rules
+        spec = reading.by_canonical.get(event.name)
         if spec is None:
             return EMPTY_PLAN
         subject = getattr(event, spec.subject) if spec.subject else None
+        if reading is not self.rules:
+            return self._make_plan(reading, event.name, subject)[0]
         key = (event.name, subject)
         found = self._plans.get(key)
-        return found if found is not None else self._make_plan(key)
+        if found is not None:
+            return found
+        made, is_final = self._make_plan(reading, event.name, subject)
+        if is_final:  # a plan that could not look at every pattern holds until trust is given
+            if len(self._plans) >= PLANS:
+                self._plans.clear()
+            self._plans[key] = made
+        return made
 
-    def _make_plan(self, key: tuple[str, str | None]) -> Plan:
+    def _make_plan(self, rules: Rules, event: str, subject: str | None) -> tuple[Plan, bool]:
         blind = False
 
         def may_match(definition: HookDefinition) -> bool:
@@ -253,17 +268,14 @@ class Engine:
 
         made = make_plan(
             self.dialect,
-            self.rules,
+            rules,
             self.definitions,
-            *key,
-            is_on=lambda handler: self.hooks.switched_off(handler, self.rules) is None,
+            event,
+            subject,
+            is_on=lambda handler: self.hooks.switched_off(handler, rules) is None,
             may_match=may_match,
         )
-        if not blind:  # a plan that could not look at every pattern holds until trust is given
-            if len(self._plans) >= PLANS:
-                self._plans.clear()
-            self._plans[key] = made
-        return made
+        return made, not blind
 
     # -- hooks of the host
 

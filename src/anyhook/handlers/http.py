@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx
 
+from anyhook import __version__
 from anyhook.dialects.base import Take
 from anyhook.dialects.output import decode_text
 from anyhook.handlers.base import failed
@@ -44,7 +45,11 @@ PORTS = {"http": 80, "https": 443}
 """Scheme to its usual port; other schemes are not asked."""
 NEXT_ADDRESS = 3.0
 """Seconds that a connection may take while the host has another address to try."""
-_FIXED = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
+_OWN = {
+    "content-type": "application/json",
+    "accept-encoding": "identity",
+    "user-agent": f"anyhook/{__version__}",
+}
 _NOT_THEIRS = frozenset(
     "host content-type content-length transfer-encoding accept-encoding connection keep-alive "
     "upgrade te trailer expect proxy-connection proxy-authorization".split()
@@ -109,9 +114,7 @@ async def _ask(
     problem = why_not(host, addresses, services.private_hosts)
     if problem is not None:
         known = f"private_hosts or, as a user, in {_name_of_list(firing)}"
-        return _report(
-            firing, handler, f"{shown} {problem}; to allow it, name the host in {known}"
-        )
+        return _report(firing, handler, f"{shown} {problem}; to allow it, name the host in {known}")
     headers, unset = _headers(firing, handler, url)
     reply = await _post_to_any(firing, url, addresses, headers)
     return _read(firing, handler, reply, started, unset)
@@ -151,16 +154,17 @@ def _headers(
     if firing.services.header_variables is not None:
         allowed &= firing.services.header_variables
     unset: dict[str, None] = {}
-    headers = {b"Host": url.netloc}
-    headers |= {name.encode(): value.encode() for name, value in _FIXED.items()}
+    headers = {"host": url.netloc.decode("ascii"), **_OWN}
     if url.userinfo:
-        pair = f"{url.username}:{url.password}".encode()
-        headers[b"Authorization"] = b"Basic " + base64.b64encode(pair)
-    for name, text in handler.options.get("headers", {}).items():
-        if name.strip().lower() not in _NOT_THEIRS:
-            value = _fill(text, firing.host_environ, allowed, unset)
-            headers[name.encode("utf-8", "replace")] = value.encode("utf-8", "replace")
-    return list(headers.items()), tuple(unset)
+        pair = base64.b64encode(f"{url.username}:{url.password}".encode())
+        headers["authorization"] = f"Basic {pair.decode('ascii')}"
+    for given, text in handler.options.get("headers", {}).items():
+        name = given.strip().lower()
+        if name not in _NOT_THEIRS:
+            headers[name] = _fill(text, firing.host_environ, allowed, unset)
+    return [
+        (n.encode("utf-8", "replace"), v.encode("utf-8", "replace")) for n, v in headers.items()
+    ], tuple(unset)
 
 
 def _fill(

@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
 
 from anyhook.handlers.base import failed
+from anyhook.handlers.function import _is_cancelled_from_outside
 from anyhook.handlers.threads import call_in_thread
+from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import diagnose
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
     from anyhook.handlers.base import Firing
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+
+T = TypeVar("T")
 
 _NOT_PUBLIC = tuple(
     map(
@@ -178,7 +185,41 @@ def _meets(text: str, glob: str) -> bool:
     return text.endswith(last) and len(text) - len(last) >= at
 
 
-# -- results that handlers of several kinds have in common
+# -- what handlers have in common that ask others
+
+
+async def ask_service(
+    firing: Firing, handler: HandlerSpec, kind: type[T], who: str, ask: Callable[[], Awaitable[T]]
+) -> T | HandlerResult:
+    """Ask something that the host has set up, for as long as the handler may take.
+
+    Args:
+        firing: The event.
+        handler: Which handler.
+        kind: What it has to return.
+        who: What is asked, for people.
+        ask: Asks it.
+
+    Returns:
+        What it said, or the result of a handler whose service failed or was too slow.
+    """
+    started = time.perf_counter()
+    why = f"did not answer within the timeout of {handler.timeout:g} s"
+    status = Status.TIMED_OUT
+    try:
+        with anyio.move_on_after(handler.timeout):
+            said = await ask()
+            if isinstance(said, kind):
+                return said
+            why, status = f"returned {type(said).__name__}, not {kind.__name__}", Status.FAILED
+    except Exception as error:  # noqa: BLE001 - one handler's failure stays its own
+        why, status = f"failed: {type(error).__name__}: {error}", Status.FAILED
+    except anyio.get_cancelled_exc_class():
+        if _is_cancelled_from_outside():
+            raise
+        why, status = "cancelled itself", Status.FAILED
+    notes = payload_notes(firing, handler)
+    return failed(firing, handler, f"{who} {why}", status=status, started=started, notes=notes)
 
 
 def report(code: str, firing: Firing, handler: HandlerSpec, error: str) -> HandlerResult:

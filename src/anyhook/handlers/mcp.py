@@ -1,0 +1,107 @@
+"""Handlers that are tools of MCP servers: called with the event's values, read like a command.
+
+Claude Code, hooks reference, "MCP tool hook fields". The client is the host's:
+`Engine.load(mcp=…)`, for example `anyhook.handlers.mcp_client.SdkClient`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anyhook.dialects.output import Exit, decode_exit
+from anyhook.handlers.base import ToolText, failed
+from anyhook.handlers.network import ask_service, cut_notes, payload_notes, report
+from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.json import parse_json
+
+if TYPE_CHECKING:
+    from anyhook.handlers.base import Firing
+    from anyhook.model.definitions import HandlerSpec
+
+NO_CLIENT = "there is no client for MCP servers; pass mcp=… to Engine.load"
+_PATH = re.compile(r"\$\{([^{}]+)\}")
+
+
+async def run_mcp_tool(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+    """Call a tool, and read its text like the output of a command that succeeded.
+
+    A tool that fails, or whose server is not there, has no opinion.
+    """
+    client = firing.services.mcp
+    if client is None:
+        return report("service-missing", firing, handler, NO_CLIENT)
+    started = time.perf_counter()
+    call_tool = client.call_tool
+    server, tool = handler.options["server"], handler.options["tool"]
+    arguments = fill(handler.options.get("input", {}), parse_json(firing.payload.decode()))
+    said = await ask_service(
+        firing, handler, ToolText, f"{server}: {tool}", lambda: call_tool(server, tool, arguments)
+    )
+    return said if isinstance(said, HandlerResult) else _read(firing, handler, said, started)
+
+
+def fill(value: Any, event: Any) -> Any:
+    """Put the event's values into arguments: `${tool_input.file_path}` in a string is that text.
+
+    Args:
+        value: The arguments, of any depth; keys stay as they are.
+        event: The event's payload. Nothing is looked for in it.
+
+    Returns:
+        New arguments. What the event does not have is empty; what is no text is its JSON.
+    """
+    if isinstance(value, str):
+        return _PATH.sub(lambda match: _text_at(event, match[1]), value)
+    if isinstance(value, dict):
+        return {key: fill(item, event) for key, item in value.items()}
+    if isinstance(value, list):
+        return [fill(item, event) for item in value]
+    return value
+
+
+def _text_at(event: Any, path: str) -> str:
+    found = event
+    for key in path.strip().split("."):
+        if isinstance(found, dict):
+            found = found.get(key)
+        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+            found = found[int(key)]
+        else:
+            return ""
+    if found is None or isinstance(found, str):
+        return found or ""
+    return json.dumps(found, ensure_ascii=False)
+
+
+def _read(firing: Firing, handler: HandlerSpec, said: ToolText, started: float) -> HandlerResult:
+    text = said.text[: firing.output_limit]
+    cut = len(text) < len(said.text)
+    notes = (*payload_notes(firing, handler), *cut_notes(firing, handler, cut))
+    if said.is_error:
+        lines = text.strip().splitlines() or ["it says nothing"]
+        base = failed(
+            firing,
+            handler,
+            f"the tool failed: {lines[0][:200]}",
+            status=Status.WARNED,
+            started=started,
+            notes=notes,
+        )
+        return replace(base, stderr=text, truncated=cut)
+    end = Exit(0, stdout=text, truncated=cut)
+    read = decode_exit(firing.dialect, firing.rules, firing.spec, handler, end)
+    return HandlerResult(
+        handler,
+        read.status,
+        read.answer,
+        started=started - firing.epoch,
+        duration=time.perf_counter() - started,
+        stdout=text,
+        truncated=cut,
+        diagnostics=(*notes, *read.diagnostics),
+        failed=read.failed,
+    )

@@ -1,0 +1,138 @@
+"""Handlers that are questions to a model: a condition or a rule, and the event that it is about.
+
+Claude Code, hooks reference, "Prompt-based hooks" and "Agent-based hooks". The model is the
+host's: `Engine.load(ask=…)`. What a no does is the event's `refusal`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from anyhook.dialects.base import Denial
+from anyhook.handlers.base import Question, failed
+from anyhook.handlers.network import ask_service, payload_notes, report
+from anyhook.model.answers import NO_OPINION, Answer
+from anyhook.model.decisions import HandlerResult, Status
+
+if TYPE_CHECKING:
+    from anyhook.handlers.base import Firing
+    from anyhook.model.definitions import HandlerSpec
+
+NO_ASK = "there is no model to ask; pass ask=… to Engine.load"
+FORM = '{"ok": true} or {"ok": false, "reason": "…"}'
+"""What a model has to answer."""
+NO_REASON = "the model said no, and gave no reason"
+_PLACE = re.compile(r"(\\?)\$ARGUMENTS\b")
+_OBJECTS = 64
+"""Opening braces that are tried; a model that thinks aloud writes some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a model answered.
+
+    Attributes:
+        ok: Whether the condition holds.
+        reason: Why not.
+        impossible: Whether it can never hold, so that it is useless to go on trying.
+    """
+
+    ok: bool
+    reason: str = NO_REASON
+    impossible: bool = False
+
+
+async def run_prompt(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+    """Put a question to the host's model, and make an answer of its verdict.
+
+    A model that cannot be asked, is too slow or answers in another form has no opinion.
+    """
+    ask = firing.services.ask
+    if ask is None:
+        return report("service-missing", firing, handler, NO_ASK)
+    started = time.perf_counter()
+    options = handler.options
+    text = fill(str(options["prompt"]), firing.payload.decode().rstrip("\n"))
+    question = Question(text, options.get("model"), bool(options.get("agentic")))
+    said = await ask_service(firing, handler, str, "the model", lambda: ask(question))
+    if isinstance(said, HandlerResult):
+        return said
+    notes = payload_notes(firing, handler)
+    verdict = read_verdict(said)
+    if verdict is None:
+        why, status = f"the model did not answer {FORM}", Status.WARNED
+        base = failed(firing, handler, why, status=status, started=started, notes=notes)
+        return replace(base, stdout=said)
+    return HandlerResult(
+        handler,
+        Status.RAN,
+        _answer(firing, handler, verdict),
+        started=started - firing.epoch,
+        duration=time.perf_counter() - started,
+        stdout=said,
+        diagnostics=notes,
+    )
+
+
+def fill(prompt: str, payload: str) -> str:
+    r"""Write the whole question: `$ARGUMENTS` is the event; `\$ARGUMENTS` is just that.
+
+    Args:
+        prompt: The text of the settings. Without a place for the event, the event comes after it.
+        payload: The event as JSON. Nothing is looked for in it.
+    """
+    found = False
+
+    def value(match: re.Match[str]) -> str:
+        nonlocal found
+        if match[1]:
+            return match[0][1:]
+        found = True
+        return payload
+
+    text = _PLACE.sub(value, prompt)
+    return text if found else f"{text}\n\n{payload}"
+
+
+def read_verdict(said: str) -> Verdict | None:
+    """Read a model's answer, with whatever it wrote around the object.
+
+    Of several verdicts a no stands: a model may quote what the event tells it to say.
+
+    Returns:
+        The verdict; `None` if there is none.
+    """
+    found = [value for value in _objects(said) if isinstance(value.get("ok"), bool)]
+    if not found:
+        return None
+    value = next((item for item in found if not item["ok"]), found[-1])
+    reason = value.get("reason")
+    known = reason.strip() if isinstance(reason, str) else ""
+    return Verdict(value["ok"], known or NO_REASON, value.get("impossible") is True)
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    decoder, found, at = json.JSONDecoder(), [], 0
+    for _ in range(_OBJECTS):
+        at = text.find("{", at)
+        if at < 0:
+            break
+        try:
+            value, at = decoder.raw_decode(text, at)
+            found.append(value)
+        except (ValueError, RecursionError):
+            at += 1
+    return found
+
+
+def _answer(firing: Firing, handler: HandlerSpec, verdict: Verdict) -> Answer:
+    spec, options = firing.spec, handler.options
+    gives_up = verdict.impossible and spec.denial is Denial.CONTINUES
+    if verdict.ok or (gives_up and not options.get("agentic")):
+        return NO_OPINION
+    refusal = spec.refusal[bool(options.get("continue_on_block"))]
+    return Answer(**refusal, reason=verdict.reason) if refusal else NO_OPINION
