@@ -9,9 +9,11 @@ import typer
 from anyhook import __version__
 from anyhook.cli.check import check
 from anyhook.cli.fire import fire
+from anyhook.cli.install import init, install, uninstall
 from anyhook.cli.listing import list_hooks
 from anyhook.cli.schema import schema
 from anyhook.cli.switch import disable, enable
+from anyhook.cli.test import test
 from anyhook.cli.trust import trust
 
 app = typer.Typer(
@@ -23,12 +25,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
+app.command("init")(init)
 app.command("fire")(fire)
 app.command("list")(list_hooks)
 app.command("check")(check)
 app.command("enable")(enable)
 app.command("disable")(disable)
 app.command("trust")(trust)
+app.command("test")(test)
+app.command("install")(install)
+app.command("uninstall")(uninstall)
 app.command("schema")(schema)
 
 

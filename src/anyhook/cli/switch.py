@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.reader import LoadedFile
 
+OWN = (Layer.PROJECT, Layer.LOCAL, Layer.USER)
+"""Layers whose files belong to the user."""
 HookName = Annotated[
     str, typer.Argument(metavar="NAME", help="Name of the hook; its command if it has no name.")
 ]
@@ -44,7 +46,14 @@ def disable(
     handlers = _handlers(engine, name)
     layer = max((h.layer for h in handlers), key=lambda la: engine.dialect.authority[la])
     file = _editable(engine, layer)
-    path = next(s.path for s in engine.dialect.switches if s.kind == "disabled" and not s.legacy)
+    path = next(
+        (s.path for s in engine.dialect.switches if s.kind == "disabled" and not s.legacy), None
+    )
+    if path is None:
+        raise UsageError(
+            f"{engine.dialect.title} cannot switch one hook off; take it out of "
+            f"{show_path(handlers[0].place.file)}, line {handlers[0].place.line}"
+        )
     before = _text(file)
     after = add_item(before or "", path, handlers[0].identifier, file=str(file.source.path))
     if after != before:
@@ -71,7 +80,7 @@ def enable(
     identifier = _handlers(engine, name)[0].identifier
     changed = []
     for file in engine.hooks.files:
-        if identifier not in file.disabled or file.source.layer not in (Layer.PROJECT, Layer.USER):
+        if identifier not in file.disabled or file.source.layer not in OWN:
             continue
         before = after = _text(file) or ""
         for switch in engine.dialect.switches:
@@ -103,7 +112,7 @@ def _handlers(engine: Engine, name: str) -> list[HandlerSpec]:
 def _editable(engine: Engine, layer: Layer) -> LoadedFile:
     """Return the file that switches hooks of a layer off: its own, or the user's."""
     authority = engine.dialect.authority
-    home = layer if layer in (Layer.PROJECT, Layer.USER) else Layer.USER
+    home = layer if layer in OWN else Layer.USER
     if authority[layer] > authority[home]:
         own = next(f for f in engine.hooks.files if f.source.layer is layer)
         raise SettingsError(

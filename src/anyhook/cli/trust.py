@@ -69,7 +69,7 @@ def trust(
     show = show or (as_json and not yes)
     done = bool(changes) and not show and (yes or _agreed(tables, here, changes))
     if done:
-        store.trust(here, found)
+        store.trust(here, found, dialect=tables.name)
     if as_json:
         print_json(_json(here, tables, found, changes, trusted=done or not changes))
     else:

@@ -63,6 +63,50 @@ def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> 
     return _checked(changed, wanted, file)
 
 
+def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
+    """Set a member that is not there yet; objects on the way are made as needed.
+
+    Args:
+        text: A settings file.
+        path: Keys to the member.
+        value: JSON.
+        file: For the message of an error.
+
+    Returns:
+        The new text; the same text if the member has the value already.
+
+    Raises:
+        SettingsError: If the file is no JSON, the member has another value, or something on the
+            way is no object.
+    """
+    text = _with_object(text)
+    document = _parse(text, file)
+    target, missing = _follow(document, path)
+    shown = ".".join(map(str, path))
+    if not missing:
+        if json.loads(document.plain[target : _end(document, path)]) == value:
+            return text
+        line = document.place(path).line
+        raise SettingsError(f"{shown} has another value; change it yourself", path=file, line=line)
+    wanted = json.loads(json.dumps(document.value))
+    holder: Any = wanted
+    for step in path[:-1]:
+        holder = holder.setdefault(step, {}) if isinstance(holder, dict) else None
+    if not isinstance(holder, dict):
+        raise SettingsError(f"{shown} is inside something that is no object", path=file)
+    holder[path[-1]] = value
+    new = value
+    for step in reversed(missing[1:]):
+        new = {step: new}
+    return _checked(_append(document, target, new, key=missing[0]), wanted, file)
+
+
+def _end(document: Document, path: JsonPath) -> int:
+    """Return where the value at a path ends."""
+    at = document.offset(path[:-1])
+    return next(s.end for s in reversed(document.children(at)) if s.step == path[-1])
+
+
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
     """Remove every occurrence of a value from the list at a path.
 
@@ -85,6 +129,29 @@ def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") 
         wanted = json.loads(json.dumps(document.value))
         _make(wanted, path, file, document).remove(value)
         text = _checked(_without(document, target, index), wanted, file)
+
+
+def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
+    """Remove the member at a path.
+
+    Returns:
+        The new text; the same text if there is no such member.
+
+    Raises:
+        SettingsError: If the file is no JSON.
+    """
+    document = _parse(text, file)
+    at, missing = _follow(document, path[:-1])
+    steps = [span.step for span in document.children(at)] if not missing else []
+    if path[-1] not in steps:
+        return text
+    wanted = json.loads(json.dumps(document.value))
+    holder: Any = wanted
+    for step in path[:-1]:
+        holder = holder[step]
+    del holder[path[-1]]
+    index = len(steps) - 1 - steps[::-1].index(path[-1])
+    return _checked(_without(document, at, index), wanted, file)
 
 
 def write_atomically(path: Path, text: str, *, expected: str | None) -> None:
@@ -188,14 +255,14 @@ def _append(document: Document, at: int, value: Any, *, key: str | int | None = 
 def _without(document: Document, at: int, index: int) -> str:
     text, spans = document.text, document.children(at)
     span = spans[index]
-    following = spans[index + 1].start if index + 1 < len(spans) else _closing(document, at)
+    following = spans[index + 1].key if index + 1 < len(spans) else _closing(document, at)
     comma = comma_after(document, span.end, following)
     if comma is None and index > 0:
-        comma = comma_after(document, spans[index - 1].end, span.start)
-    cuts = [(span.start, span.end)] + ([(comma, comma + 1)] if comma is not None else [])
+        comma = comma_after(document, spans[index - 1].end, span.key)
+    cuts = [(span.key, span.end)] + ([(comma, comma + 1)] if comma is not None else [])
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
-    at_cut = span.start - (1 if comma is not None and comma < span.start else 0)
+    at_cut = span.key - (1 if comma is not None and comma < span.key else 0)
     line_start = text.rfind("\n", 0, at_cut) + 1
     line_end = text.find("\n", at_cut)
     if line_end >= 0 and not text[line_start:line_end].strip():

@@ -88,10 +88,10 @@ def find_sources(
         The files, whether they exist or not, what is wrong with extensions, and the places whose
         change could add or remove one.
     """
-    places = _places(dialect, around)
+    known = places(dialect, around)
     sources = []
     seen: set[str] = set()
-    by_strength = sorted(places, key=lambda place: -dialect.authority[place[0]])
+    by_strength = sorted(known, key=lambda place: -dialect.authority[place[0]])
     for layer, path in by_strength:  # a file that is two layers at once is the stronger one
         real = os.path.realpath(path)
         if real not in seen:
@@ -99,7 +99,7 @@ def find_sources(
             sources.append(Source(layer, path))
     problems: list[Diagnostic] = []
     watched: list[Path] = []
-    watched += [path.parent for _, path in places if PATTERN in path.parent.name]
+    watched += [path.parent for _, path in known if PATTERN in path.parent.name]
     if isinstance(dialect.packages, Extensions):
         sources += _extension_sources(dialect.packages, around, problems, watched)
     order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
@@ -117,14 +117,15 @@ def config_dir(dialect: Dialect, around: Surroundings) -> Path:
     return Path(given or dialect.config_dir.format(home=around.home))
 
 
-def _places(dialect: Dialect, around: Surroundings) -> list[tuple[Layer, Path]]:
+def places(dialect: Dialect, around: Surroundings) -> list[tuple[Layer, Path]]:
+    """List the settings files of every layer, whether they exist or not."""
     known = {
         "home": str(around.home),
         "project": str(around.project),
         "config": str(config_dir(dialect, around)),
         "system_dir": "",
     }
-    places: list[tuple[Layer, Path]] = []
+    found: list[tuple[Layer, Path]] = []
     for entry in dialect.settings:
         override = around.environ.get(entry.variable) if entry.variable else None
         template = entry.paths.get(around.platform) or entry.paths["*"]
@@ -132,10 +133,10 @@ def _places(dialect: Dialect, around: Surroundings) -> list[tuple[Layer, Path]]:
         if entry.layer in SYSTEM_LAYERS and not known["system_dir"]:
             known["system_dir"] = str(path.parent)
         if "*" in path.name:
-            places += [(entry.layer, found) for found in sorted(path.parent.glob(path.name))]
+            found += [(entry.layer, one) for one in sorted(path.parent.glob(path.name))]
         else:
-            places.append((entry.layer, path))
-    return places
+            found.append((entry.layer, path))
+    return found
 
 
 SYSTEM_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})

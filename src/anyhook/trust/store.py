@@ -171,8 +171,13 @@ class TrustStore:
                 changes.append(Change(subject, "script", difference))
         return changes, problems
 
-    def trust(self, project: Path, found: Iterable[Subject]) -> None:
-        """Record that a project's hooks may run as they are now, and no others.
+    def trust(self, project: Path, found: Iterable[Subject], *, dialect: str = "") -> None:
+        """Record that a project's hooks for one agent may run as they are now, and no others.
+
+        Args:
+            project: Directory of the project.
+            found: Its hooks.
+            dialect: Whose hooks they are; what is recorded for other agents stays.
 
         Raises:
             OSError: If the store cannot be written.
@@ -180,6 +185,7 @@ class TrustStore:
         """
         entries = {
             subject.key: {
+                "dialect": dialect,
                 "command": subject.handler.identifier,
                 "scripts": {
                     str(s.path): {"sha256": s.digest, "text": s.text} for s in subject.scripts
@@ -190,8 +196,10 @@ class TrustStore:
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self._file(project)
         with FileLock(f"{file}.lock", timeout=LOCK_SECONDS):
+            known, _ = self._load(project)
+            others = {k: v for k, v in known.items() if v.get("dialect", "") != dialect}
             content = json.dumps(
-                {"project": str(project), "version": 1, "hooks": entries}, indent=1
+                {"project": str(project), "version": 1, "hooks": {**others, **entries}}, indent=1
             )
             replace_file(file, content.encode(), mode=0o600)
 
@@ -238,6 +246,10 @@ def _key(definition: HookDefinition, handler: HandlerSpec) -> str:
         handler.name,
         handler.command,
         handler.argv,
+        handler.condition,
+        handler.on_failure,
+        handler.background,
+        dict(handler.options),
         handler.timeout,
         sorted(handler.env.items()),
     ]

@@ -1,0 +1,125 @@
+"""What a hook file does on which event, told from its text: nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from anyhook.authoring.degrade import NAMES
+from anyhook.dialects.capabilities import Support, support
+from anyhook.model.events import event_class
+from anyhook.model.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from anyhook.dialects.base import Dialect
+
+MARK = "anyhook.authoring"
+CALLS = {
+    "deny": "deny",
+    "ask": "ask",
+    "defer": "defer",
+    "stop": "stop",
+    "context": "context",
+    "tell": "tell",
+    "rewrite": "rewrite",
+    "respond": "respond",
+    "change_request": "change_request",
+    "replace_result": "replace_result",
+    "only": "filter_tools",
+}
+"""Function that an author calls to the ability that it needs."""
+
+
+class Use(Record):
+    """One function of a hook file.
+
+    Attributes:
+        event: Canonical name of its event.
+        subjects: What it is for, as far as that is written out.
+        name: Its name.
+        line: 1-based line.
+        abilities: What it may ask of the agent.
+    """
+
+    event: str
+    subjects: tuple[str, ...]
+    name: str
+    line: int
+    abilities: tuple[str, ...]
+
+
+def scan(path: Path) -> list[Use]:
+    """List the functions of a hook file.
+
+    Args:
+        path: A file; one that is no hook file, or no Python, has none.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        tree = ast.parse(text) if MARK in text else None
+    except (OSError, ValueError, SyntaxError, RecursionError):
+        return []
+    nodes = ast.walk(tree) if tree else ()
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [use for function in functions for use in _uses(function)]
+
+
+def gaps(uses: list[Use], dialect: Dialect) -> list[tuple[Use, str]]:
+    """List what an agent cannot do of what a hook file asks for.
+
+    Args:
+        uses: The functions.
+        dialect: The agent.
+
+    Returns:
+        Each function with what is missing, for people.
+    """
+    found: list[tuple[Use, str]] = []
+    for use in uses:
+        spec = dialect.by_canonical.get(use.event)
+        if spec is None:
+            found.append((use, f"{dialect.title} has no event {use.event}; it never runs there"))
+            continue
+        for ability in use.abilities:
+            how = support(dialect, use.event, ability)
+            if how in (Support.NO, Support.PROMISED):
+                verb = "has no" if how is Support.NO else "ignores"
+                found.append((use, f"{dialect.title} {verb} {NAMES[ability]} on {spec.wire}"))
+    return found
+
+
+def _uses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Use]:
+    for decorator in function.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        target = call.func if call else decorator
+        if not isinstance(target, ast.Attribute):
+            continue
+        arguments = call.args if call else []
+        texts = tuple(a.value for a in arguments if isinstance(a, ast.Constant))
+        event = target.attr
+        subjects = tuple(text for text in texts if isinstance(text, str))
+        if event == "on" and subjects:
+            event, subjects = subjects[0], subjects[1:]
+        if event_class(event).name == event:
+            yield Use(
+                event=event,
+                subjects=subjects,
+                name=function.name,
+                line=function.lineno,
+                abilities=tuple(dict.fromkeys(_abilities(function))),
+            )
+
+
+def _abilities(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            if name in CALLS:
+                yield CALLS[name]
+            if any(k.arg == "context" for k in node.keywords):
+                yield "context"
+            if any(k.arg == "approve" for k in node.keywords):
+                yield "approve"

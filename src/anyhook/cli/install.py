@@ -1,0 +1,460 @@
+"""`anyhook init`, `install` and `uninstall`: hooks into the settings of agents, and out again."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from anyhook.atomic import replace_file
+from anyhook.authoring.inspect import gaps, scan
+from anyhook.cli import OK
+from anyhook.cli.options import HERE, AsJson, Project, existing_project
+from anyhook.cli.output import console, print_json, show_path
+from anyhook.dialects import DIALECTS, get_dialect
+from anyhook.errors import SettingsError, UsageError
+from anyhook.model.layers import Layer
+from anyhook.settings.edit import add_item, remove_item, remove_member, set_member, write_atomically
+from anyhook.settings.jsonc import parse
+from anyhook.settings.sources import Surroundings, places
+from anyhook.testing.running import load_hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.authoring.hooks import HookFunction, Hooks
+    from anyhook.dialects.base import Dialect, EventSpec
+
+STARTER = Path(".anyhook") / "guard.py"
+STARTER_TEXT = '''"""Hooks of this project, for every agent. Try: anyhook test .anyhook/guard.py"""
+
+from anyhook.authoring import Hooks, context, deny
+
+hooks = Hooks()
+
+SECRETS = ("AKIA", "-----BEGIN PRIVATE KEY-----", "ghp_")
+
+
+@hooks.before_tool("write_file", "edit_file", "shell")
+def keep_secrets_out(event):
+    """Keep secrets out of files and commands."""
+    for secret in SECRETS:
+        if secret in event.text:
+            return deny(f"this looks like a secret ({secret}…); read it from the environment")
+
+
+@hooks.session_start
+def introduce(event):
+    """Tell the agent how this project is tested."""
+    return context("Run the tests before you say that you are done.")
+
+
+hooks.example(
+    tool="write_file",
+    input={"file_path": "settings.py", "content": "KEY = 'AKIAIOSFODNN7EXAMPLE'"},
+    expect="deny",
+)
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
+hooks.example("session_start", source="startup", expect="context")
+
+if __name__ == "__main__":
+    hooks.run()
+'''
+
+Agents = Annotated[
+    list[str] | None,
+    typer.Option("--agent", help="Agent to wire it into; by default those that are found."),
+]
+Scope = Annotated[str, typer.Option("--scope", help="Whose settings: project, local or user.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the difference, change nothing.")]
+Python = Annotated[
+    str | None,
+    typer.Option("--python", help="Interpreter of the command; it must have anyhook."),
+]
+HookPath = Annotated[Path, typer.Argument(metavar="FILE", help="A hook file.")]
+
+LAYERS = {"project": Layer.PROJECT, "local": Layer.LOCAL, "user": Layer.USER}
+DEVIATION = 5.0
+"""Seconds that an agent waits longer than the hook takes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One settings file as it is and as it will be.
+
+    Attributes:
+        dialect: Whose it is.
+        path: The file.
+        before: Its text; `None` if there is none.
+        after: Its new text.
+    """
+
+    dialect: Dialect
+    path: Path
+    before: str | None
+    after: str
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes anything."""
+        return self.after != (self.before or "")
+
+
+def init(
+    project: Project = HERE,
+    agents: Agents = None,
+    scope: Scope = "project",
+    python: Python = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write a starter hook and wire it into the settings of the agents that are found.
+
+    It shows the difference and asks before anything is written.
+
+    For example:
+
+        anyhook init
+        anyhook init --agent claude --agent gemini --yes
+    """
+    here = existing_project(project)
+    path = here / STARTER
+    made = not path.exists()
+    if made and not dry_run:
+        path.parent.mkdir(exist_ok=True)
+        replace_file(path, STARTER_TEXT.encode())
+    if dry_run and made:
+        if not as_json:
+            console().print(f"would write {show_path(str(path))}", markup=False)
+        return OK
+    if not as_json:
+        word = "wrote" if made else "kept"
+        console().print(f"{word} {show_path(str(path))}", markup=False)
+    return install(path, project, agents, scope, python, yes, dry_run, as_json)
+
+
+def install(
+    file: HookPath,
+    project: Project = HERE,
+    agents: Agents = None,
+    scope: Scope = "project",
+    python: Python = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Wire a hook file into the settings of agents.
+
+    Each event that the file has functions for becomes one hook. Comments, order and indentation of
+    the settings stay; what is there already is not added again. What an agent cannot do of what
+    the file asks for is told.
+
+    For example:
+
+        anyhook install hooks/guard.py --agent claude --agent gemini
+        anyhook install ~/hooks/guard.py --scope user --yes
+    """
+    here = existing_project(project)
+    hooks = load_hooks(file)
+    dialects = _agents(here, agents)
+    interpreter = python or _interpreter(scope)
+    edits = [_installed(d, here, scope, file, hooks, interpreter) for d in dialects]
+    missing = {
+        d.name: [f"{file.name}:{u.line}: {text}" for u, text in gaps(scan(file), d)]
+        for d in dialects
+    }
+    done = _write(edits, yes=yes, dry_run=dry_run, quiet=as_json)
+    if as_json:
+        print_json(_json(edits, missing, done))
+        return OK
+    out = console()
+    for name, texts in missing.items():
+        for text in texts:
+            out.print(Text.assemble(("degraded", "yellow"), f"  {name}  {text}"))
+    if done and scope != "user":
+        out.print("Under anyhook itself it runs once the project is trusted: anyhook trust")
+    return OK
+
+
+def uninstall(
+    file: HookPath,
+    project: Project = HERE,
+    agents: Agents = None,
+    scope: Scope = "project",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Take a hook file out of the settings of agents; the file itself stays.
+
+    For example:
+
+        anyhook uninstall hooks/guard.py
+    """
+    here = existing_project(project)
+    edits = [_uninstalled(d, here, scope, file) for d in _agents(here, agents, every=True)]
+    done = _write(edits, yes=yes, dry_run=dry_run, quiet=as_json)
+    if as_json:
+        print_json(_json(edits, {}, done))
+    return OK
+
+
+# -- which agents
+
+
+def _agents(project: Path, given: list[str] | None, *, every: bool = False) -> list[Dialect]:
+    """Return the agents that were named, or those that have left traces here or in the home."""
+    if given:
+        return [get_dialect(name) for name in dict.fromkeys(given)]
+    known = [get_dialect(name) for name in DIALECTS if name != "generic"]
+    around = Surroundings.of(project)
+    found = [d for d in known if every or _is_here(d, around)]
+    if not found:
+        names = " or ".join(f"--agent {d.name}" for d in known)
+        raise UsageError(f"no agent is found in this project or your home; say which: {names}")
+    return found
+
+
+def _is_here(dialect: Dialect, around: Surroundings) -> bool:
+    directories = {path.parent for layer, path in places(dialect, around) if layer in OWN}
+    return any(directory.is_dir() for directory in directories)
+
+
+OWN = frozenset(LAYERS.values())
+
+
+# -- what is written
+
+
+def _installed(
+    dialect: Dialect, project: Path, scope: str, file: Path, hooks: Hooks, python: str
+) -> Edit:
+    path = _file(dialect, project, scope)
+    before = _text(path)
+    after = before or ""
+    command = _command(dialect, project, scope, file, python)
+    for event in dict.fromkeys(function.event for function in hooks.functions):
+        spec = dialect.by_canonical.get(event)
+        if spec is None:
+            continue
+        functions = [f for f in hooks.functions if f.event == event]
+        entry = _definition(dialect, spec, hooks, functions, command, file)
+        after = add_item(after, (*dialect.hooks_path, spec.wire), entry, file=str(path))
+    after = _switched_on(dialect, after, path)
+    return Edit(dialect, path, before, after)
+
+
+def _definition(
+    dialect: Dialect,
+    spec: EventSpec,
+    hooks: Hooks,
+    functions: list[HookFunction],
+    command: str,
+    file: Path,
+) -> dict[str, Any]:
+    handler: dict[str, Any] = {"type": "command", "command": command}
+    if "name" in dialect.handler_fields and "env" in dialect.handler_fields:
+        handler["name"] = file.stem
+    if hooks.timeout is not None:
+        units = (hooks.timeout + DEVIATION) / dialect.timeout_unit
+        handler["timeout"] = int(units) if units == int(units) else units
+    entry: dict[str, Any] = {}
+    matcher = _matcher(dialect, spec, functions)
+    if matcher is not None:
+        entry["matcher"] = matcher
+    return {**entry, "hooks": [handler]}
+
+
+def _matcher(dialect: Dialect, spec: EventSpec, functions: list[HookFunction]) -> str | None:
+    """Return a pattern that covers what the functions are for, in the agent's words."""
+    if spec.subject is None or any(not function.subjects for function in functions):
+        return "*" if spec.subject == "tool_name" else None
+    subjects = dict.fromkeys(subject for f in functions for subject in f.subjects)
+    if spec.subject != "tool_name":
+        return "|".join(subjects)
+    names = dict.fromkeys(name for subject in subjects for name in _tool_names(dialect, subject))
+    if all("*" not in name for name in names):
+        return "|".join(names)
+    escaped = (name.replace(".", r"\.").replace("*", ".*") for name in names)
+    return f"^(?:{'|'.join(escaped)})$"
+
+
+def _tool_names(dialect: Dialect, subject: str) -> tuple[str, ...]:
+    words = dialect.vocabulary
+    if subject in words.tools:
+        return words.tools[subject].names
+    name = words.name(subject)
+    return (name or subject,)
+
+
+def _switched_on(dialect: Dialect, text: str, path: Path) -> str:
+    """Switch hooks on where the agent itself runs none without that."""
+    observed = dialect.rules.get("observed")
+    if observed is None or observed.enabled:
+        return text
+    switch = next(s for s in dialect.switches if s.kind == "enabled")
+    return set_member(text, switch.path, True, file=str(path))
+
+
+def _command(dialect: Dialect, project: Path, scope: str, file: Path, python: str) -> str:
+    script = file.resolve()
+    program = shlex.quote(python)
+    if scope == "user" or not script.is_relative_to(project.resolve()):
+        return f"{program} {shlex.quote(str(script))}"
+    variable = next(n for n, what in dialect.environment.items() if what == "project_dir")
+    relative = script.relative_to(project.resolve()).as_posix()
+    plain = re.sub(r'(["$`\\])', r"\\\1", relative)
+    return f'{program} "${{{variable}}}/{plain}"'
+
+
+def _interpreter(scope: str) -> str:
+    """Return an interpreter that has anyhook: for a file that is shared, by name if possible."""
+    found = shutil.which("python3")
+    if scope == "project" and found:
+        done = subprocess.run(
+            [found, "-c", "import anyhook.authoring"], capture_output=True, check=False
+        )
+        if done.returncode == 0:
+            return "python3"
+    return sys.executable
+
+
+def _uninstalled(dialect: Dialect, project: Path, scope: str, file: Path) -> Edit:
+    path = _file(dialect, project, scope)
+    before = _text(path)
+    after = before or ""
+    if before is None:
+        return Edit(dialect, path, before, after)
+    marks = _marks(dialect, project, file)
+    for where, definition in _definitions(dialect, before, path):
+        rest = [h for h in definition["hooks"] if not _is_ours(h, marks)]
+        if len(rest) == len(definition["hooks"]):
+            continue
+        after = remove_item(after, where, definition, file=str(path))
+        if rest:
+            after = add_item(after, where, {**definition, "hooks": rest}, file=str(path))
+        elif not _list_at(after, where, path):
+            after = remove_member(after, where, file=str(path))
+    return Edit(dialect, path, before, after)
+
+
+def _marks(dialect: Dialect, project: Path, file: Path) -> tuple[str, ...]:
+    """Return what a command holds that runs the file."""
+    return tuple(
+        shlex.split(_command(dialect, project, scope, file, "python"))[1]
+        for scope in ("project", "user")
+    )
+
+
+def _is_ours(handler: Any, marks: tuple[str, ...]) -> bool:
+    command = handler.get("command") if isinstance(handler, dict) else None
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return False
+    return any(mark in words for mark in marks)
+
+
+def _definitions(
+    dialect: Dialect, text: str, path: Path
+) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    value: Any = parse(text, str(path)).value
+    for key in dialect.hooks_path:
+        value = value.get(key) if isinstance(value, dict) else None
+    for event, entries in value.items() if isinstance(value, dict) else ():
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, dict) and isinstance(entry.get("hooks"), list):
+                yield (*dialect.hooks_path, event), entry
+
+
+def _list_at(text: str, where: tuple[str, ...], path: Path) -> Any:
+    value: Any = parse(text, str(path)).value
+    for key in where:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _file(dialect: Dialect, project: Path, scope: str) -> Path:
+    if scope not in LAYERS:
+        raise UsageError(f"--scope is {', '.join(LAYERS)}, not {scope!r}")
+    layer = LAYERS[scope]
+    around = Surroundings.of(project, home_variable=dialect.home_variable)
+    found = next((path for own, path in places(dialect, around) if own is layer), None)
+    if found is None:
+        raise UsageError(f"{dialect.title} has no settings of the scope {scope!r}")
+    return found
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"it cannot be read: {error}", path=str(path)) from error
+
+
+# -- showing and writing
+
+
+def _write(edits: list[Edit], *, yes: bool, dry_run: bool, quiet: bool) -> bool:
+    """Show the differences, ask, and write. Returns whether anything was written."""
+    changed = [edit for edit in edits if edit.changes]
+    out = console()
+    if not quiet:
+        for edit in edits:
+            if edit.changes:
+                _show(edit)
+            else:
+                out.print(f"{show_path(str(edit.path))} stays as it is", markup=False)
+    if dry_run or not changed:
+        return False
+    if not yes:
+        if quiet or sys.stdin is None or not sys.stdin.isatty():
+            raise UsageError("nobody is there to ask; look with --dry-run, then use --yes")
+        if not typer.confirm("Write this?", default=False):
+            return False
+    for edit in changed:
+        write_atomically(edit.path, edit.after, expected=edit.before)
+    if not quiet:
+        for edit in changed:
+            out.print(Text.assemble(("written", "green"), f"  {show_path(str(edit.path))}"))
+    return True
+
+
+def _show(edit: Edit) -> None:
+    name = show_path(str(edit.path))
+    lines = difflib.unified_diff(
+        (edit.before or "").splitlines(),
+        edit.after.splitlines(),
+        name if edit.before is not None else os.devnull,
+        name,
+        lineterm="",
+        n=2,
+    )
+    styles = {"+": "green", "-": "red", "@": "cyan"}
+    for line in lines:
+        console().print(Text(line, style=styles.get(line[:1], "")), soft_wrap=True)
+
+
+def _json(edits: list[Edit], missing: dict[str, list[str]], done: bool) -> dict[str, Any]:
+    return {
+        "written": done,
+        "files": [
+            {"agent": e.dialect.name, "path": str(e.path), "changes": e.changes, "text": e.after}
+            for e in edits
+        ],
+        "degraded": missing,
+    }

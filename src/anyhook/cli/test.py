@@ -1,0 +1,119 @@
+"""`anyhook test`: the examples that are written beside hooks, for every agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from anyhook.authoring.inspect import gaps, scan
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.options import AsJson
+from anyhook.cli.output import console, print_json
+from anyhook.dialects import get_dialect
+from anyhook.model.explain import shorten
+from anyhook.testing.examples import AGENTS, run_examples
+from anyhook.testing.running import load_hooks
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from anyhook.authoring.hooks import Example
+    from anyhook.testing.examples import ExampleResult
+
+MARKS = {
+    "ok": ("✓", "green"),
+    "degraded": ("~", "yellow"),
+    "failed": ("✗", "bold red"),
+    "absent": ("-", "dim"),
+}
+
+
+def test(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A hook file.")],
+    agents: Annotated[
+        list[str] | None, typer.Option("--agent", help="Agent to try it for; by default all.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Try the examples that are written beside hooks, for every agent.
+
+    Exits with 1 if an example fails, or if there is none. An agent that cannot do what a hook
+    wants is no failure: what is done instead is shown.
+
+    For example:
+
+        anyhook test .anyhook/guard.py
+        anyhook test hooks/guard.py --agent claude --json
+    """
+    names = tuple(agents or AGENTS)
+    dialects = [get_dialect(name) for name in names]
+    hooks = load_hooks(file)
+    results = run_examples(hooks, names)
+    uses = scan(file)
+    missing = {
+        d.name: [f"{file.name}:{use.line}: {text}" for use, text in gaps(uses, d)] for d in dialects
+    }
+    failed = any(result.status == "failed" for result in results) or not results
+    if as_json:
+        print_json({"ok": not failed, "results": list(map(_json, results)), "degraded": missing})
+        return PROBLEMS if failed else OK
+    out = console()
+    if results:
+        out.print(_table(hooks.examples, results, names))
+    for result in results:
+        if result.status in ("failed", "degraded"):
+            _print_notes(out, result)
+    for texts in missing.values():
+        for text in texts:
+            out.print(Text.assemble(("degraded", "yellow"), f"  {text}"))
+    if not results:
+        out.print(
+            "There are no examples; write some beside the hooks, like\n"
+            '  hooks.example(tool="shell", input={"command": "rm -rf /"}, expect="deny")',
+            markup=False,
+        )
+    return PROBLEMS if failed else OK
+
+
+def _table(examples: list[Example], results: list[ExampleResult], names: tuple[str, ...]) -> Table:
+    table = Table(box=None, padding=(0, 2), header_style="bold")
+    for heading in ("", "event", "what", "expect", *names):
+        table.add_column(heading, no_wrap=True, overflow="ellipsis")
+    for number, example in enumerate(examples, 1):
+        fields = dict(example.fields)
+        tool = fields.pop("tool_name", "")
+        shown = fields.pop("tool_input", None) or fields
+        cells = []
+        for name in names:
+            found = [r for r in results if r.example is example and r.agent == name]
+            mark, style = MARKS[found[0].status] if found else (" ", "")
+            got = found[0].got if found and found[0].status != "absent" else ""
+            cells.append(Text.assemble((mark, style), (f" {got}", "dim")))
+        what = f"{tool} {shorten(shown)}".strip() if shown else tool
+        table.add_row(str(number), example.event, what[:48], example.expect, *cells)
+    return table
+
+
+def _print_notes(out: Console, result: ExampleResult) -> None:
+    mark, style = MARKS[result.status]
+    for note in result.notes:
+        out.print(
+            Text.assemble((f"{mark} {result.agent}", style), f"  {result.example.place}: {note}")
+        )
+
+
+def _json(result: ExampleResult) -> dict[str, Any]:
+    return {
+        "event": result.example.event,
+        "expect": result.example.expect,
+        "place": result.example.place,
+        "agent": result.agent,
+        "status": result.status,
+        "got": result.got,
+        "notes": list(result.notes),
+        "reply": dict(result.ran.reply) if result.ran and result.ran.reply else None,
+    }

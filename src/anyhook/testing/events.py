@@ -1,0 +1,82 @@
+"""Events as every agent sends them, made of canonical words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.dialects import get_dialect
+from anyhook.dialects.payload import decode_event, encode_event, wire_key
+from anyhook.errors import EventError
+from anyhook.model.events import ToolEvent, event_class, json_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.model.events import Event
+
+SESSION = {"session_id": "test-session", "transcript_path": "", "cwd": "/project"}
+NEUTRAL: dict[str, Any] = {
+    "string": "",
+    "boolean": False,
+    "number": 0,
+    "array": [],
+    "object": {},
+    "any": None,
+}
+USUAL: dict[str, Any] = {
+    "llm_request": {"model": "model", "messages": [], "config": {}},
+    "llm_response": {"text": "", "candidates": []},
+}
+TIMESTAMP = "2026-01-15T10:30:00.000Z"
+
+
+def make_payload(
+    event: str,
+    *,
+    agent: str,
+    tool: str | None = None,
+    input: Mapping[str, Any] | None = None,  # noqa: A002 - as everywhere else
+    **fields: Any,
+) -> dict[str, Any]:
+    """Write an event as an agent would send it.
+
+    Args:
+        event: Canonical name, or the agent's.
+        agent: Name of a dialect.
+        tool: Canonical name of the tool, or the agent's.
+        input: Its arguments, by their canonical names or the agent's.
+        fields: Other fields of the event; those that are left out get neutral values.
+
+    Returns:
+        A payload.
+
+    Raises:
+        EventError: If the event has no such field.
+        UnknownNameError: If there is no such agent, or it has no such event.
+    """
+    dialect = get_dialect(agent)
+    spec = dialect.event(event)
+    cls = event_class(spec.canonical)
+    if tool is not None:
+        fields["tool_name"] = dialect.vocabulary.name(tool) or tool
+        fields["tool_input"] = dialect.vocabulary.arguments(tool, input or {})
+    if issubclass(cls, ToolEvent) and not fields.get("tool_name"):
+        raise EventError(f"{event} needs a tool, like tool='shell'")
+    for name in fields:
+        if name not in cls.record_fields:
+            raise EventError(
+                f"{event} has no field {name!r}; it has {', '.join(cls.record_fields)}"
+            )
+    values = {name: USUAL.get(name, NEUTRAL[json_kind(cls, name)]) for name in cls.record_required}
+    if spec.subject and spec.subjects:
+        values[spec.subject] = spec.subjects[0]
+    values |= SESSION | fields
+    if wire_key(dialect, spec, "timestamp"):
+        values.setdefault("timestamp", TIMESTAMP)
+    return encode_event(dialect, cls(**values))
+
+
+def make_event(event: str, *, agent: str, **fields: Any) -> Event:
+    """Make a typed event as it comes from an agent; takes what `make_payload` takes."""
+    made, _ = decode_event(get_dialect(agent), make_payload(event, agent=agent, **fields))
+    return made

@@ -1,0 +1,192 @@
+"""Runs of hooks: in this process, or as the real process that an agent would start."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.authoring.degrade import fit
+from anyhook.authoring.hooks import Hooks
+from anyhook.dialects import get_dialect
+from anyhook.dialects.output import Exit, decode_exit
+from anyhook.dialects.payload import decode_event
+from anyhook.dialects.reply import encode_answer
+from anyhook.errors import UsageError
+from anyhook.model.answers import NO_OPINION, Answer
+from anyhook.model.definitions import HandlerSpec
+from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
+from anyhook.testing.events import make_payload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.model.diagnostics import Diagnostic
+
+PATIENCE = 60.0
+"""Seconds that a process may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of one run of a hook.
+
+    Attributes:
+        agent: The dialect that it ran for.
+        payload: What it was given.
+        answer: What the agent understands of its reply.
+        reply: Its JSON; `None` if it printed none.
+        stdout: What it printed, whole.
+        stderr: Its standard error.
+        exit_code: Its exit code.
+        notes: What was done another way, because the agent cannot do it.
+        diagnostics: What the agent would have to ignore of the reply.
+    """
+
+    agent: str
+    payload: Mapping[str, Any]
+    answer: Answer
+    reply: Mapping[str, Any] | None
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int = 0
+    notes: tuple[str, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """`deny`, `ask`, `defer`, `allow` or `none`."""
+        return str(self.answer.outcome)
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return self.answer.reason or self.answer.stop_reason or ""
+
+
+def run_hook(
+    hook: Hooks | str | os.PathLike[str],
+    event: str | Mapping[str, Any],
+    *,
+    agent: str = "claude",
+    process: bool = False,
+    environ: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> Ran:
+    """Run a hook on one event, as an agent would.
+
+    Args:
+        hook: A hook file, or its `Hooks`.
+        event: Name of an event, whose fields follow; or a whole payload.
+        agent: The agent: name of a dialect.
+        process: Run the file as a process of its own; otherwise its functions are called here.
+        environ: Environment of the process; by default this one's.
+        fields: Fields of the event: `tool`, `input`, `prompt`, …; see `make_payload`.
+
+    Returns:
+        What came of it.
+
+    Raises:
+        UsageError: If there is no such event or agent, or `Hooks` are to be run as a process.
+        Exception: What a function raises that is called here.
+    """
+    dialect = get_dialect(agent)
+    payload = make_payload(event, agent=agent, **fields) if isinstance(event, str) else dict(event)
+    if process:
+        if isinstance(hook, Hooks):
+            raise UsageError("a process needs a file: give its path")
+        return _run_process(Path(hook), dialect, payload, environ)
+    hooks = hook if isinstance(hook, Hooks) else load_hooks(hook)
+    return _run_here(hooks, dialect, payload)
+
+
+def load_hooks(path: str | os.PathLike[str]) -> Hooks:
+    """Import a hook file and return its `Hooks`.
+
+    Raises:
+        UsageError: If it cannot be imported, or has none.
+    """
+    file = Path(path).resolve()
+    spec = importlib.util.spec_from_file_location(f"anyhook_hook_{file.stem}", file)
+    if spec is None or spec.loader is None or not file.is_file():
+        raise UsageError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(file.parent))
+    found = [value for value in vars(module).values() if isinstance(value, Hooks)]
+    if not found:
+        raise UsageError(f"{path} has no Hooks(); see: anyhook init")
+    return found[0]
+
+
+def _run_here(hooks: Hooks, dialect: Dialect, payload: dict[str, Any]) -> Ran:
+    event, _ = decode_event(dialect, payload)
+    spec = dialect.by_canonical.get(event.name)
+    if spec is None:
+        return Ran(dialect.name, payload, NO_OPINION, None)
+    said, notes = fit(dialect, event, hooks.answer(event, dialect))
+    reply = encode_answer(dialect, spec, said)
+    text = json.dumps(reply) if reply else spec.silence
+    answer, diagnostics = _understood(dialect, spec, text, 0, "")
+    return Ran(
+        dialect.name,
+        payload,
+        answer,
+        reply or None,
+        stdout=text,
+        notes=tuple(notes),
+        diagnostics=diagnostics,
+    )
+
+
+def _run_process(
+    path: Path, dialect: Dialect, payload: dict[str, Any], environ: Mapping[str, str] | None
+) -> Ran:
+    done = subprocess.run(
+        [sys.executable, str(path), "--dialect", dialect.name],
+        input=json.dumps(payload).encode() + dialect.payload_end,
+        capture_output=True,
+        env=dict(os.environ if environ is None else environ),
+        timeout=PATIENCE,
+        check=False,
+    )
+    stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    event, _ = decode_event(dialect, payload)
+    spec = dialect.by_canonical.get(event.name)
+    answer, diagnostics = (
+        _understood(dialect, spec, stdout, done.returncode, stderr) if spec else (NO_OPINION, ())
+    )
+    reply = json.loads(stdout) if stdout.startswith("{") else None
+    return Ran(
+        dialect.name,
+        payload,
+        answer,
+        reply or None,
+        stdout,
+        stderr,
+        done.returncode,
+        tuple(line for line in stderr.splitlines() if line.startswith("anyhook: ")),
+        diagnostics,
+    )
+
+
+def _understood(
+    dialect: Dialect, spec: EventSpec, stdout: str, code: int, stderr: str
+) -> tuple[Answer, tuple[Diagnostic, ...]]:
+    """Read a reply with the eyes of the agent."""
+    handler = HandlerSpec("command", Layer.RUNTIME, Place("<test>"), name="hook")
+    end = Exit(code if code >= 0 else None, str(-code) if code < 0 else None, stdout, stderr)
+    said = decode_exit(dialect, dialect.documented, spec, handler, end)
+    return said.answer, said.diagnostics

@@ -1,0 +1,230 @@
+"""The real agents: which release of each, how it is installed, and what starting it takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.models import AnthropicModel, GeminiModel, ScriptedModel
+
+# Read here, because no test sees ANYHOOK_* of the developer.
+CACHE = Path(
+    os.environ.get("ANYHOOK_E2E_CACHE") or Path(__file__).parents[2] / ".cache" / "e2e"
+).absolute()
+
+OLDEST_NODE = 20
+INSTALL_SECONDS = 600
+# What npm calls a registry that it cannot reach.
+UNREACHABLE = ("EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "EHOSTUNREACH", "ENETUNREACH",
+               "ENOTFOUND", "ERR_SOCKET_TIMEOUT", "ETIMEDOUT")  # fmt: skip
+
+Call = tuple[str, dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One release of one agent.
+
+    Attributes:
+        name: What anyhook calls its dialect.
+        package: Its name in the npm registry.
+        version: The release that these tests speak about.
+        program: What node runs, below the package.
+        arguments: What makes it answer one prompt, without asking anybody.
+        environment: What switches off all that is not the conversation, and a made-up key.
+        url_variable: The environment variable which says where the model is.
+        model: The server that plays its model.
+        settings_path: Its settings file, below a project or a home.
+        events: Its names of our events.
+        home_files: Files, below the home, of a user who has answered all first questions; made
+            from the path of the project.
+        shell: A call of its shell tool.
+        write: A call of its tool that writes a file.
+    """
+
+    name: str
+    package: str
+    version: str
+    program: str
+    arguments: Callable[[str], tuple[str, ...]]
+    environment: Mapping[str, str]
+    url_variable: str
+    model: type[ScriptedModel]
+    settings_path: str
+    events: Mapping[str, str]
+    home_files: Callable[[Path], Mapping[str, object]]
+    shell: Callable[[str], Call]
+    write: Callable[[Path, str], Call]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+    @property
+    def directory(self) -> Path:
+        """Where this release is installed."""
+        return CACHE / f"{self.name}-{self.version}"
+
+    def command(self, prompt: str) -> list[str]:
+        """Write the command line that gives the agent a prompt."""
+        return [*self._start(self.directory), *self.arguments(prompt)]
+
+    def _start(self, directory: Path) -> list[str]:
+        return ["node", str(directory / "node_modules" / self.package / self.program)]
+
+    def settings(self, commands: Mapping[str, str]) -> dict[str, Any]:
+        """Write settings in the agent's own form: a command for each of our events."""
+        return {
+            "hooks": {
+                self.events[event]: [{"hooks": [{"type": "command", "command": command}]}]
+                for event, command in commands.items()
+            }
+        }
+
+    def install(self) -> None:
+        """Install this release unless it is there; skip the test where that is not possible."""
+        _need_node()
+        if self.directory.exists():
+            return
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE, prefix="installing-") as scratch:
+            tree = Path(scratch) / "tree"
+            tree.mkdir()
+            _npm_install(f"{self.package}@{self.version}", tree)
+            # npm is content without an optional package, but Claude Code's program is in one.
+            if not _says_version([*self._start(tree), "--version"], self.version, scratch):
+                pytest.skip(f"{self} has no program for this platform, or npm left it out")
+            try:
+                # Whole or not at all, also when two test runs install at once.
+                tree.rename(self.directory)
+            except OSError:
+                if not self.directory.exists():
+                    raise
+
+
+def _need_node() -> None:
+    for program in ("node", "npm"):
+        if shutil.which(program) is None:
+            pytest.skip(f"the real agents need {program}, which is not on PATH")
+    version = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True)
+    if int(version.stdout.strip().lstrip("v").split(".")[0]) < OLDEST_NODE:
+        pytest.skip(
+            f"the real agents need node {OLDEST_NODE} or newer, this is {version.stdout.strip()}"
+        )
+
+
+def _npm_install(package: str, tree: Path) -> None:
+    (tree / "package.json").write_text(json.dumps({"private": True}))
+    # No scripts of packages: both agents run without, and they would fetch more than packages.
+    # One retry, soon: where there is no network, nobody wants to wait for minutes to hear it.
+    command = ["npm", "install", "--prefix", str(tree), "--ignore-scripts", "--no-audit",
+               "--no-fund", "--no-update-notifier", "--fetch-retries=1",
+               "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=1000",
+               package]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=tree, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{package} is not installed, and the npm registry does not deliver it")
+    if done.returncode == 0:
+        return
+    if any(code in done.stderr for code in UNREACHABLE):
+        pytest.skip(f"{package} is not installed, and the npm registry cannot be reached")
+    pytest.fail(f"npm cannot install {package}:\n{done.stderr}", pytrace=False)
+
+
+def _says_version(command: list[str], version: str, home: str) -> bool:
+    environment = {"PATH": os.environ["PATH"], "HOME": home}
+    done = subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=60, check=False
+    )  # fmt: skip
+    return done.returncode == 0 and version in done.stdout
+
+
+GEMINI = Agent(
+    name="gemini",
+    package="@google/gemini-cli",
+    version="0.61.0",
+    program="bundle/gemini.js",
+    arguments=lambda prompt: ("-p", prompt, "--approval-mode", "yolo", "-m", "gemini-2.5-flash"),
+    environment={
+        "GEMINI_API_KEY": "made-up",
+        "GEMINI_CLI_NO_RELAUNCH": "true",  # one process, which ends when it is told to
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    },
+    url_variable="GOOGLE_GEMINI_BASE_URL",
+    model=GeminiModel,
+    settings_path=".gemini/settings.json",
+    events={
+        "before_prompt": "BeforeAgent",
+        "before_tool": "BeforeTool",
+        "after_tool": "AfterTool",
+        "after_agent": "AfterAgent",
+    },
+    home_files=lambda _project: {
+        ".gemini/settings.json": {
+            "security": {
+                "auth": {"selectedType": "gemini-api-key"},
+                "folderTrust": {"enabled": False},
+            },
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+            "ide": {"enabled": False, "hasSeenNudge": True},
+        }
+    },
+    shell=lambda command: ("run_shell_command", {"command": command}),
+    write=lambda path, text: ("write_file", {"file_path": str(path), "content": text}),
+)
+
+CLAUDE = Agent(
+    name="claude",
+    package="@anthropic-ai/claude-code",
+    version="2.1.197",
+    program="cli-wrapper.cjs",
+    arguments=lambda prompt: ("-p", prompt, "--permission-mode", "bypassPermissions"),
+    environment={
+        "ANTHROPIC_API_KEY": "sk-ant-made-up",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",  # no telemetry, updates, error reports
+        "CLAUDE_CODE_MAX_RETRIES": "0",
+        "DISABLE_AUTOUPDATER": "1",
+        "DISABLE_TELEMETRY": "1",
+        "IS_SANDBOX": "1",  # inside the fence everybody is root, which it would refuse
+    },
+    url_variable="ANTHROPIC_BASE_URL",
+    model=AnthropicModel,
+    settings_path=".claude/settings.json",
+    events={
+        "before_prompt": "UserPromptSubmit",
+        "before_tool": "PreToolUse",
+        "after_tool": "PostToolUse",
+        "after_agent": "Stop",
+    },
+    home_files=lambda project: {
+        ".claude.json": {
+            "hasCompletedOnboarding": True,
+            "bypassPermissionsModeAccepted": True,
+            "autoUpdates": False,
+            "projects": {
+                str(project): {
+                    "hasTrustDialogAccepted": True,
+                    "hasCompletedProjectOnboarding": True,
+                }
+            },
+        }
+    },
+    shell=lambda command: ("Bash", {"command": command, "description": "for the test"}),
+    write=lambda path, text: ("Write", {"file_path": str(path), "content": text}),
+)
+
+AGENTS = (GEMINI, CLAUDE)
