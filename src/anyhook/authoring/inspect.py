@@ -114,12 +114,9 @@ def _uses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Use]:
 
 
 def _abilities(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-            if name in CALLS:
-                yield CALLS[name]
-            if any(k.arg == "context" for k in node.keywords):
-                yield "context"
-            if any(k.arg == "approve" for k in node.keywords):
-                yield "approve"
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
+        name = getattr(call.func, "id", None) or getattr(call.func, "attr", None)
+        if name in CALLS:
+            yield CALLS[name]
+        yield from (k.arg for k in call.keywords if k.arg in ("context", "approve"))

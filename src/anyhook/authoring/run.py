@@ -194,8 +194,11 @@ class _Run:
         path = (answer.extra or {}).get("worktree_path")
         if isinstance(path, str) and spec.silence == "":
             text = path.encode()
-        while text:
-            text = text[os.write(self.out, text) :]
+        try:
+            while text:
+                text = text[os.write(self.out, text) :]
+        except OSError as error:  # nobody reads the answer any more
+            _leave(f"anyhook: {self.hooks.name}: the answer is lost: {error.strerror}", FAILED)
 
 
 def _dump(reply: dict[str, Any]) -> bytes:

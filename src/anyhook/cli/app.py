@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from anyhook import __version__
+from anyhook.cli.capabilities import capabilities
 from anyhook.cli.check import check
 from anyhook.cli.fire import fire
 from anyhook.cli.install import init, install, uninstall
@@ -35,6 +36,7 @@ app.command("trust")(trust)
 app.command("test")(test)
 app.command("install")(install)
 app.command("uninstall")(uninstall)
+app.command("capabilities")(capabilities)
 app.command("schema")(schema)
 
 

@@ -1,0 +1,122 @@
+"""`anyhook capabilities`: what each agent can do on each event."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from anyhook.cli import OK
+from anyhook.cli.options import AsJson
+from anyhook.cli.output import console, print_json
+from anyhook.dialects import DIALECTS, get_dialect
+from anyhook.dialects.capabilities import ABILITIES, Support, support
+from anyhook.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.dialects.base import Dialect
+
+AGENTS = tuple(name for name in DIALECTS if name != "generic")
+MARKS = {
+    Support.YES: ("yes", "green"),
+    Support.PROMISED: ("promised", "yellow"),
+    Support.UNTOLD: ("untold", "cyan"),
+    Support.NO: ("-", "dim"),
+}
+LEGEND = (
+    "yes: the reference says so, and the release that was observed does it. promised: the "
+    "reference says so, the release ignores it. untold: the release does it, the reference does "
+    "not say so."
+)
+
+
+def capabilities(
+    event: Annotated[
+        str | None, typer.Argument(help="Canonical event; by default those of all agents.")
+    ] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Write the tables of the documentation.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show what each agent can do on each event, and what is only promised.
+
+    What an agent cannot do, hooks that are written with `anyhook.authoring` do another way, and
+    say so.
+
+    For example:
+
+        anyhook capabilities before_tool
+        anyhook capabilities --json
+    """
+    dialects = [get_dialect(name) for name in AGENTS]
+    known = list(dict.fromkeys(spec.canonical for d in dialects for spec in d.events))
+    if event is not None and event not in known:
+        raise UnknownNameError("event", event, known)
+    events = [event] if event else known
+    if as_json:
+        print_json(
+            {
+                name: {
+                    ability: {d.name: str(support(d, name, ability)) for d in dialects}
+                    for ability in ABILITIES
+                }
+                for name in events
+            }
+        )
+    elif markdown:
+        typer.echo("\n".join(markdown_tables(dialects, events)))
+    else:
+        out = console()
+        for name in events:
+            table = _table(dialects, name)
+            if table.row_count:
+                out.print(table)
+        out.print(Text(LEGEND, style="dim"))
+    return OK
+
+
+def rows(dialects: list[Dialect], event: str) -> Iterator[tuple[str, list[Support | None]]]:
+    """Yield the abilities that some agent has on an event; `None` for an agent without it."""
+    for ability in ABILITIES:
+        cells = [support(d, event, ability) if event in d.by_canonical else None for d in dialects]
+        if any(cell not in (None, Support.NO) for cell in cells):
+            yield ability, cells
+
+
+def markdown_tables(dialects: list[Dialect], events: list[str]) -> Iterator[str]:
+    """Yield the lines of the tables for the documentation."""
+    for event in events:
+        found = list(rows(dialects, event))
+        wires = [d.by_canonical[event].wire if event in d.by_canonical else "" for d in dialects]
+        heads = [
+            f"{d.title} `{wire}`" if wire else d.title
+            for d, wire in zip(dialects, wires, strict=True)
+        ]
+        yield f"### {event}"
+        yield ""
+        if not found:
+            yield "Nothing: agents only tell hooks about it."
+            yield ""
+            continue
+        yield f"| | {' | '.join(heads)} |"
+        yield f"|---|{'---|' * len(dialects)}"
+        for ability, cells in found:
+            words = [MARKS[cell][0] if cell else "" for cell in cells]
+            yield f"| {ability} | {' | '.join(words)} |"
+        yield ""
+
+
+def _table(dialects: list[Dialect], event: str) -> Table:
+    table = Table(box=None, padding=(0, 2), header_style="bold", title_justify="left")
+    table.add_column(event, style="bold", min_width=16)
+    for dialect in dialects:
+        table.add_column(dialect.title)
+    for ability, cells in rows(dialects, event):
+        shown = [Text(*MARKS[cell]) if cell else Text("") for cell in cells]
+        table.add_row(ability, *shown)
+    return table

@@ -1,0 +1,113 @@
+"""Payloads that real agents sent: nothing is lost on the way in and out, and each is told apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from anyhook.dialects import DIALECTS, KNOWN, get_dialect, recognise
+from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, encode_event, wire_key
+from anyhook.dialects.translate import translate_event, translate_payload
+from anyhook.model.events import ToolEvent, UnknownEvent
+
+DATA = Path(__file__).parents[1] / "data"
+SPEAKS = {"claude": "claude", "codex": "claude", "qwen": "claude", "gemini": "gemini"}
+"""Agent to the dialect that its payloads are written in."""
+
+
+def payloads(*agents):
+    found = []
+    for agent in agents:
+        for file in sorted((DATA / agent).glob("*.jsonl")):
+            for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+                name = f"{agent}-{file.stem}-{number}"
+                found.append(pytest.param(SPEAKS[agent], json.loads(line), id=name))
+    return found
+
+
+@pytest.mark.parametrize(("dialect", "payload"), payloads(*SPEAKS))
+def test_a_payload_comes_back_equal(dialect, payload):
+    event, _ = decode_event(get_dialect(dialect), payload)
+
+    assert encode_event(get_dialect(dialect), event) == payload
+
+
+@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
+def test_every_member_is_typed_and_nothing_is_wrong(dialect, payload):
+    tables = get_dialect(dialect)
+    event, problems = decode_event(tables, payload)
+    spec = tables.by_canonical[event.name]
+    keys = {wire_key(tables, spec, f) for f in event.record_fields if f not in NOT_ON_WIRE}
+
+    assert problems == ()
+    assert payload.keys() - {tables.event_key} <= keys
+
+
+@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
+def test_the_agent_is_recognised_from_the_payload_alone(dialect, payload):
+    assert recognise(payload, {}) == dialect
+
+
+@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
+def test_the_generic_form_keeps_everything_and_comes_back(dialect, payload):
+    source, generic = get_dialect(dialect), get_dialect("generic")
+    made, problems = translate_payload(payload, source, generic)
+    event, _ = decode_event(source, payload)
+    back, found = decode_event(generic, made)
+
+    assert problems == ()
+    assert found == ()
+    assert made["raw_input"] == payload
+    assert made["platform"] == dialect
+    assert made["event"] == event.name == back.name
+    if isinstance(event, ToolEvent):
+        assert made["tool_name"] == event.tool
+        again = translate_event(back, source)
+        assert again.tool_input == event.tool_input
+        assert source.vocabulary.canonical.get(again.tool_name) == event.tool or (
+            again.tool_name == event.tool_name
+        )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_marks_of_an_agent_agree_with_its_tables(dialect):
+    tables, known = get_dialect(dialect), KNOWN[dialect]
+
+    assert {spec.wire for spec in tables.events} == known.events
+    assert tables.event_key == known.event_key
+    assert known.tools <= set(tables.tools)
+    for other, rival in KNOWN.items():
+        if other != dialect and rival.events == known.events:
+            assert known.tools.isdisjoint(get_dialect(other).tools)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_unknown_event_keeps_its_name_and_is_nobody_elses(dialect):
+    tables = get_dialect(dialect)
+    payload = {tables.event_key: "BeforeLunch", "session_id": "s", "x": 1}
+    event, problems = decode_event(tables, payload)
+    made, _ = translate_payload(payload, tables, get_dialect("generic"))
+
+    assert isinstance(event, UnknownEvent)
+    assert event.wire_name == "BeforeLunch"
+    assert [p.code for p in problems] == ["payload-event"]
+    assert encode_event(tables, event) == payload
+    assert made["event"] == "BeforeLunch"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", ["mcp__GitHub__createIssue", "SomeTool", "ui.click"])
+def test_an_unknown_tool_keeps_its_name(dialect, name):
+    assert get_dialect(dialect).vocabulary.tool(name) == name
+
+
+def test_the_server_behind_an_mcp_tool_gives_its_canonical_name():
+    words = get_dialect("gemini").vocabulary
+    context = {"server_name": "git_hub", "tool_name": "create_issue"}
+
+    assert words.tool("mcp_git_hub_create_issue", context) == "mcp__git_hub__create_issue"
+    assert words.name("mcp__git_hub__create_issue") == "mcp_git_hub_create_issue"
+    assert get_dialect("claude").vocabulary.name("mcp__a__b") == "mcp__a__b"
+    assert words.name("mcp__a") is None
