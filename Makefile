@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo test bench check fix coverage picture clean
+.PHONY: help demo test bench check fix coverage docs picture clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -37,6 +37,9 @@ check: $(STAMP) ## lint and types
 
 fix: $(STAMP)   ## format, and repair what the linter can
 	@$(RUN)ruff check --fix . ; $(RUN)ruff format .
+
+docs: $(STAMP)   ## the tables of docs/capabilities.md, from the code
+	@$(RUN)python docs/tables.py
 
 picture: $(STAMP) ## draw docs/demo.svg from a real run
 	@$(RUN)python examples/demo.py --svg docs/demo.svg

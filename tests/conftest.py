@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 DATA = Path(__file__).parent / "data"
+OF_AGENTS = ("GEMINI_", "CLAUDE", "TERMINAI_", "ANYHOOK_", "GITHUB_")
 
 
 @pytest.fixture(autouse=True)
@@ -15,11 +16,12 @@ def clean_surroundings(tmp_path_factory, monkeypatch):
     """No test reads or writes the developer's home, settings or trust."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("GEMINI_", "CLAUDE_", "ANYHOOK_", "GITHUB_")) or name == "SURFACE":
+        if name.startswith(OF_AGENTS) or name == "SURFACE":
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "data"))
     monkeypatch.setenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH", str(home / "system" / "settings.json"))
+    monkeypatch.setenv("ANYHOOK_MANAGED_SETTINGS", str(home / "system" / "managed-settings.json"))
     monkeypatch.setenv("NO_COLOR", "1")
     return home
 

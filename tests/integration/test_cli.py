@@ -16,34 +16,11 @@ import pytest
 
 from anyhook import SettingsError, __version__
 from anyhook.atomic import replace_file
-from anyhook.cli import main
 from anyhook.settings.edit import write_atomically
 from tests.conftest import DATA
 from tests.integration.leftovers import MARK, marked, wait_until
-from tests.world import World
 
 DENY = "echo no >&2; exit 2"
-
-
-@pytest.fixture
-def world(tmp_path, monkeypatch):
-    world = World(tmp_path)
-    for name, value in world.environ.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(world.project)
-    return world
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process. Returns exit code, output and errors."""
-
-    def call(*arguments):
-        code = main(arguments)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def hook(name="guard", command=DENY, **more):

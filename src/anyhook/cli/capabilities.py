@@ -11,7 +11,7 @@ from rich.text import Text
 from anyhook.cli import OK
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
-from anyhook.dialects import DIALECTS, get_dialect
+from anyhook.dialects import AGENTS, get_dialect
 from anyhook.dialects.capabilities import ABILITIES, Support, support
 from anyhook.errors import UnknownNameError
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect
 
-AGENTS = tuple(name for name in DIALECTS if name != "generic")
 MARKS = {
     Support.YES: ("yes", "green"),
     Support.PROMISED: ("promised", "yellow"),

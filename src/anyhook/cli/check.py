@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.text import Text
 
+from anyhook.authoring.inspect import gaps, scan
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
 from anyhook.cli.output import (
@@ -18,9 +19,14 @@ from anyhook.cli.output import (
 )
 from anyhook.engine.checks import check_hooks
 from anyhook.engine.engine import Engine
-from anyhook.model.diagnostics import Severity
+from anyhook.model.diagnostics import Place, Severity, diagnose
+from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
 
 _ORDER = {severity: i for i, severity in enumerate(Severity)}
@@ -72,6 +78,7 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
 def _findings(engine: Engine) -> list[Diagnostic]:
     return [
         *engine.diagnostics,
+        *_gaps(engine),
         *check_hooks(
             engine.dialect,
             engine.definitions,
@@ -81,6 +88,21 @@ def _findings(engine: Engine) -> list[Diagnostic]:
             engine.guard.may_match,
         ),
     ]
+
+
+def _gaps(engine: Engine) -> Iterator[Diagnostic]:
+    """Tell what the agent cannot do of what hooks ask for that are written once."""
+    variables = {**engine.environ, **engine.guard.variables()}
+    handlers = [h for d in engine.definitions for h in d.handlers if h.kind == "command"]
+    files: dict[Path, HandlerSpec] = {}
+    for handler in handlers:
+        for path in named_files(handler, engine.project_dir, {**variables, **handler.variables}):
+            files.setdefault(path, handler)
+    for path, handler in files.items():
+        for use, text in gaps(scan(path), engine.dialect):
+            yield diagnose(
+                "ability", f"{use.name}: {text}", Place(str(path), use.line), handler=handler.label
+            )
 
 
 def _summary(found: list[Diagnostic]) -> str:

@@ -21,7 +21,7 @@ from anyhook.authoring.inspect import gaps, scan
 from anyhook.cli import OK
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path
-from anyhook.dialects import DIALECTS, get_dialect
+from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import SettingsError, UsageError
 from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, remove_item, remove_member, set_member, write_atomically
@@ -218,7 +218,7 @@ def _agents(project: Path, given: list[str] | None, *, every: bool = False) -> l
     """Return the agents that were named, or those that have left traces here or in the home."""
     if given:
         return [get_dialect(name) for name in dict.fromkeys(given)]
-    known = [get_dialect(name) for name in DIALECTS if name != "generic"]
+    known = [get_dialect(name) for name in AGENTS]
     around = Surroundings.of(project)
     found = [d for d in known if every or _is_here(d, around)]
     if not found:

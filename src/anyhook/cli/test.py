@@ -13,9 +13,9 @@ from anyhook.authoring.inspect import gaps, scan
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
-from anyhook.dialects import get_dialect
+from anyhook.dialects import AGENTS, get_dialect
 from anyhook.model.explain import shorten
-from anyhook.testing.examples import AGENTS, run_examples
+from anyhook.testing.examples import run_examples
 from anyhook.testing.running import load_hooks
 
 if TYPE_CHECKING:

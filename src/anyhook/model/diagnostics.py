@@ -67,6 +67,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unknown-hook-name": (Severity.WARNING, "a disabled name that no hook has"),
     "unquoted-variable": (Severity.WARNING, "an unquoted path variable would be split at spaces"),
     "not-executable": (Severity.ERROR, "a command is a file that may not be executed"),
+    "ability": (Severity.WARNING, "a hook asks for something that the agent cannot do"),
     "missing-program": (Severity.WARNING, "a command starts with a program that is not there"),
     "missing-script": (Severity.ERROR, "a command names a script that does not exist"),
     "extension-unreadable": (Severity.ERROR, "an extension's manifest or hooks cannot be read"),

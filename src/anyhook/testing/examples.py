@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.dialects import DIALECTS, get_dialect
+from anyhook.dialects import AGENTS, get_dialect
 from anyhook.dialects.capabilities import abilities_of
 from anyhook.model.answers import Outcome
 from anyhook.testing.running import run_hook
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Example, Hooks
     from anyhook.model.answers import Answer
     from anyhook.testing.running import Ran
-
-AGENTS = tuple(name for name in DIALECTS if name != "generic")
-"""The agents that examples are tried for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,8 @@ def missing_scripts(
             there.add(word)
         elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
             missing.setdefault(word, path)
-    return [path for word, path in missing.items() if word not in there]
+    pieces = {piece for word in there for piece in word.split()[1:] + word.split()[:-1]}
+    return [path for word, path in missing.items() if word not in there | pieces]
 
 
 def unclear_words(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[str]:

@@ -55,8 +55,10 @@ class HookFile(pytest.File):
         from anyhook.testing.examples import run_examples
         from anyhook.testing.running import load_hooks
 
-        for number, result in enumerate(run_examples(load_hooks(self.path)), 1):
-            example = result.example
+        hooks = load_hooks(self.path)
+        numbers = {id(example): number for number, example in enumerate(hooks.examples, 1)}
+        for result in run_examples(hooks):
+            example, number = result.example, numbers[id(result.example)]
             tool = example.fields.get("tool_name", "")
             name = f"{number}-{example.event}-{tool}-{example.expect}[{result.agent}]"
             yield ExampleItem.from_parent(self, name=name, result=result)

@@ -1,0 +1,462 @@
+"""Hooks into the settings of agents and out again; examples; capabilities; the pytest plugin."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from anyhook.cli.capabilities import LEGEND, markdown_tables
+from anyhook.dialects import AGENTS, get_dialect
+from anyhook.errors import EventError, UsageError
+from anyhook.settings.jsonc import parse
+from anyhook.testing import load_hooks, make_event, make_payload, run_examples, run_hook
+
+HOOK = """
+from anyhook.authoring import Hooks, ask, context, deny
+
+hooks = Hooks(timeout=5)
+
+@hooks.before_tool("shell", "mcp__git__*")
+def guard(event):
+    if "rm" in event.text:
+        return deny("no")
+    if "sudo" in event.text:
+        return ask("really?")
+
+@hooks.before_tool("edit_file")
+def editing(event):
+    return None
+
+@hooks.session_start("startup", "resume")
+def hello(event):
+    return context("hi")
+
+@hooks.before_model
+def model(event):
+    return None
+
+hooks.example(tool="shell", input={"command": "rm x"}, expect="deny", says="no")
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
+hooks.example(tool="shell", input={"command": "sudo x"}, expect="ask")
+hooks.example("session_start", source="startup", expect="context", agents=["claude"])
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+@pytest.fixture
+def hook_file(world):
+    return world.write(world.project / "hooks" / "my guard.py", HOOK)
+
+
+def value(path):
+    return parse(path.read_text(encoding="utf-8"), str(path)).value
+
+
+# -- install and uninstall
+
+
+def test_install_writes_each_agents_own_words(world, run, hook_file):
+    arguments = [f"--agent={name}" for name in ("claude", "gemini", "terminai")]
+    code, out, _ = run("install", str(hook_file), *arguments, "--yes", "--python", "py thon")
+
+    claude = value(world.project / ".claude" / "settings.json")["hooks"]
+    gemini = value(world.project / ".gemini" / "settings.json")["hooks"]
+    terminai = value(world.project / ".terminai" / "settings.json")
+    assert code == 0
+    assert claude["PreToolUse"] == [
+        {
+            "matcher": "^(?:Bash|PowerShell|mcp__git__.*|Edit|MultiEdit)$",
+            "hooks": [
+                {
+                    "type": "command",
+                    "command": "'py thon' \"${CLAUDE_PROJECT_DIR}/hooks/my guard.py\"",
+                    "timeout": 10,
+                }
+            ],
+        }
+    ]
+    assert claude["SessionStart"][0]["matcher"] == "startup|resume"
+    assert claude.keys() == {"PreToolUse", "SessionStart"}
+    assert gemini["BeforeTool"][0]["matcher"] == "^(?:run_shell_command|mcp_git_.*|replace)$"
+    assert gemini["BeforeTool"][0]["hooks"][0]["timeout"] == 10_000
+    assert gemini["BeforeTool"][0]["hooks"][0]["name"] == "my guard"
+    assert "matcher" not in gemini["BeforeModel"][0]
+    assert terminai["tools"] == {"enableHooks": True}
+    assert "run_terminal_command" in terminai["hooks"]["BeforeTool"][0]["matcher"]
+    assert "Claude Code has no event before_model" in out
+    assert "TerminaI ignores asking the user on BeforeTool" in out
+
+
+@pytest.mark.parametrize("agent", ["claude", "gemini", "terminai"])
+def test_what_was_installed_runs(world, run, hook_file, agent):
+    run("install", str(hook_file), "--agent", agent, "--yes", "--python", sys.executable)
+    wire = get_dialect(agent).event("before_tool").wire
+    tool = get_dialect(agent).vocabulary.name("shell")
+
+    code, out, _ = run(
+        "fire", wire, "--dialect", agent, "--tool", tool,
+        "--input", '{"command": "rm x"}', "--trust-once", "--json",
+    )  # fmt: skip
+    fired = json.loads(out)
+
+    assert code == 0
+    assert fired["decision"]["outcome"] == "deny"
+    assert fired["decision"]["reason"] == "no"
+    assert fired["differences"] == []
+
+
+def test_installing_twice_changes_nothing_and_comments_stay(world, run, hook_file):
+    before = '{\n  // mine\n  "model": "x", // keep\n}\n'
+    path = world.settings("project", before)
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    once = path.read_text()
+    _, out, _ = run("install", str(hook_file), "--agent", "gemini", "--yes")
+
+    assert path.read_text() == once
+    assert "stays as it is" in out
+    assert "// mine" in once
+    assert "// keep" in once
+
+    run("uninstall", str(hook_file), "--yes")
+    after = path.read_text()
+    assert value(path) == {"model": "x", "hooks": {}}
+    assert "// keep" in after
+
+
+def test_uninstall_leaves_the_hooks_of_others(world, run, hook_file):
+    other = {"type": "command", "name": "other", "command": "true"}
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    path = world.files["project"]
+    settings = value(path)
+    settings["hooks"]["BeforeTool"][0]["hooks"].append(other)
+    settings["hooks"]["AfterTool"] = [{"hooks": [other]}, {"hooks": [{"command": "un'balanced"}]}]
+    world.settings("project", settings)
+
+    code, _, _ = run("uninstall", str(hook_file), "--agent", "gemini", "--yes")
+    left = value(path)["hooks"]
+
+    assert code == 0
+    assert [d["hooks"] for d in left["BeforeTool"]] == [[other]]
+    assert left["AfterTool"] == settings["hooks"]["AfterTool"]
+    assert left.keys() == {"BeforeTool", "AfterTool"}
+
+
+def test_a_dry_run_shows_the_difference_and_writes_nothing(world, run, hook_file):
+    code, out, _ = run("install", str(hook_file), "--agent", "claude", "--dry-run")
+
+    assert code == 0
+    assert '+            "type": "command",' in out
+    assert not (world.project / ".claude").exists()
+
+
+def test_nobody_to_ask_is_told(world, run, hook_file):
+    code, _, err = run("install", str(hook_file), "--agent", "claude")
+
+    assert code == 64
+    assert "--yes" in err
+    assert not (world.project / ".claude").exists()
+
+
+@pytest.mark.parametrize(("word", "written"), [(b"y\n", True), (b"n\n", False)])
+def test_a_person_is_asked(world, hook_file, word, written):
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "anyhook", "install", str(hook_file), "--agent", "claude"],
+        stdin=follower,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=world.project,
+    )
+    os.close(follower)
+    os.write(leader, word)
+    out, _ = process.communicate(timeout=50)
+    os.close(leader)
+
+    assert process.returncode == 0
+    assert b"Write this?" in out
+    assert (world.project / ".claude" / "settings.json").exists() is written
+
+
+def test_user_scope_names_the_whole_path(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "claude", "--scope", "user", "--yes")
+    command = value(world.home / ".claude" / "settings.json")["hooks"]["PreToolUse"][0]["hooks"][0]
+
+    assert f"'{hook_file}'" in command["command"]
+
+    run("uninstall", str(hook_file), "--scope", "user", "--yes")
+    assert value(world.home / ".claude" / "settings.json") == {"hooks": {}}
+
+
+def test_the_local_scope_is_claude_codes_own(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "claude", "--scope", "local", "--yes")
+    assert (world.project / ".claude" / "settings.local.json").exists()
+
+    code, _, err = run("install", str(hook_file), "--agent", "gemini", "--scope", "local", "--yes")
+    assert code == 64
+    assert "no settings of the scope 'local'" in err
+    code, _, err = run("install", str(hook_file), "--agent", "gemini", "--scope", "all", "--yes")
+    assert code == 64
+    assert "--scope is" in err
+
+
+def test_agents_are_found_by_their_directories(world, run, hook_file):
+    code, _, err = run("install", str(hook_file), "--yes")
+    assert code == 64
+    assert "--agent gemini or --agent claude" in err
+
+    (world.home / ".claude").mkdir()
+    code, out, _ = run("install", str(hook_file), "--yes", "--json")
+    said = json.loads(out)
+    assert said["written"] is True
+    assert [file["agent"] for file in said["files"]] == ["claude"]
+    assert said["degraded"]["claude"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"hooks": []}', "must be an object"),
+        ("{", "was not changed"),
+        ('{"tools": {"enableHooks": false}}', "has another value"),
+        ('{"tools": 3}', "no object"),
+    ],
+)
+def test_a_file_that_cannot_be_edited_stays_as_it_is(world, run, hook_file, text, words):
+    path = world.write(world.project / ".terminai" / "settings.json", text)
+    code, _, err = run("install", str(hook_file), "--agent", "terminai", "--yes")
+
+    assert code == 64
+    assert words in " ".join(err.split())
+    assert path.read_text() == text
+
+
+def test_a_file_that_is_no_text_is_told(world, run, hook_file):
+    path = world.project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(b"\xff\xfe")
+    code, _, err = run("install", str(hook_file), "--agent", "claude", "--yes")
+
+    assert code == 64
+    assert "cannot be read" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "is no Python file"),
+        ("x = 1", "has no Hooks()"),
+        ("raise ValueError('broken')", "cannot be imported: ValueError: broken"),
+    ],
+)
+def test_what_is_no_hook_file_is_told(world, run, text, words):
+    path = world.project / "x.py"
+    if text is not None:
+        path.write_text(text)
+    code, _, err = run("install", str(path), "--agent", "claude", "--yes")
+
+    assert code == 64
+    assert words in err
+
+
+# -- init
+
+
+def test_init_writes_a_starter_that_works(world, run):
+    (world.project / ".claude").mkdir()
+    (world.project / ".gemini").mkdir()
+    code, out, _ = run("init", "--yes")
+    starter = world.project / ".anyhook" / "guard.py"
+
+    assert code == 0
+    assert "wrote" in out
+    assert run("test", str(starter))[0] == 0
+    code, out, _ = run("check", "--dialect", "claude")
+    assert code == 0, out
+
+    starter.write_text(starter.read_text() + "\n# mine\n")
+    code, out, _ = run("init", "--yes")
+    assert "kept" in out
+    assert starter.read_text().endswith("# mine\n")
+
+
+def test_init_can_be_looked_at_first(world, run):
+    code, out, _ = run("init", "--agent", "claude", "--dry-run")
+
+    assert code == 0
+    assert "would write" in out
+    assert not (world.project / ".anyhook").exists()
+
+
+def test_check_tells_what_the_agent_cannot_do_without_running_the_file(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "claude", "--yes")
+    hook_file.write_text("raise SystemExit('must not run')\n" + hook_file.read_text())
+    code, out, _ = run("check", "--dialect", "claude", "--json")
+    found = [d for d in json.loads(out)["diagnostics"] if d["code"] == "ability"]
+
+    assert code == 0
+    assert [(d["line"], d["message"]) for d in found] == [
+        (24, "model: Claude Code has no event before_model; it never runs there")
+    ]
+
+
+# -- test
+
+
+def test_examples_are_tried_for_every_agent(world, run, hook_file):
+    code, out, _ = run("test", str(hook_file))
+
+    assert code == 0
+    assert out.count("✓ deny") == 3
+    assert "✓ ask" in out
+    assert "~ deny" in out  # TerminaI cannot ask
+    assert "nobody can be asked" not in out
+    assert "TerminaI ignores asking the user" in out
+
+
+def test_a_failing_example_fails_and_says_where(world, run):
+    path = world.write(
+        world.project / "bad.py",
+        HOOK.replace('expect="none")', 'expect="deny")').replace('says="no"', 'says="nope"'),
+    )
+    code, out, _ = run("test", str(path), "--agent", "claude")
+
+    assert code == 1
+    assert "✗ claude" in out
+    assert "bad.py:" in out
+    assert "expected deny" in out
+    assert "does not say 'nope'" in out
+
+
+def test_a_crash_in_an_example_is_a_failure(world, run):
+    path = world.write(world.project / "bad.py", HOOK.replace('"rm" in', "rm in"))
+    code, out, _ = run("test", str(path), "--json")
+    said = json.loads(out)
+
+    assert code == 1
+    assert said["ok"] is False
+    assert {r["got"] for r in said["results"] if r["status"] == "failed"} == {"crash"}
+    assert "NameError" in said["results"][0]["notes"][0]
+
+
+def test_a_file_without_examples_is_told(world, run):
+    path = world.write(world.project / "none.py", HOOK.replace("hooks.example", "''.format"))
+    code, out, _ = run("test", str(path))
+
+    assert code == 1
+    assert "There are no examples" in out
+
+
+def test_what_an_agent_lacks_is_neither_right_nor_wrong(world):
+    path = world.write(
+        world.project / "m.py",
+        HOOK + '\nhooks.example("before_model", expect="none")\n'
+        'hooks.example(tool="read_many_files", input={}, expect="none")\n',
+    )
+    results = run_examples(load_hooks(path), ["claude"])
+
+    assert [r.status for r in results][-2:] == ["absent", "absent"]
+    assert results[-1].got == "no tool read_many_files"
+
+
+# -- capabilities
+
+
+def test_capabilities_are_shown_for_people_programs_and_the_documentation(run):
+    code, out, _ = run("capabilities", "before_tool")
+    assert code == 0
+    assert "rewrite" in out
+    assert "promised" in out
+
+    _, out, _ = run("capabilities", "--json")
+    assert json.loads(out)["before_tool"]["rewrite"] == {
+        "gemini": "yes",
+        "claude": "yes",
+        "terminai": "no",
+    }
+    _, out, _ = run("capabilities", "session_end", "--markdown")
+    assert out.startswith("### session_end")
+    assert run("capabilities", "before_lunch")[0] == 64
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_code():
+    from tests.unit.test_docs import ROOT
+
+    page = (ROOT / "docs" / "capabilities.md").read_text(encoding="utf-8")
+    dialects = [get_dialect(name) for name in AGENTS]
+    events = list(dict.fromkeys(spec.canonical for d in dialects for spec in d.events))
+
+    assert "\n".join(markdown_tables(dialects, events)).strip() in page
+    for word in ("yes", "promised", "untold"):
+        assert f"{word}:" in LEGEND
+        assert f"**{word}**" in page
+
+
+# -- the testing package
+
+
+def test_events_are_made_as_the_agent_sends_them():
+    claude = make_payload("before_tool", agent="claude", tool="shell", input={"background": True})
+    gemini = make_payload("PreCompress", agent="gemini")
+
+    assert claude["hook_event_name"] == "PreToolUse"
+    assert claude["tool_name"] == "Bash"
+    assert claude["tool_input"] == {"run_in_background": True}
+    assert "timestamp" not in claude
+    assert gemini["hook_event_name"] == "PreCompress"
+    assert gemini["trigger"] == "manual"
+    assert gemini["timestamp"]
+    with pytest.raises(EventError, match="needs a tool"):
+        make_event("before_tool", agent="claude")
+    with pytest.raises(EventError, match="has no field 'promt'"):
+        make_event("before_prompt", agent="claude", promt="x")
+
+
+def test_runs_take_whole_payloads_and_say_what_cannot_be(hook_file):
+    payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": "rm"})
+    unknown = {"hook_event_name": "Nothing"}
+
+    assert run_hook(hook_file, payload).outcome == "deny"
+    assert run_hook(str(hook_file), payload, process=True).outcome == "deny"
+    assert run_hook(hook_file, unknown).stdout == ""
+    assert run_hook(hook_file, unknown, process=True).outcome == "none"
+    with pytest.raises(UsageError, match="needs a file"):
+        run_hook(load_hooks(hook_file), payload, process=True)
+
+
+def test_the_plugin_collects_examples(world, hook_file):
+    world.write(world.project / "pytest.ini", "[pytest]\nanyhook_hooks = hooks/*.py\n")
+    world.write(
+        world.project / "test_more.py",
+        "def test_by_hand(run_hook):\n"
+        "    ran = run_hook('hooks/my guard.py', 'before_tool', agent='gemini',\n"
+        "                   tool='shell', input={'command': 'rm'})\n"
+        "    assert ran.outcome == 'deny'\n",
+    )
+    bad = HOOK.replace('expect="none")', 'expect="stop")').replace(
+        "hooks.before_model", "hooks.before_compress"
+    )
+    world.write(
+        world.project / "hooks" / "bad.py", bad + '\nhooks.example("before_model", expect="none")\n'
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider"],
+        cwd=world.project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "PASSED hooks/my guard.py::1-before_tool-shell-deny[gemini]" in done.stdout
+    assert "PASSED test_more.py::test_by_hand" in done.stdout
+    assert "FAILED hooks/bad.py::2-before_tool-shell-stop[claude]" in done.stdout
+    assert "expected stop, got none" in done.stdout
+    assert "claude has no event before_model" in done.stdout
+    assert done.returncode == 1
