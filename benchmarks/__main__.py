@@ -11,6 +11,8 @@ import gc
 import json
 import os
 import platform
+import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from rich.table import Table
 from anyhook import BeforeTool, Engine, __version__
 from anyhook.handlers.base import get_kind
 from anyhook.settings import load as loading
+from anyhook.testing import make_payload
 from benchmarks.floor import spawn_bare
 from benchmarks.measure import Samples, in_turns, timed
 from benchmarks.peer import PACKAGE, VERSION, GeminiCore
@@ -35,6 +38,19 @@ if TYPE_CHECKING:
 
 COMMAND = "cat >/dev/null; echo '{}'"
 TOOL_INPUT = {"file_path": "src/main.py", "content": "print('hello')\n" * 20}
+HOOK = """
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+
+@hooks.before_tool("shell", "write_file")
+def guard(event):
+    if "AKIA" in event.text:
+        return deny("that looks like an AWS key")
+
+if __name__ == "__main__":
+    hooks.run()
+"""
 MANY = 20
 DEFINITIONS = 200
 BATCH = 200
@@ -76,7 +92,7 @@ def main() -> None:
     peer = GeminiCore.start()
     with tempfile.TemporaryDirectory() as directory, asyncio.Runner() as runner:
         bench = Bench(Path(directory), runner, peer, scale)
-        rows = [*bench.in_process(), *bench.commands(), bench.load()]
+        rows = [*bench.in_process(), *bench.commands(), bench.load(), *bench.hook_files()]
         _print_rows(out, rows, peer is not None)
         growth = bench.soak()
         rounds = int(SOAK * scale)
@@ -178,6 +194,36 @@ class Bench:
         return Row(
             f"load {DEFINITIONS} definitions", samples, 1e-3, None, None, goal, samples.p50 <= 10e-3
         )
+
+    def hook_files(self) -> list[Row]:
+        """Run a hook file as an agent would, beside `python -c "import json, sys"`."""
+        hook = self.root / "hook.py"
+        hook.write_text(HOOK, encoding="utf-8")
+        environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+        bare = [sys.executable, "-c", "import json, sys"]
+
+        def run(argv: list[str], payload: bytes) -> float:
+            done = partial(
+                subprocess.run, argv, input=payload, env=environ, capture_output=True, check=True
+            )
+            return timed(done)
+
+        rows = []
+        for agent in ("claude", "gemini"):
+            made = make_payload("before_tool", agent=agent, tool="write_file", input=TOOL_INPUT)
+            payload = json.dumps(made).encode()
+            run([sys.executable, str(hook)], payload)  # what is compiled once
+            found = in_turns(
+                int(100 * self.scale) or 1,
+                5,
+                ours=partial(run, [sys.executable, str(hook)], payload),
+                floor=partial(run, bare, payload),
+            )
+            ours, floor = found["ours"], found["floor"]
+            what = f"a hook file, cold ({agent}); bare: python"
+            goal, reached = "≤ 10 ms over bare", ours.p50 - floor.p50 <= 10e-3
+            rows.append(Row(what, ours, 1e-3, floor, None, goal, reached))
+        return rows
 
     def soak(self) -> int:
         """Dispatch for long. Returns by how many bytes the process grew after the first tenth."""

@@ -302,7 +302,7 @@ def test_check_tells_what_the_agent_cannot_do_without_running_the_file(world, ru
 
     assert code == 0
     assert [(d["line"], d["message"]) for d in found] == [
-        (24, "model: Claude Code has no event before_model; it never runs there")
+        (23, "model: Claude Code has no event before_model; it never runs there")
     ]
 
 

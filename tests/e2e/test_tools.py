@@ -1,0 +1,89 @@
+"""What the commands promise about real agents: installed hooks guard, and predictions come true."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from anyhook import SyncEngine
+from anyhook.testing import make_event
+from tests.e2e.drive import run_agent
+from tests.e2e.models import Turn
+
+pytestmark = pytest.mark.timeout(60, func_only=True)
+
+DENY = json.dumps({"decision": "deny", "reason": "not that"})
+PERMISSION = json.dumps(
+    {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": "not that",
+        }
+    }
+)
+BLOCK = json.dumps({"decision": "block", "reason": "not that"})
+SAYS = {
+    "silent-exit-2": "exit 2",
+    "stderr-exit-2": "echo not that >&2; exit 2",
+    "stderr-exit-3": "echo not that >&2; exit 3",
+    "stderr-exit-1": "echo not that >&2; exit 1",
+    "deny": f"echo '{DENY}'",
+    "deny-exit-1": f"echo '{DENY}'; exit 1",
+    "deny-exit-2": f"echo '{DENY}'; exit 2",
+    "permission": f"echo '{PERMISSION}'",
+    "permission-exit-1": f"echo '{PERMISSION}'; exit 1",
+    "block": f"echo '{BLOCK}'",
+    "empty-object-exit-2": "echo '{}'; exit 2",
+    "allow-exit-2": """echo '{"decision": "allow"}'; exit 2""",
+    "noise-before-json": f"echo noise; echo '{DENY}'",
+    "list": f"echo '[{DENY}]'",
+    "missing-command": "./nothing-here.sh",
+    "killed": "kill -9 $$",
+}
+
+
+@pytest.mark.parametrize("says", SAYS)
+def test_the_observed_rules_predict_the_agent(agent, project, home, says):
+    path = project / "made.txt"
+    turns = [Turn("I write it.", tools=[agent.write(path, "text")]), Turn("That is all.")]
+    settings = agent.settings({"before_tool": SAYS[says]})
+    run_agent(agent, project, home, turns, "do it", settings)
+    with SyncEngine.load(
+        project, dialect=agent.name, rules="observed", trust_once=True, home=home
+    ) as engine:
+        tool = {"tool": "write_file", "input": {"file_path": str(path), "content": "text"}}
+        event = make_event("before_tool", agent=agent.name, **tool)
+        decision = engine.dispatch(event.replace(cwd=str(project)))
+
+    assert len(decision.results) == 1
+    assert path.exists() is not decision.denied
+
+
+def test_an_installed_hook_file_guards_the_agent(agent, project, home, hook_file):
+    hook = hook_file("guard.py")
+    inside = project / "hooks" / "my guard.py"
+    inside.parent.mkdir()
+    shutil.copy(hook, inside)
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "anyhook", "install", str(inside), "--project", str(project)),
+            *("--agent", agent.name, "--python", sys.executable, "--yes"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    path = project / "keys.py"
+    turns = [
+        Turn("I write it.", tools=[agent.write(path, "KEY = 'AKIAIOSFODNN7EXAMPLE'\n")]),
+        Turn("That is all."),
+    ]
+    result = run_agent(agent, project, home, turns, "do it")
+
+    assert not path.exists()
+    [told] = result.tool_results()
+    assert "that looks like an AWS key" in told
