@@ -4,10 +4,10 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo test bench check fix coverage docs picture clean
+.PHONY: help demo test e2e differential bench check fix coverage docs picture clean
 
 help:           ## what can be made
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
 $(STAMP): pyproject.toml uv.lock
 	@test -x $(RUN)python || { \
@@ -24,6 +24,12 @@ demo: $(STAMP)  ## hooks of a real settings file decide real events
 
 test: $(STAMP)  ## all tests
 	@$(RUN)python -m pytest
+
+e2e: $(STAMP)   ## hooks inside real agents, fetched from npm once
+	@ANYHOOK_E2E=1 $(RUN)python -m pytest tests/e2e
+
+differential: $(STAMP) ## random hooks here and in Gemini CLI's own code, fetched from npm once
+	@ANYHOOK_DIFFERENTIAL=1 $(RUN)python -m pytest tests/differential
 
 coverage: $(STAMP)  ## all tests, with the lines and branches they miss
 	@rm -f .coverage .coverage.*

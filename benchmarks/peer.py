@@ -16,6 +16,26 @@ VERSION = "0.61.0"
 MINUTES = 5
 
 
+def install_core() -> Path | None:
+    """Install the package unless it is there; `None` where there is no node or no network."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        return None
+    core = CACHE / "node_modules" / PACKAGE
+    if not (core / "package.json").exists():
+        print(f"fetching {PACKAGE} {VERSION} (once)", flush=True)
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund"]
+        try:
+            subprocess.run(
+                [*command, "--prefix", str(CACHE), f"{PACKAGE}@{VERSION}"],
+                check=False,
+                timeout=MINUTES * 60,
+                capture_output=True,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+    return core if (core / "package.json").exists() else None
+
+
 class GeminiCore:
     """One node process that fires events on request."""
 
@@ -32,19 +52,8 @@ class GeminiCore:
     @classmethod
     def start(cls) -> Self | None:
         """Start it, installing the package first; `None` where there is no node or no network."""
-        if not (shutil.which("node") and shutil.which("npm")):
-            return None
-        core = CACHE / "node_modules" / PACKAGE
-        if not (core / "package.json").exists():
-            print(f"fetching {PACKAGE} {VERSION} (once)", flush=True)
-            command = ["npm", "install", "--silent", "--no-audit", "--no-fund"]
-            subprocess.run(
-                [*command, "--prefix", str(CACHE), f"{PACKAGE}@{VERSION}"],
-                check=False,
-                timeout=MINUTES * 60,
-                capture_output=True,
-            )
-        return cls(core) if (core / "package.json").exists() else None
+        core = install_core()
+        return cls(core) if core else None
 
     def fire(self, settings: dict[str, Any], cwd: Path, tool_input: dict[str, Any]) -> float:
         """Fire one event before a tool. Returns the seconds, measured inside node."""

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import logging
+import math
 import os
 import socket
 import ssl
@@ -22,7 +23,7 @@ from anyhook import AfterAgent, AfterTool, BeforeTool, Engine, SessionStart, Syn
 from anyhook.handlers.base import Services, ToolText
 from anyhook.handlers.mcp_client import SdkClient
 from anyhook.handlers.network import is_allowed, is_public, why_not
-from anyhook.model.answers import Outcome
+from anyhook.model.answers import NO_OPINION, Outcome
 from anyhook.model.decisions import NO_DECISION, Status
 from anyhook.model.diagnostics import CODES
 from anyhook.model.further_events import PermissionRequest, TeammateIdle, WorktreeCreate
@@ -616,6 +617,22 @@ async def test_a_host_is_looked_up_once_and_asked_where_it_was_found(world, site
     assert len(site.requests) == 1
 
 
+async def test_a_host_is_asked_at_the_first_of_its_addresses_that_answers(world, site, monkeypatch):
+    real = socket.getaddrinfo
+
+    def lookup(host, port, *rest, **more):  # at the first one, nobody listens
+        many = ("::1", "127.0.0.1") if host == b"many.example" else (host,)
+        return [item for one in many for item in real(one, port, *rest, **more)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    world.settings(http(f"http://many.example:{site.port}/"))
+
+    decision = await world.decide(private_hosts=["many.example"])
+
+    assert codes(decision) == []
+    assert len(site.requests) == 1
+
+
 async def test_the_certificate_has_to_be_the_hosts_not_the_addresss(world, site, tmp_path):
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
@@ -769,6 +786,7 @@ async def test_what_a_no_does_is_the_events_affair(world, event, named, plain, g
 
         assert (decision.outcome, decision.stop) == expected
         assert only(decision).status is Status.RAN
+        assert (only(decision).answer == NO_OPINION) == (expected == ("none", False))
 
 
 async def test_an_agent_may_use_tools_does_not_end_the_turn_and_never_gives_up(world):
@@ -1093,6 +1111,7 @@ async def test_a_real_server_is_started_once_and_decides(world, server, capfd):
         denied = await engine.dispatch(RM)
         again = await engine.dispatch(RM)
         allowed = await engine.dispatch(LS)
+        assert client._connections["memory"].scope.deadline == math.inf  # only coming up is bounded
 
     assert denied.denied
     assert not allowed.denied

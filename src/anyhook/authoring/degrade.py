@@ -5,14 +5,14 @@ from __future__ import annotations
 from anyhook.dialects.base import Denial
 from anyhook.dialects.capabilities import ABILITIES, Support, abilities_of, support
 from anyhook.errors import UsageError
-from anyhook.model.answers import STRENGTH, Answer, Outcome
+from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.events import Event
 
 
@@ -51,25 +51,69 @@ def fit(
             raise UnsupportedError(note)
         notes.append(f"{note}; {instead}")
         answer = changed
-    return _finished(dialect, event, answer), notes
+    return _finished(dialect, event, answer, notes), notes
 
 
-def _finished(dialect: Dialect, event: Event, answer: Answer) -> Answer:
-    """Add what the agent's form needs: whole arguments, and verdicts that go with a field."""
+def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) -> Answer:
+    """Add what the agent's form needs: whole values, and verdicts that go with a field."""
     spec = _real(dialect, event)
+    changes = _whole(event, answer)
+    if answer.outcome is Outcome.ALLOW and spec.verdict == "last":
+        changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
+    for field, implied in spec.implied.items():
+        if getattr(answer, field) not in (None, False):
+            changes |= implied
+            changes["reason"] = answer.reason or answer.stop_reason or "answered by a hook"
+    if spec.any_output and all(getattr(answer, field) is None for field in spec.any_output):
+        if answer != NO_OPINION and not notes:
+            note = f"{dialect.title} takes any output on {spec.wire} for a choice of tools"
+            notes.append(f"{note}; nothing is said")
+        return NO_OPINION
+    whole = answer.replace(**changes) if changes else answer
+    if whole.stop_reason is not None and not whole.stop:
+        whole = whole.replace(stop_reason=None)
+    if whole.reason is not None and not _may_say_why(dialect, spec, whole):
+        whole = whole.replace(reason=None)
+    return whole
+
+
+def _may_say_why(dialect: Dialect, spec: EventSpec, answer: Answer) -> bool:
+    """Tell whether a reason has a verdict beside it, or may stand alone."""
+    members = [m for m in dialect.output if not m.legacy and m.belongs_to(spec.canonical)]
+    said = (answer.outcome, answer.approve)
+    verdicts = [m for m in members if m.field == "outcome"]
+    if any(said in (m.words or dialect.words).values() for m in verdicts):
+        return True
+    alone = all(len(m.path) == 1 for m in members if m.field == "reason")
+    return alone and answer.outcome is Outcome.NONE
+
+
+def _whole(event: Event, answer: Answer) -> dict[str, Any]:
+    """Complete what agents put in place of their own instead of laying it over that."""
     changes: dict[str, Any] = {}
     if answer.tool_input is not None:
         changes["tool_input"] = {**getattr(event, "tool_input", {}), **answer.tool_input}
-    for field, implied in spec.implied.items():
-        if getattr(answer, field) is not None:
-            changes |= implied
-            changes["reason"] = answer.reason or "answered by a hook"
-    if answer.outcome is Outcome.ALLOW and spec.verdict == "last":
-        changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
-    return answer.replace(**changes) if changes else answer
+    config = (answer.llm_request or {}).get("config")
+    own = getattr(event, "llm_request", {}).get("config")
+    if answer.llm_request and isinstance(config, dict) and isinstance(own, dict):
+        changes["llm_request"] = {**answer.llm_request, "config": {**own, **config}}
+    if answer.llm_response is not None:
+        from anyhook.model.llm import complete_response, merge_response
+
+        before = getattr(event, "llm_response", None)
+        changes["llm_response"] = (
+            complete_response(answer.llm_response)
+            if before is None
+            else merge_response(before, answer.llm_response)
+        )
+    if answer.tool_config is not None:
+        from anyhook.model.llm import check_tool_config
+
+        changes["tool_config"] = check_tool_config(answer.tool_config)[0] or None
+    return changes
 
 
-def _real(dialect: Dialect, event: Event) -> Any:
+def _real(dialect: Dialect, event: Event) -> EventSpec:
     rules = dialect.rules.get("observed") or dialect.documented
     return rules.by_canonical.get(event.name) or dialect.by_canonical[event.name]
 
@@ -90,43 +134,59 @@ def _without(answer: Answer, ability: str, how: Support) -> Answer:
     field, _ = ABILITIES[ability]
     if how is Support.PROMISED and ability not in ("stop", "ask", "defer"):
         return answer
-    empty: Any = {"outcome": Outcome.NONE, "stop": False, "approve": False, "clear_context": False}
+    if field == "outcome":
+        return answer.replace(outcome=Outcome.NONE, reason=None)
+    empty = {"stop": False, "approve": False, "clear_context": False}
     return answer.replace(**{field: empty.get(field)})
 
 
 def _say(dialect: Dialect, event: Event, answer: Answer, text: str | None) -> tuple[Answer, str]:
     """Tell the agent if possible, else the user, else nobody."""
-    if text and _can(dialect, event, "context"):
+    continues = dialect.by_canonical[event.name].denial is Denial.CONTINUES
+    if text and not continues and _can(dialect, event, "context"):  # it would go on to read it
         return answer.replace(context=_joined(answer.context, text)), "the agent is told"
-    if text and _can(dialect, event, "tell"):
+    told = support(dialect, event.name, "tell")
+    if text and told is not Support.NO:
         message = _joined(answer.system_message, text)
-        return answer.replace(system_message=message), "the user is told"
+        instead = "the log is told" if told is Support.PROMISED else "the user is told"
+        return answer.replace(system_message=message), instead
     return answer, "nothing happens"
 
 
 def _deny(dialect: Dialect, event: Event, answer: Answer, reason: str) -> tuple[Answer, str]:
-    if not _can(dialect, event, "deny"):
+    """Deny if possible, else stop the agent, else tell somebody."""
+    denial = dialect.by_canonical[event.name].denial
+    if denial is Denial.CONTINUES:  # a denial would send the agent round again, each time
         return _say(dialect, event, answer, reason)
-    if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
-        answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
-    return answer, "it is denied"
+    if _can(dialect, event, "deny"):
+        if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
+            answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+        return answer, "it is denied"
+    if denial is not Denial.NOTHING and _can(dialect, event, "stop"):
+        return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
+    return _say(dialect, event, answer, reason)
 
 
 def _no_denial(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    return _say(dialect, event, _without(answer, "deny", how), answer.reason)
+    rest = _without(answer, "deny", how)
+    return _deny(dialect, event, rest, answer.reason or "denied by a hook")
 
 
 def _no_question(
     dialect: Dialect, event: Event, answer: Answer, how: Support
 ) -> tuple[Answer, str]:
+    if event.name in ASK_ANYWAY:
+        return _without(answer, "ask", how), "the user is asked anyway"
     reason = answer.reason or "a hook wants the user to confirm this"
     return _deny(dialect, event, _without(answer, "ask", how), f"{reason} (nobody can be asked)")
 
 
 def _no_delay(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
     rest = _without(answer, "defer", how)
+    if event.name in ASK_ANYWAY:
+        return rest, "the user is asked"
     if _can(dialect, event, "ask"):
-        return rest.replace(outcome=Outcome.ASK), "the user is asked"
+        return rest.replace(outcome=Outcome.ASK, reason=answer.reason), "the user is asked"
     return _deny(dialect, event, rest, answer.reason or "a hook wants this decided later")
 
 
@@ -138,10 +198,7 @@ def _no_approval(
 
 def _no_stop(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
     reason = answer.stop_reason or answer.reason or "stopped by a hook"
-    spec = dialect.by_canonical[event.name]
     rest = _without(answer, "stop", how).replace(stop_reason=None)
-    if spec.denial is Denial.CONTINUES:  # a denial would do the opposite
-        return _say(dialect, event, rest, reason)
     return _deny(dialect, event, rest, reason)
 
 
@@ -181,6 +238,9 @@ def _nothing(ability: str) -> Callable[..., tuple[Answer, str]]:
 
     return step
 
+
+ASK_ANYWAY = frozenset({"permission_request", "elicitation"})
+"""Events at which the user is asked if no hook decides."""
 
 FALLBACKS: dict[str, Callable[[Dialect, Event, Answer, Support], tuple[Answer, str]]] = {
     "deny": _no_denial,

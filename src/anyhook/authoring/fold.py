@@ -35,7 +35,7 @@ def fold(answers: Sequence[Answer], *, patches_response: bool = False) -> Answer
         "stop_reason": _lines([a.stop_reason or a.reason for a in stoppers]),
     }
     for name, join in JOINS.items():
-        values = [value for a in said if (value := getattr(a, name)) not in (None, False)]
+        values = [v for a in said if (v := getattr(a, name)) is not None and v is not False]
         if values:
             fields[name] = join(values)
     if patches_response and fields.get("llm_response") is not None:
@@ -45,7 +45,7 @@ def fold(answers: Sequence[Answer], *, patches_response: bool = False) -> Answer
         for answer in said:
             whole = merge_response(whole, answer.llm_response or {})
         fields["llm_response"] = whole
-    return Answer(**{name: value for name, value in fields.items() if value not in (None, False)})
+    return Answer(**{n: v for n, v in fields.items() if v is not None and v is not False})
 
 
 def _lines(texts: Sequence[str | None]) -> str | None:
@@ -58,10 +58,10 @@ def _merged(values: list[Any]) -> Any:
 
 def _request(values: list[Any]) -> Any:
     """Join partial requests: messages that replace the conversation first, then additions."""
-    from anyhook.model.llm import merge_request
+    from anyhook.model.llm import merge_request, only_instructions
 
     whole: Any = {}
-    for value in values:
+    for value in sorted(values, key=lambda v: only_instructions(v.get("messages", ()))):
         whole = merge_request(whole, value)
     return whole
 

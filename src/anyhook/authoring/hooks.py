@@ -7,7 +7,7 @@ import sys
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.chain import SEQUENCE, advance
-from anyhook.model.events import EVENTS, event_class
+from anyhook.model.events import EVENTS, UnknownEvent, event_class
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -121,7 +121,7 @@ class Hooks:
     ) -> None:
         _check_word("on_crash", on_crash, ("allow", "deny"))
         _check_word("unsupported", unsupported, ("degrade", "refuse"))
-        if timeout is not None and not timeout > 0:
+        if timeout is not None and not 0 < timeout <= LONGEST:
             raise UsageError(f"timeout must be a positive number of seconds, not {timeout!r}")
         self.on_crash = on_crash
         self.unsupported = unsupported
@@ -138,7 +138,7 @@ class Hooks:
         return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
 
     def __getattr__(self, name: str) -> EventDecorator:
-        if name.startswith("_") or event_class(name).name != name:
+        if name.startswith("_") or not is_event(name):
             from anyhook.model.further_events import FURTHER_EVENTS
             from anyhook.model.suggest import did_you_mean
 
@@ -163,7 +163,7 @@ class Hooks:
         Raises:
             UsageError: If there is no such event, or a subject is no text.
         """
-        if event_class(event).name != event:
+        if not is_event(event):
             getattr(self, event if event.isidentifier() else "unknown")  # says what was meant
         wrong = next((subject for subject in subjects if not isinstance(subject, str)), None)
         if wrong is not None:
@@ -214,7 +214,7 @@ class Hooks:
         Raises:
             UsageError: If there is no such event or expectation.
         """
-        if event_class(event).name != event:
+        if not is_event(event):
             raise UsageError(f"there is no event {event!r}")
         _check_word("expect", expect, EXPECTATIONS)
         if tool is not None:
@@ -323,6 +323,42 @@ WORDS: dict[str, tuple[Outcome, bool]] = {
     "defer": (Outcome.DEFER, False),
 }
 """Verdicts in words, for answers that were put together from data."""
+
+
+LONGEST = 7 * 86400.0
+"""Seconds; no agent waits longer for a hook, and the clock of a process takes no endless time."""
+
+TYPES: dict[str, tuple[type, str]] = {
+    **dict.fromkeys(("reason", "stop_reason", "system_message", "context"), (str, "a text")),
+    **dict.fromkeys(("approve", "stop", "suppress_output", "clear_context"), (bool, "a bool")),
+    **dict.fromkeys(
+        ("tool_input", "llm_request", "llm_response", "tool_config", "tail_tool_call", "extra"),
+        (dict, "a dict"),
+    ),
+}
+"""Field of an answer to what it must hold."""
+
+
+def is_event(name: str) -> bool:
+    """Tell whether functions can be for an event of that name."""
+    return event_class(name).name == name != UnknownEvent.name
+
+
+def sound(said: Answer) -> tuple[Answer, list[str]]:
+    """Leave out the fields of an answer that hold something of a wrong type; keep the verdict.
+
+    Returns:
+        The rest, and what was left out, for people.
+    """
+    wrong = {
+        name: f"{name} must be {TYPES[name][1]}, not {type(value).__name__}; left out"
+        for name, value in said.__dict__.items()
+        if name in TYPES and value is not None and not isinstance(value, TYPES[name][0])
+    }
+    if not wrong:
+        return said, []
+    kept = {name: value for name, value in said.__dict__.items() if name not in wrong}
+    return Answer(**kept), list(wrong.values())
 
 
 def checked(function: HookFunction, said: object) -> Answer:

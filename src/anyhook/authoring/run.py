@@ -11,6 +11,7 @@ import json
 import os
 import sys
 
+from anyhook.authoring.hooks import LONGEST
 from anyhook.dialects import get_dialect, recognise
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
@@ -67,10 +68,14 @@ def _options(argv: Sequence[str]) -> tuple[str | None, float | None]:
     name = values.get("--dialect")
     if name is not None:
         get_dialect(name)
+    if "--timeout" not in values:
+        return name, None
     try:
-        timeout = float(values["--timeout"]) if "--timeout" in values else None
+        timeout = float(values["--timeout"])
     except ValueError:
-        raise AnyhookError(f"--timeout takes seconds, not {values['--timeout']!r}") from None
+        timeout = 0.0
+    if not 0 < timeout <= LONGEST:
+        raise AnyhookError(f"--timeout takes seconds, not {values['--timeout']!r}")
     return name, timeout
 
 
@@ -89,13 +94,15 @@ class _Run:
         self.out = out
         self.timeout = timeout
         self.at: HookFunction | None = None
+        self.said: list[Answer] = []
+        self.notes: list[str] = []
 
     def answer(self, text: bytes, name: str | None) -> None:
         """Answer the event in a text."""
         from anyhook.dialects.payload import decode_event
 
         try:
-            payload = json.loads(text)
+            payload = json.loads(text.decode("utf-8-sig", "replace"))
         except (ValueError, RecursionError) as error:
             self._give_up(f"standard input holds no JSON ({type(error).__name__})")
         if not isinstance(payload, dict):
@@ -106,72 +113,90 @@ class _Run:
         dialect = get_dialect(found)
         event, problems = decode_event(dialect, payload)
         spec = dialect.by_canonical.get(event.name)
-        if spec is None:
-            return
+        if spec is not None and not spec.silence:
+            _silence_stderr()  # this agent takes any output for an answer, standard error too
         for problem in problems:
             self._warn(problem.message)
-        if not spec.silence:  # this agent takes any output for an answer, standard error too
-            _silence_stderr()
-        said, notes = self._decide(dialect, spec, event)
-        for note in notes:
+        if spec is None:
+            return
+        said = self._decide(dialect, spec, event)
+        for note in self.notes:
             self._warn(note)
         self._write(dialect, spec, said)
 
-    def _decide(self, dialect: Dialect, spec: EventSpec, event: Event) -> tuple[Answer, list[str]]:
+    def _decide(self, dialect: Dialect, spec: EventSpec, event: Event) -> Answer:
         from anyhook.authoring.deadline import deadline
-        from anyhook.authoring.degrade import fit
+
+        def call(function: HookFunction, seen: Any) -> Answer:
+            self.said.append(self._call(spec, function, seen))
+            return self.said[-1]
 
         seconds = self._seconds(dialect, spec)
-        refuse = self.hooks.unsupported == "refuse"
         try:
             with deadline(seconds, lambda: self._end_late(dialect, spec, event)):
-                said = self.hooks.decide(event, dialect, self._call)
-            if said is NO_OPINION:
-                return said, []
-            return fit(dialect, event, said, refuse=refuse)
-        except SystemExit as end:
-            if end.code in (None, 0):
-                return NO_OPINION, []
-            return self._crashed(dialect, event, end)
+                said = self.hooks.decide(event, dialect, call)
+            return self._fit(dialect, spec, event, said)
         except Exception as error:  # noqa: BLE001 - the author chose what a crash means
-            return self._crashed(dialect, event, error)
+            return self._fit(dialect, spec, event, self._crashed(spec, error))
 
-    def _call(self, function: HookFunction, event: Any) -> Any:
-        from anyhook.authoring.hooks import finish
+    def _call(self, spec: EventSpec, function: HookFunction, event: Any) -> Answer:
+        """Call a function; one that crashes costs no other its say."""
+        from anyhook.authoring.hooks import checked, finish, sound
 
         self.at = function
-        return finish(function, event)
+        try:
+            said, problems = sound(checked(function, finish(function, event)))
+        except SystemExit as end:
+            return NO_OPINION if end.code in (None, 0) else self._crashed(spec, end)
+        except Exception as error:  # noqa: BLE001 - the author chose what a crash means
+            return self._crashed(spec, error)
+        self.notes += [f"{function.name}: {problem}" for problem in problems]
+        return said
+
+    def _fit(self, dialect: Dialect, spec: EventSpec, event: Event, said: Answer) -> Answer:
+        """Make of an answer what the agent can carry out, or count it as a crash."""
+        from anyhook.authoring.degrade import UnsupportedError, fit
+
+        if said is NO_OPINION:
+            return said
+        try:
+            answer, notes = fit(dialect, event, said, refuse=self.hooks.unsupported == "refuse")
+        except UnsupportedError as error:
+            crash = self._crashed(spec, error, f"is refused: {error}")
+            if said.outcome is Outcome.DENY:  # what else it wanted does not cost the denial
+                crash = crash.replace(outcome=said.outcome, reason=said.reason)
+            answer, notes = fit(dialect, event, crash)
+        self.notes += notes
+        return answer
 
     def _seconds(self, dialect: Dialect, spec: EventSpec) -> float:
-        agent = spec.timeouts.get("command", dialect.default_timeout)
-        own = self.timeout or self.hooks.timeout
-        return own if own is not None else agent * MARGIN
+        """Return the time for the functions: less than the agent waits, as far as that is known."""
+        agent = self.timeout or spec.timeouts.get("command", dialect.default_timeout)
+        own = self.hooks.timeout
+        if own is None:
+            return agent * MARGIN
+        return min(own, agent * MARGIN) if self.timeout else own
 
     # -- what went wrong
 
-    def _crashed(
-        self, dialect: Dialect, event: Event, error: BaseException, what: str = ""
-    ) -> tuple[Answer, list[str]]:
-        from anyhook.authoring.degrade import UnsupportedError, fit
-
+    def _crashed(self, spec: EventSpec, error: BaseException, what: str = "") -> Answer:
         where = f"{self.at.name} ({_short(self.at.file)}:{self.at.line})" if self.at else "hook"
-        what = what or f"failed ({type(error).__name__})"
-        if isinstance(error, UnsupportedError):
-            what = f"is refused: {error}"
-        spec = dialect.by_canonical[event.name]
+        what = f"hook {where} {what or f'failed ({type(error).__name__})'}"
         _log(error)
         if self.hooks.on_crash == "deny" and spec.closes:
-            reason = f"hook {where} {what}; blocked, because it must not fail"
-            return fit(dialect, event, Answer(outcome=Outcome.DENY, reason=reason))
-        message = f"hook {where} {what}; it had no say"
-        answer, notes = fit(dialect, event, Answer(system_message=message))
-        return answer, [message, *notes]
+            reason = f"{what}; blocked, because it must not fail"
+            return Answer(outcome=Outcome.DENY, reason=reason)
+        message = f"{what}; it had no say"
+        self.notes.append(message)
+        return Answer(system_message=message)
 
     def _end_late(self, dialect: Dialect, spec: EventSpec, event: Event) -> None:
         """Answer at the deadline, from inside the signal: nothing after it will come to that."""
-        late = TimeoutError("too slow")
-        answer, notes = self._crashed(dialect, event, late, "ran out of time")
-        for note in notes:
+        from anyhook.authoring.fold import fold
+
+        late = self._crashed(spec, TimeoutError("too slow"), "ran out of time")
+        answer = self._fit(dialect, spec, event, fold([*self.said, late]))
+        for note in self.notes:
             self._warn(note)
         self._write(dialect, spec, answer)
         sys.stderr.flush()
@@ -229,8 +254,11 @@ def _log(error: BaseException) -> None:
         return
     import traceback
 
-    with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - no pathlib in a hook
-        traceback.print_exception(error, file=file)
+    try:
+        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - no pathlib in a hook
+            traceback.print_exception(error, file=file)
+    except OSError:  # a log that cannot be written costs no answer
+        return
 
 
 def _leave(message: str, code: int) -> NoReturn:

@@ -105,6 +105,8 @@ KNOWN = {
 
 DIALECTS = {name: KNOWN[name].home for name in ("gemini", "claude", "terminai", "generic")}
 """Name to where its tables are; a dialect is imported when it is asked for."""
+AGENTS = ("gemini", "claude", "terminai")
+"""The dialects of programs; the generic one belongs to none."""
 
 
 def get_dialect(name: str) -> Dialect:
@@ -133,7 +135,7 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
         The name of a dialect; `None` if nothing tells.
     """
     found = {name: known for name, known in KNOWN.items() if _may_be(known, payload)}
-    for test in (_by_members, _by_tool, _by_path, _by_variable):
+    for test in (_by_members, _by_path, _by_tool, _by_variable):
         if len(found) < 2:
             break
         fitting = {name: known for name, known in found.items() if test(known, payload, environ)}

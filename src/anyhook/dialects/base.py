@@ -209,6 +209,8 @@ class Rules(Record):
         strings_are_text: A JSON string is text, quotes and all.
         strict: A reply with one wrong member does not count at all.
         ignores_unused: Members that have no effect on the event are left out.
+        unchecked: A member of a wrong type counts for what JavaScript makes of it, what takes the
+            place of another value takes it whatever it is, and objects are merged one level deep.
         sequence: Who runs in order when a definition is `sequential`: the handlers of that
             `definition`, or `all` of the event.
         ends_sequence: Whether a denial ends a sequence.
@@ -227,6 +229,7 @@ class Rules(Record):
     strings_are_text: bool = False
     strict: bool = False
     ignores_unused: bool = False
+    unchecked: bool = False
     sequence: str = "definition"
     ends_sequence: bool = True
     same: str = "identity"

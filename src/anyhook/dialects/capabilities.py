@@ -67,7 +67,9 @@ def abilities_of(answer: Answer) -> list[str]:
     found = [
         ability
         for ability, (field, sample) in ABILITIES.items()
-        if field != "outcome" and getattr(answer, field) not in (None, False)
+        if field != "outcome"
+        and (value := getattr(answer, field)) is not None
+        and value is not False
         if field != "approve" or answer.outcome is sample.outcome
     ]
     wanted = {Outcome.DENY: "deny", Outcome.ASK: "ask", Outcome.DEFER: "defer"}
@@ -78,6 +80,8 @@ def _has(dialect: Dialect, spec: EventSpec | None, ability: str) -> bool:
     field, sample = ABILITIES[ability]
     if spec is None or field not in spec.acts_on or field in spec.backfires:
         return False
+    if spec.any_output and field not in spec.any_output:
+        return False  # saying it would say something else too
     if ability == "deny" and spec.denial is Denial.NOTHING:
         return False
     if spec.outcomes is not None and field in ("outcome", "approve"):

@@ -39,6 +39,15 @@ COMMON = frozenset(
     {"stop", "stop_reason", "system_message", "suppress_output", "extra.terminal_sequence"}
 )
 BLOCK = COMMON | {"outcome", "reason"}
+STARTS = frozenset(
+    {
+        "context",
+        "extra.initial_user_message",
+        "extra.session_title",
+        "extra.watch_paths",
+        "extra.reload_skills",
+    }
+)
 SIGNALS = frozenset({"extra.terminal_sequence"})
 """What works even on events that discard every other output."""
 
@@ -60,14 +69,7 @@ _EVENTS = (
         "SessionStart",
         subject="source",
         subjects=("startup", "resume", "clear", "compact", "fork"),
-        acts_on=COMMON
-        | {
-            "context",
-            "extra.initial_user_message",
-            "extra.session_title",
-            "extra.watch_paths",
-            "extra.reload_skills",
-        },
+        acts_on=COMMON | STARTS,
         denial=Denial.NOTHING,
         can_block=False,
         plain_text=PlainText.CONTEXT,
@@ -81,6 +83,7 @@ _EVENTS = (
         acts_on=SIGNALS,
         denial=Denial.NOTHING,
         can_block=False,
+        block_audience=Audience.DEBUG,
         kinds=frozenset({"command", "function"}),
     ),
     EventSpec(
@@ -153,6 +156,7 @@ _EVENTS = (
         acts_on=COMMON | {"extra.retry"},
         denial=Denial.NOTHING,
         can_block=False,
+        block_audience=Audience.DEBUG,
         kinds=ALL,
         fails_closed=False,
         **TOOL,
@@ -345,7 +349,7 @@ _EVENTS = (
         "file_changed",
         "FileChanged",
         subject="file_name",
-        style="literal",
+        style="narrow",
         acts_on=SIGNALS | {"system_message", "extra.watch_paths"},
         denial=Denial.NOTHING,
         can_block=False,
@@ -428,6 +432,7 @@ _EVENTS = (
         subject="mcp_server_name",
         acts_on=SIGNALS | {"outcome", "extra.action", "extra.content"},
         outcomes=DENIES,
+        reason_audience=Audience.DEBUG,
         kinds=NO_PROMPT,
     ),
     EventSpec(
@@ -436,6 +441,7 @@ _EVENTS = (
         subject="mcp_server_name",
         acts_on=SIGNALS | {"outcome", "extra.action", "extra.content"},
         outcomes=DENIES,
+        reason_audience=Audience.DEBUG,
         kinds=NO_PROMPT,
     ),
 )
@@ -454,9 +460,7 @@ EVENTS = tuple(
 )
 
 DECIDING = frozenset(
-    spec.canonical
-    for spec in EVENTS
-    if spec.outcomes == DENIES or spec.canonical == "pre_model_switch"
+    {spec.canonical for spec in EVENTS if spec.outcomes == DENIES} | {"before_compress"}
 )
 """Events with a decision at the top level."""
 PERMITTING = frozenset({"before_tool", "pre_model_switch"})
@@ -468,6 +472,7 @@ PERMISSION_WORDS = {
     "ask": (Outcome.ASK, False),
     "defer": (Outcome.DEFER, False),
 }
+SWITCH_WORDS = {word: PERMISSION_WORDS[word] for word in ("allow", "deny", "ask")}
 BEHAVIOR_WORDS = {"allow": (Outcome.ALLOW, True), "deny": (Outcome.DENY, False)}
 
 
@@ -479,14 +484,28 @@ OUTPUT = (
     OutputField(("decision",), "outcome", "decision", DECIDING, BLOCK_WORD),
     OutputField(("decision",), "outcome", "decision", _on("before_tool"), OLD_WORDS, legacy=True),
     OutputField(("reason",), "reason", "string", DECIDING),
-    OutputField(("reason",), "reason", "string", _on("before_tool"), legacy=True),
+    OutputField(
+        ("decision",), "outcome", "decision", _on("pre_model_switch"), BLOCK_WORD, legacy=True
+    ),
+    OutputField(("reason",), "reason", "string", PERMITTING, legacy=True),
     OutputField(("continue",), "stop", "not_boolean"),
     OutputField(("stopReason",), "stop_reason", "string"),
     OutputField(("systemMessage",), "system_message", "string"),
     OutputField(("suppressOutput",), "suppress_output", "boolean"),
     OutputField(("terminalSequence",), "extra.terminal_sequence", "terminal"),
     OutputField(
-        (SPECIFIC, "permissionDecision"), "outcome", "decision", PERMITTING, PERMISSION_WORDS
+        (SPECIFIC, "permissionDecision"),
+        "outcome",
+        "decision",
+        _on("before_tool"),
+        PERMISSION_WORDS,
+    ),
+    OutputField(
+        (SPECIFIC, "permissionDecision"),
+        "outcome",
+        "decision",
+        _on("pre_model_switch"),
+        SWITCH_WORDS,
     ),
     OutputField((SPECIFIC, "permissionDecisionReason"), "reason", "string", PERMITTING),
     OutputField((SPECIFIC, "updatedInput"), "tool_input", "object", _on("before_tool")),
@@ -552,7 +571,7 @@ OUTPUT = (
         (SPECIFIC, "action"), "extra.action", "action", _on("elicitation", "elicitation_result")
     ),
     OutputField(
-        (SPECIFIC, "content"), "extra.content", "object", _on("elicitation", "elicitation_result")
+        (SPECIFIC, "content"), "extra.content", "content", _on("elicitation", "elicitation_result")
     ),
 )
 
@@ -650,6 +669,9 @@ DOCUMENTED = Rules(
     warning_audience=Audience.USER,
 )
 
+OLD_SUCCEEDS = ExitRow(Take.APPLY, Take.TEXT, Take.TEXT, Take.NOTHING)
+"""JSON that cannot be parsed was plain text then (hooks reference of 2026-08)."""
+
 OBSERVED_EVENTS: dict[str, dict[str, object]] = {
     "before_compress": {
         "can_block": True,
@@ -657,7 +679,7 @@ OBSERVED_EVENTS: dict[str, dict[str, object]] = {
         "acts_on": SIGNALS | {"outcome", "reason"},
         "outcomes": DENIES,
     },
-    "session_start": {"acts_on": COMMON - {"stop", "stop_reason"} | {"context"}},
+    "session_start": {"acts_on": COMMON - {"stop", "stop_reason"} | STARTS},
     "notification": {"block_audience": Audience.DEBUG},
 }
 """What release 2.1.197 does differently on each event."""
@@ -667,11 +689,12 @@ OBSERVED = Rules(
     release="2.1.197",
     events=tuple(
         spec.replace(
-            **{"stdout_audience": Audience.DEBUG} | OBSERVED_EVENTS.get(spec.canonical, {})
+            **{"stdout_audience": Audience.DEBUG, "fails_closed": False}
+            | OBSERVED_EVENTS.get(spec.canonical, {})
         )
         for spec in EVENTS
     ),
-    exits={"*": EXITS, **SPECIAL_EXITS},
+    exits={"*": EXITS.replace(codes={0: OLD_SUCCEEDS, 2: BLOCKS}), **SPECIAL_EXITS},
     whole_object=True,
     strict=True,
     ignores_unused=True,

@@ -335,31 +335,40 @@ BOTH = ("stdout", "stderr")
 ANY_OUTPUT = {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}}
 BLOCKS = frozenset({Outcome.ALLOW, Outcome.DENY})
 ACTS = frozenset({"system_message", "outcome", "reason", "stop", "stop_reason"})
-LAST = {"tool_input": "last", "llm_request": "last_request"}
+CONTEXTS = {"context": "every_context"}
 
 OBSERVED_EVENTS: dict[str, dict[str, object]] = {
-    "session_start": {"style": "equal", "acts_on": frozenset({"system_message", "context"})},
+    "session_start": {
+        "style": "equal",
+        "acts_on": frozenset({"system_message", "context"}),
+        "combine": CONTEXTS,
+    },
     "session_end": {"style": "equal", "verdict": "none"},
-    "before_prompt": {"acts_on": ACTS | {"context"}},
+    "before_prompt": {"acts_on": ACTS | {"context"}, "combine": CONTEXTS},
     "after_agent": {"acts_on": ACTS | {"clear_context"}},
     "before_model": {
         "acts_on": ACTS | {"llm_request", "llm_response"},
         "verdict": "last",
-        "combine": {**LAST, "llm_response": "response_of_denial"},
+        "combine": {"llm_request": "raw_request", "llm_response": "raw_response_of_denial"},
     },
     "after_model": {
         "acts_on": ACTS | {"llm_response"},
         "verdict": "last",
-        "combine": {"llm_response": "shown_response"},
+        "combine": {"llm_response": "raw_shown_response"},
+        "chain": {},
     },
     "before_tool_selection": {"verdict": "none", "any_output": ANY_OUTPUT},
     "before_tool": {
         "style": "expression",
         "acts_on": ACTS | {"tool_input"},
         "outcomes": BLOCKS | {Outcome.ASK},
-        "combine": LAST,
+        "combine": {"tool_input": "last"},
     },
-    "after_tool": {"style": "expression", "acts_on": ACTS | {"context", "tail_tool_call"}},
+    "after_tool": {
+        "style": "expression",
+        "acts_on": ACTS | {"context", "tail_tool_call"},
+        "combine": CONTEXTS,
+    },
     "before_compress": {"style": "equal", "verdict": "none"},
     "notification": {"subject": None, "subjects": (), "verdict": "none"},
 }
@@ -389,6 +398,7 @@ OBSERVED = Rules(
     },
     strings_are_text=True,
     ignores_unused=True,
+    unchecked=True,
     sequence="all",
     ends_sequence=False,
     same="name_and_command",

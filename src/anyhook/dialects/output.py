@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.base import PlainText, Take
+from anyhook.dialects.unchecked import read_unchecked
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
@@ -90,7 +91,12 @@ def decode_exit(
         answer = _only_used(spec, answer)
     if spec.any_output and output.form != "empty" and not _is_scalar(output):
         answer = answer.replace(**{**spec.any_output, **_set_fields(answer)})
-    failed = end.code not in (0, 2) or output.form == "broken" or status is Status.WARNED
+    failed = (
+        end.code not in (0, 2)
+        or output.form == "broken"
+        or (status is Status.WARNED and spec.can_block)
+        or any(problem.code in _INVALID for problem in reader.problems)
+    )
     return Said(status, answer, tuple(reader.problems), failed)
 
 
@@ -162,20 +168,24 @@ def _look_for_object(text: str) -> _Output:
     try:
         return _Output("json", text, parse_json(text))
     except ValueError as error:
-        lines = [_object_in(line) for line in text.splitlines() if line.strip()]
-        known = [line for line in lines if line is not None]
-        if len(lines) > 1 and len(known) == len(lines) and not any(map(_says_something, known)):
+        if _is_log(text):
             return _Output("text", text)
         return _Output("broken", text, error=str(error))
 
 
 _SAYS = frozenset(
-    "decision reason continue stopReason systemMessage suppressOutput hookSpecificOutput".split()
+    "decision reason continue stopReason systemMessage suppressOutput terminalSequence "
+    "hookSpecificOutput".split()
 )
 
 
-def _says_something(value: Mapping[str, Any]) -> bool:
-    return not _SAYS.isdisjoint(value)
+def _is_log(text: str) -> bool:
+    """Tell whether text is lines of JSON of which none is meant for the agent."""
+    try:
+        values = [parse_json(line) for line in text.splitlines() if line.strip()]
+    except ValueError:
+        return False
+    return all(_SAYS.isdisjoint(value) for value in values if isinstance(value, dict))
 
 
 def _is_scalar(output: _Output) -> bool:
@@ -185,6 +195,9 @@ def _is_scalar(output: _Output) -> bool:
 def _only_used(spec: EventSpec, answer: Answer) -> Answer:
     """Leave out what has no effect on the event."""
     kept = {name: value for name, value in _set_fields(answer).items() if name in spec.acts_on}
+    extra = {k: v for k, v in (answer.extra or {}).items() if EXTRA + k in spec.acts_on}
+    if extra:
+        kept["extra"] = extra
     outcome = kept.get("outcome", Outcome.NONE)
     if spec.outcomes is not None and outcome not in spec.outcomes and outcome is not Outcome.NONE:
         kept["outcome"] = Outcome.ALLOW
@@ -318,11 +331,13 @@ class _Reader:
         answer = self._read_strictly(output.value)
         if answer is None:
             return Status.WARNED, NO_OPINION
+        is_valid = all(problem.code not in _INVALID for problem in self.problems)
         if not blocks:
             status, _ = self._take_harmless_block(end)
             return status, answer
         if answer.outcome is Outcome.DENY:
-            return Status.RAN, answer if answer.reason else self._with_denial(answer, end)
+            says_why = answer.reason and (is_valid or not trim(end.stderr))
+            return Status.RAN, answer if says_why else self._with_denial(answer, end)
         if answer.outcome is not Outcome.NONE:
             self.report(
                 "ignored-output",
@@ -337,7 +352,8 @@ class _Reader:
     def _denial(self, reason: str, end: Exit) -> Answer:
         return Answer(
             outcome=Outcome.DENY,
-            reason=reason or f"blocked by hook {self.handler.label!r} (exit code {end.code})",
+            reason=reason
+            or f"blocked by hook {self.handler.label!r} ({end.signal or f'exit code {end.code}'})",
         )
 
     def _blocks(self, end: Exit, output: _Output) -> bool:
@@ -389,6 +405,8 @@ class _Reader:
         fields: dict[str, Any] = {}
         for item in self.output:
             found = self._lookup(value, item.path)
+            if found is None and self.rules.unchecked:
+                read_unchecked(item.field, None, fields)
             if found is _MISSING or found is None:
                 continue
             if not item.belongs_to(self.spec.canonical):
@@ -396,9 +414,12 @@ class _Reader:
                 continue
             before = len(self.problems)
             KINDS[item.kind](self, item, found, fields)
+            if self.rules.unchecked:
+                read_unchecked(item.field, found, fields)
             if len(self.problems) == before and item.field not in self.spec.acts_on:
                 self._report_no_effect(item, fields)
         self._report_foreign(value)
+        self._report_shapes(value)
         if not fields:
             return NO_OPINION
         extra = {k.removeprefix(EXTRA): v for k, v in fields.items() if k.startswith(EXTRA)}
@@ -424,6 +445,17 @@ class _Reader:
                 "output-no-effect",
                 f"{self.dialect.title} gives {name} no effect on this event; hosts may ignore it",
             )
+
+    def _report_shapes(self, value: Mapping[str, Any]) -> None:
+        """Tell of inner members that are no objects though members stand in them."""
+        here = (item.path for item in self.output if item.belongs_to(self.spec.canonical))
+        for path in dict.fromkeys(path[:-1] for path in here if len(path) > 2):
+            found = self._lookup(value, path)
+            if found is not _MISSING and found is not None and not isinstance(found, dict):
+                self.report(
+                    "output-field",
+                    f"{'.'.join(path)} must be an object, not {_kind_of(found)}; left out",
+                )
 
     def _report_foreign(self, value: Mapping[str, Any]) -> None:
         for path, instead in self.dialect.foreign_output.items():
@@ -453,7 +485,9 @@ class _Reader:
             )
 
 
-_WRONG = frozenset({"output-field", "output-word", "output-event", "output-not-object"})
+_INVALID = frozenset({"output-field", "output-word", "output-event"})
+"""What is wrong with a JSON object that fails the schema of replies."""
+_WRONG = _INVALID | {"output-not-object"}
 """What makes a strict reading drop a reply."""
 
 _ONLY = {
@@ -563,12 +597,23 @@ def _read_action(reader: _Reader, item: OutputField, value: Any, fields: dict[st
         _wrong_type(reader, item, value, "accept, decline or cancel")
 
 
-def _read_terminal(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-    if isinstance(value, str) and _TERMINAL.fullmatch(value):
+def _read_content(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    if not isinstance(value, dict):
+        _wrong_type(reader, item, value, "an object")
+    elif "extra.action" in fields:
         fields[item.field] = value
     else:
+        reader.report("output-field", f"{'.'.join(item.path)} needs an action beside it; left out")
+
+
+def _read_terminal(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    if not isinstance(value, str):
+        _wrong_type(reader, item, value, "a string")
+    elif _TERMINAL.fullmatch(value):
+        fields[item.field] = value
+    else:  # no mistake in the reply: the agent itself only leaves the member out
         reader.report(
-            "output-field",
+            "ignored-output",
             f"{'.'.join(item.path)} may hold BEL and OSC 0, 1, 2, 9, 99 and 777; left out",
         )
 
@@ -608,6 +653,7 @@ KINDS: dict[str, Callable[..., None]] = {
     "array": _read_typed(list, "a list"),
     "any": _read_any,
     "action": _read_action,
+    "content": _read_content,
     "terminal": _read_terminal,
     "not_boolean": _read_not_boolean,
     "llm_request": _read_checked(check_request),

@@ -94,6 +94,7 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "number": {"type": "number"},
     "any": {},
     "action": {"enum": ["accept", "decline", "cancel"]},
+    "content": {"type": "object"},
     "terminal": {"type": "string"},
     "llm_request": _LLM_REQUEST,
     "llm_response": _LLM_RESPONSE,

@@ -17,7 +17,7 @@ from anyhook.dialects.base import (
     Switch,
     Take,
 )
-from anyhook.dialects.gemini import GEMINI, SETTINGS
+from anyhook.dialects.gemini import GEMINI, SETTINGS, WARNS
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
 from anyhook.model.tools import Tool, Vocabulary
@@ -43,7 +43,7 @@ TELLS = ExitRow(
     Take.WARNING_MESSAGE,
     Take.WARNING_MESSAGE,
     Take.WARNING_MESSAGE,
-    Take.NOTHING,
+    Take.WARN,
     STDERR,
     parses=False,
 )
@@ -111,13 +111,13 @@ OBSERVED = Rules(
                     Take.DENY_TEXT,
                     Take.DENY_TEXT,
                     Take.DENY_TEXT,
-                    Take.NOTHING,
+                    Take.WARN,
                     STDERR,
                     parses=False,
                 ),
             },
             other=TELLS,
-            signal=ExitRow(Take.NOTHING, Take.NOTHING, Take.NOTHING, Take.NOTHING),
+            signal=WARNS,
         )
     },
     strings_are_text=True,
@@ -188,7 +188,7 @@ TERMINAI = GEMINI.replace(
     tools=TOOLS,
     vocabulary=Vocabulary(agent="TerminaI", tools=TOOL_TABLE, mcp_name="{server}__{tool}"),
     tool_prefix="",
-    foreign_tool_prefixes={},
+    foreign_tool_prefixes={"mcp__": "SERVER__TOOL"},
     old_tools=OLD_TOOLS,
     settings=(
         SettingsFile(Layer.PROJECT, {"*": "{project}/.terminai/settings.json"}),
@@ -200,6 +200,7 @@ TERMINAI = GEMINI.replace(
         Switch(("tools", "enableHooks"), "enabled"),
         Switch(("hooks", "disabled"), "disabled"),
     ),
+    not_events=frozenset({"disabled"}),
     home_variable=None,
     config_dir="{home}/.terminai",
     packages=Extensions(
@@ -216,4 +217,5 @@ TERMINAI = GEMINI.replace(
         "GEMINI_PROJECT_DIR": "project_dir",
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
+    redaction=None,
 )

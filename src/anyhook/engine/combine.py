@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anyhook.dialects.unchecked import is_truthy, to_string
 from anyhook.model.answers import NO_OPINION, STRENGTH, Audience, Outcome
 from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message, Overrode, Status
 from anyhook.model.diagnostics import diagnose
@@ -99,11 +100,7 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
     for name, policy in POLICIES.items():
         if name not in said or name in muted:
             continue
-        entries = [
-            Entry(result.handler, group, value)
-            for group, result in answers
-            if (value := getattr(result.answer, name)) not in (None, False)
-        ]
+        entries = _entries(answers, name, wiped=rules.unchecked and name in REPLACED)
         if entries:
             RULES[spec.combine.get(name, policy)](draft, name, entries)
     if "extra" in said:
@@ -115,6 +112,24 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
         results=tuple(result for _, result in flat),
         diagnostics=(*(d for _, result in flat for d in result.diagnostics), *draft.conflicts),
     )
+
+
+REPLACED = frozenset({"tool_input", "llm_request", "llm_response", "tail_tool_call"})
+"""Fields whose last value takes the place of those before, under rules that check nothing."""
+
+
+def _entries(
+    answers: list[tuple[int, HandlerResult]], name: str, *, wiped: bool = False
+) -> list[Entry]:
+    """Return who set a field; `wiped`: a wrong value, said as `None`, takes away what was set."""
+    entries: list[Entry] = []
+    for group, result in answers:
+        value = getattr(result.answer, name)
+        if value not in (None, False):
+            entries.append(Entry(result.handler, group, value))
+        elif wiped and name in result.answer.__dict__:
+            entries.clear()
+    return entries
 
 
 # -- the verdict
@@ -138,11 +153,10 @@ def _last_verdict(draft: Draft, results: list[HandlerResult]) -> None:
     outcome = verdicts[-1].answer.outcome if verdicts else Outcome.NONE
     stops = [r for r in results if "stop" in r.answer.__dict__]
     stoppers = stops[-1:] if stops and stops[-1].answer.stop else []
-    carriers = _set_outcome(draft, verdicts[-1:], outcome)
+    _set_outcome(draft, verdicts[-1:], outcome)
     if stoppers:
         draft.set("stop", True, [Blame(r.handler, True) for r in stoppers])
-    reasons = [r for r in results if r.answer.reason or r.answer.stop_reason]
-    _set_reason(draft, reasons[-1:], reasons[-1:] if stoppers else [], carriers)
+    _set_last_reason(draft, results)
 
 
 def _no_verdict(_draft: Draft, _results: list[HandlerResult]) -> None:
@@ -198,6 +212,16 @@ def _set_reason(
         draft.set("reason", "\n".join(str(blame.value) for blame in reasons), reasons)
 
 
+def _set_last_reason(draft: Draft, results: list[HandlerResult]) -> None:
+    """Set the last stop reason that was given, also without a stop; else the last reason."""
+    for name in ("stop_reason", "reason"):
+        givers = [r for r in results if name in r.answer.__dict__]
+        text = getattr(givers[-1].answer, name) if givers else None
+        if text:
+            draft.set("reason", text, [Blame(givers[-1].handler, text)])
+            return
+
+
 # -- the fields
 
 
@@ -210,6 +234,12 @@ def _collect(target: str) -> Callable[[Draft, str, list[Entry]], None]:
             )
 
     return rule
+
+
+def _every_context(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """Take every text, the empty ones too: they make blank lines."""
+    blames = [Blame(entry.handler, entry.value) for entry in entries]
+    draft.set(name, tuple(entry.value for entry in entries), blames)
 
 
 def _any(draft: Draft, name: str, entries: list[Entry]) -> None:
@@ -335,6 +365,62 @@ def _shown_response(draft: Draft, name: str, entries: list[Entry]) -> None:
         draft.set(name, last.value, [Blame(last.handler, last.value)])
 
 
+def _raw_request(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """Lay the last partial request over the event's as a release of Gemini CLI does.
+
+    Messages take the place of the first ones; sampling parameters that are not named are unset.
+    """
+    last, base = entries[-1], _base_of(draft, name)
+    model, messages, config = (last.value.get(key) for key in ("model", "messages", "config"))
+    merged = {**base, "model": base.get("model") if model is None else model}
+    if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
+        told = [m | {"content": to_string(m["content"])} if "content" in m else m for m in messages]
+        merged["messages"] = [*told, *(base.get("messages") or ())[len(messages) :]]
+    if is_truthy(config):
+        known = config if isinstance(config, dict) else {}
+        merged["config"] = {key: known[key] for key in SAMPLING if known.get(key) is not None}
+    if merged != base:
+        draft.set(name, merged, [Blame(last.handler, last.value)])
+
+
+SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
+
+
+def _raw_response_of_denial(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """A response counts only beside a denial; one that cannot be used takes the denial along."""
+    if draft.fields.get("outcome") is not Outcome.DENY or draft.fields.get("stop"):
+        return
+    last = entries[-1]
+    if not _is_usable(last.value):
+        for lost in ("outcome", "reason", "llm_request"):
+            draft.fields.pop(lost, None)
+            draft.blame.pop(lost, None)
+        return
+    candidates = [{"finishReason": "STOP", **candidate} for candidate in last.value["candidates"]]
+    draft.set(name, {**last.value, "candidates": candidates}, [Blame(last.handler, last.value)])
+
+
+def _raw_shown_response(draft: Draft, name: str, entries: list[Entry]) -> None:
+    """The last response counts beside no verdict, if its first candidate has parts."""
+    last = entries[-1]
+    if draft.fields.get("stop") or draft.fields.get("outcome") is Outcome.DENY:
+        return
+    candidates = last.value["candidates"] if _is_usable(last.value) else []
+    if candidates and candidates[0]["content"]["parts"]:
+        draft.set(name, last.value, [Blame(last.handler, last.value)])
+
+
+def _is_usable(response: dict[str, Any]) -> bool:
+    """Tell whether every candidate of a response has parts, if there are candidates."""
+    candidates = response.get("candidates")
+    return isinstance(candidates, list) and all(
+        isinstance(candidate, dict)
+        and isinstance(candidate.get("content"), dict)
+        and isinstance(candidate["content"].get("parts"), list)
+        for candidate in candidates
+    )
+
+
 def _extras(draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
     """Combine what only some agents know, name by name."""
     names = dict.fromkeys(name for _, r in answers for name in r.answer.extra or ())
@@ -386,6 +472,10 @@ RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
     "last_request": _last_request,
     "response_of_denial": _response_of_denial,
     "shown_response": _shown_response,
+    "every_context": _every_context,
+    "raw_request": _raw_request,
+    "raw_response_of_denial": _raw_response_of_denial,
+    "raw_shown_response": _raw_shown_response,
     "union": _union,
 }
 """Policies by name."""

@@ -69,9 +69,17 @@ async def _run_group(
         results.append(result)
         decides = result.answer.stop or result.answer.outcome is Outcome.DENY
         decided = decides and firing.rules.ends_sequence
-        if len(group) > 1 and not decided:
-            firing = firing.with_event(advance(firing.spec.chain, firing.event, result.answer))
+        if len(group) > 1 and not decided and _succeeded(result):
+            event = advance(
+                firing.spec.chain, firing.event, result.answer, spread=firing.rules.unchecked
+            )
+            firing = firing.with_event(event)
     return tuple(results)
+
+
+def _succeeded(result: HandlerResult) -> bool:
+    """Tell whether what a handler said goes on to the next one: not if its command failed."""
+    return result.signal is None and result.exit_code in (None, 0)
 
 
 def _withheld(

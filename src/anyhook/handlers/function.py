@@ -75,7 +75,7 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - one handler's failure stays its own
         return failed(firing, handler, f"raised {_named(error)}", started=started)
     except anyio.get_cancelled_exc_class() as error:
-        if _is_cancelled_from_outside():
+        if is_cancelled_from_outside():
             raise
         return failed(firing, handler, f"raised {_named(error)}", started=started)
     duration = time.perf_counter() - started
@@ -108,7 +108,7 @@ def _named(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _is_cancelled_from_outside() -> bool:
+def is_cancelled_from_outside() -> bool:
     """Tell a cancellation of the dispatch from one that a handler raised by itself."""
     if anyio.current_effective_deadline() == -math.inf:
         return True

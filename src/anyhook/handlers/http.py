@@ -22,6 +22,7 @@ from anyhook.dialects.base import Take
 from anyhook.dialects.output import decode_text
 from anyhook.handlers.base import failed
 from anyhook.handlers.network import (
+    PORTS,
     cut_notes,
     is_allowed,
     payload_notes,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from anyhook.handlers.base import Firing
     from anyhook.model.definitions import HandlerSpec
 
-PORTS = {"http": 80, "https": 443}
-"""Scheme to its usual port; other schemes are not asked."""
 NEXT_ADDRESS = 3.0
 """Seconds that a connection may take while the host has another address to try."""
 _OWN = {
@@ -85,7 +84,7 @@ async def run_http(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     """
     started = time.perf_counter()
     url = _read_url(str(handler.options["url"]))
-    shown = replace(handler, name=handler.name or _shown(url))
+    shown = replace(handler, name=handler.name or _shown(url) or handler.kind)
     try:
         with anyio.move_on_after(handler.timeout) as scope:
             result = await _ask(firing, shown, url, started)
@@ -102,7 +101,7 @@ async def _ask(
 ) -> HandlerResult:
     services, shown = firing.services, _shown(url)
     if url is None or url.scheme not in PORTS or not url.host:
-        return _report(firing, handler, f"{shown} cannot be asked; write http:// or https://")
+        return _report(firing, handler, "its URL is not one of http:// or https:// with a host")
     if not is_allowed(str(url.copy_with(userinfo=b"", fragment=None)), services.url_patterns):
         key = _name_of_list(firing)
         return _report(firing, handler, f"{shown} may not be asked: no pattern of {key} meets it")
@@ -130,7 +129,7 @@ def _read_url(text: str) -> httpx.URL | None:
 
 def _shown(url: httpx.URL | None) -> str:
     if url is None or not url.host:
-        return "its URL"
+        return ""
     return f"{url.scheme}://{url.netloc.decode('ascii')}{url.path}"
 
 
@@ -162,9 +161,11 @@ def _headers(
         name = given.strip().lower()
         if name not in _NOT_THEIRS:
             headers[name] = _fill(text, firing.host_environ, allowed, unset)
-    return [
-        (n.encode("utf-8", "replace"), v.encode("utf-8", "replace")) for n, v in headers.items()
-    ], tuple(unset)
+    return [(_raw(name), _raw(value)) for name, value in headers.items()], tuple(unset)
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _fill(
@@ -239,14 +240,18 @@ def _tls(certificates: str | None) -> ssl.SSLContext:
 
 
 async def _read_body(response: httpx.Response, limit: int) -> tuple[bytes, bool]:
-    """Read a body as it is sent; a compressed one could be a thousand times as long."""
+    """Read a body as it is sent; a compressed one could be a thousand times as long.
+
+    Reading ends by a cancellation, because the library does not close iterators that are left.
+    """
     chunks, room = [], limit
-    async for chunk in response.aiter_raw():
-        chunks.append(chunk[:room])
-        if len(chunk) > room:
-            return b"".join(chunks), True
-        room -= len(chunk)
-    return b"".join(chunks), False
+    with anyio.CancelScope() as scope:
+        async for chunk in response.aiter_raw():
+            chunks.append(chunk[:room])
+            if len(chunk) > room:
+                scope.cancel()
+            room = max(0, room - len(chunk))
+    return b"".join(chunks), scope.cancel_called
 
 
 # -- the answer

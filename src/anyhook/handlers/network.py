@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 
 from anyhook.handlers.base import failed
-from anyhook.handlers.function import _is_cancelled_from_outside
+from anyhook.handlers.function import is_cancelled_from_outside
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import diagnose
@@ -50,6 +50,9 @@ _HOLDS_IPV4 = (ip_network("::ffff:0:0/96"), ip_network("64:ff9b::/96"))
 """IPv6 addresses that lead to the IPv4 address in their last 32 bits: mapped, and NAT64."""
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 LOCALHOST = "localhost"
+LOCAL_ADDRESSES = ("127.0.0.1", "::1")
+PORTS = {"http": 80, "https": 443}
+"""Scheme to its usual port; other schemes are not asked."""
 
 
 def is_public(address: str) -> bool:
@@ -119,11 +122,13 @@ async def resolve(host: str, port: int) -> tuple[str, ...]:
         port: The port.
 
     Returns:
-        Its addresses, as text, the preferred one first.
+        Its addresses, as text, the preferred one first. `localhost` is known (RFC 6761).
 
     Raises:
         OSError: If there are none.
     """
+    if plain_host(host) == LOCALHOST:
+        return LOCAL_ADDRESSES
     found = await call_in_thread(
         socket.getaddrinfo, host.encode("ascii"), port, socket.AF_UNSPEC, socket.SOCK_STREAM
     )
@@ -146,27 +151,29 @@ def is_allowed(url: str, patterns: Iterable[str] | None) -> bool:
     """
     if patterns is None:
         return True
-    parts = _parts(url)
-    return any(all(map(_meets, parts, _parts(pattern))) for pattern in patterns)
+    port = f":{PORTS.get(url.partition('://')[0].lower(), '')}"
+    parts = _parts(url, port)
+    return any(all(map(_meets, parts, _parts(pattern, port))) for pattern in patterns)
 
 
-_AUTHORITY_END = re.compile(r"[/?#]|\Z")
-_FINAL_DOT = re.compile(r"\.(?=(?::[\d*]*)?\Z)")
-_USUAL_PORT = {"http": ":80", "https": ":443"}
+_URL = re.compile(
+    r"(?:(?P<scheme>[^/?#]*?)://)?(?P<host>[^/?#]*?)\.?(?P<port>:[\d*]*)?(?P<path>[/?#].*)?",
+    re.DOTALL,
+)
 
 
-def _parts(url: str) -> tuple[str, str, str]:
+def _parts(url: str, usual_port: str) -> tuple[str, str, str]:
     """Split a URL, or a pattern of some, into scheme, authority and the rest, in plain form."""
-    scheme, found, rest = url.partition("://")
-    if not found:
-        scheme, rest = "*", url
-    end = _AUTHORITY_END.search(rest)
-    at = end.start() if end else len(rest)
-    scheme, authority, path = scheme.lower(), rest[:at].lower(), rest[at:]
-    authority = authority.removesuffix(_USUAL_PORT.get(scheme, " "))
-    if not path and authority.endswith("*"):  # `https://*`: the star is for all that follows, too
+    match = _URL.fullmatch(url)
+    if match is None:  # pragma: no cover - the expression takes any text
+        return "", "", ""
+    scheme, host = (match[1] or "*").lower(), match["host"].lower()
+    port, path = match["port"] or "", match["path"] or ""
+    if not path and f"{host}{port}".endswith("*"):  # `https://*`: the star is for all that follows
         path = "*"
-    return scheme, _FINAL_DOT.sub("", authority), path if path[:1] in ("/", "*") else f"/{path}"
+    if not port and not host.endswith("*"):
+        port = usual_port
+    return scheme, f"{host}{port}", path if path[:1] in ("/", "*") else f"/{path}"
 
 
 def _meets(text: str, glob: str) -> bool:
@@ -215,7 +222,7 @@ async def ask_service(
     except Exception as error:  # noqa: BLE001 - one handler's failure stays its own
         why, status = f"failed: {type(error).__name__}: {error}", Status.FAILED
     except anyio.get_cancelled_exc_class():
-        if _is_cancelled_from_outside():
+        if is_cancelled_from_outside():
             raise
         why, status = "cancelled itself", Status.FAILED
     notes = payload_notes(firing, handler)

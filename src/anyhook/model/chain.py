@@ -19,15 +19,25 @@ SEQUENCE: dict[str, dict[str, str]] = {
 """Event to the fields of an answer that change it, with the field that each changes."""
 
 
-def advance(chain: Mapping[str, str], event: Event, answer: Answer) -> Event:
-    """Return the event as the next handler of a sequence sees it."""
+def advance(
+    chain: Mapping[str, str], event: Event, answer: Answer, *, spread: bool = False
+) -> Event:
+    """Return the event as the next handler of a sequence sees it.
+
+    Args:
+        chain: Field of the answer to the event's field that it changes.
+        event: The event as the last handler saw it.
+        answer: What that one said.
+        spread: Merge objects one level deep, and leave out nothing (Gemini CLI's releases).
+    """
+    changes = SPREAD if spread else CHAINS
     changed: dict[str, Any] = {}
     for source, target in chain.items():
         value = getattr(answer, source)
         if value is not None:
             current = getattr(event, target)
             wanted = dict if isinstance(value, dict) else str
-            changed[target] = CHAINS[source](
+            changed[target] = changes[source](
                 current if isinstance(current, wanted) else wanted(), value
             )
     return event.replace(**changed) if changed else event
@@ -52,3 +62,10 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "llm_response": _response,
 }
 """Field of an answer to how it changes what the next handler of a sequence sees."""
+
+SPREAD: dict[str, Callable[[Any, Any], Any]] = {
+    "tool_input": lambda old, new: {**old, **new},
+    "context": lambda old, new: f"{old}\n\n{new}",
+    "llm_request": lambda old, new: {**old, **new},
+}
+"""The same where objects are merged one level deep."""

@@ -144,7 +144,7 @@ def _is_named(rule: str, tool: str) -> bool:
 
 
 def _covers_text(pattern: str, call: _Call) -> bool:
-    return any(_fits_command(pattern, text) for text in _strings(call.arguments))
+    return any(_fits_command(pattern, text) for text in _strings(list(call.arguments.values())))
 
 
 def _strings(value: object) -> Iterator[str]:
@@ -256,7 +256,7 @@ def _covers_path(pattern: str, call: _Call) -> bool:
     targets = _targets(call)
     if not targets:
         return True
-    base, steps = _anchored(pattern.lower(), call)
+    base, steps = _anchored(pattern, call)
     for target in targets:
         parts = _parts(_absolute(target, call))
         if parts[: len(base)] == base and _walks(steps, parts[len(base) :], "**", _fits_name):
@@ -400,7 +400,7 @@ class _Script:
 
 class _Word(NamedTuple):
     text: str
-    is_vague: bool = False
+    is_vague: bool
 
 
 @dataclass(slots=True)
@@ -425,7 +425,7 @@ _MAX_DEPTH = 32
 _SPACE = re.compile(r"(?:[ \t]|\\\n)*+")
 _BLANK = re.compile(r"(?:[ \t]|\\\n|#[^\n]*+)*+")
 _SIGN = re.compile(
-    r"(?P<torn>[(<>]\\\n)"
+    r"(?P<torn>(?:<<|[(<>])\\\n)"
     r"|(?P<here><<(?!<)-?)"
     r"|(?P<into>&>>?|<<<|[<>]&|<>|>>|>\||[<>](?!\())"
     r"|(?P<stop>;;&?|;&|&&|\|[|&]?|[;&\n])"
@@ -445,33 +445,40 @@ _PIECE = re.compile(
     r"""|(?P<lone>[$\\])""",
     re.DOTALL,
 )
-_INSIDE = re.compile(rf"""\\.|\$'|{_EXPANSION}|['"()}}]""", re.DOTALL)
+_INSIDE = re.compile(rf"""\\.|\$'|{_EXPANSION}|['"}}]|[<>]\(""", re.DOTALL)
+_IN_ARITHMETIC = re.compile(rf"""{_EXPANSION}|[()'"\\]""")
+_PLAIN_EXPANSION = re.compile(
+    r"""\$\w+|\$.|\$\{[^(){}'"`\\]*+\}|\$\([^()'"`\\#]*+\)|`[^()'"`\\]*+`"""
+)
 _TICKS = re.compile(r"((?:[^`\\]|\\.)*+)`", re.DOTALL)
 _IN_TICKS = re.compile(r"\\([\\`$])")
 _IN_QUOTES = re.compile(r"\\(?:\n|([\\\"`$]))")
 
+_QUOTED = re.compile(r"[^']*+'")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
-_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[(?![^\]\[\s'\"\\;&|<>()#`]*\])")
+_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[(?![\w$@*+-]*\])")
 """An array's index that may hold blanks and operators."""
+_EVALUATED = re.compile(r"\w\[(?:[^\[\]]|\[[^\[\]]*\])*?(?:\$\(|`)")
+"""An array's index that `let`, `test` and others run even if it was quoted."""
 _DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
 _PARAMETERS = re.compile(r"[ \t]*\([ \t]*\)")
 _ARITHMETIC = re.compile(r"[ \t]*\(\(")
-_IN = re.compile(r"in(?![^\s;&|()<>])")
-_ESAC = re.compile(r"esac(?![^\s;&|()<>])")
+_IN = re.compile(r"in(?=[\s(])")
+_ESAC = re.compile(r"esac(?=[\s;&|)<>]|\Z)")
 _MANY_FILES = re.compile(r"[*?\[{]")
 
 _KEYWORDS = frozenset("if then elif else fi while until do done ! time { }".split())
 _WRAPPERS = {
     "timeout": "ks",
     "time": "fo",
-    "nice": "n",
+    "nice": "",
     "nohup": "",
     "stdbuf": "ioe",
     "xargs": "adEILnPs",
     "env": "uC",
     "sudo": "ugCDhpRrTtU",
     "doas": "uC",
-    "watch": "nq",
+    "watch": "",
     "ionice": "cnpPu",
     "setsid": "",
     "command": "",
@@ -560,7 +567,7 @@ class _Reader:
         """Read a word, or what a keyword begins; return the sign that this amounts to, if any."""
         start = self.at
         word = self._word()
-        raw = self.text[start : self.at].replace("\\\n", "")
+        raw = self._raw(start)
         if _DESCRIPTOR.fullmatch(raw) and self.text[self.at : self.at + 1] in {"<", ">"}:
             return None
         if not draft.words:
@@ -589,7 +596,7 @@ class _Reader:
             self._word()
             self._matched(_PARAMETERS)
         elif keyword in {"for", "select"} and self._matched(_ARITHMETIC):
-            self._through("))")
+            self._arithmetic()
         elif keyword == "coproc":
             raise _UnreadableError
         else:
@@ -602,7 +609,7 @@ class _Reader:
             if len(draft.words) > 1 or not self._matched(_PARAMETERS):
                 raise _UnreadableError
         elif self._matched(_ARITHMETIC):
-            self._through("))")
+            self._arithmetic()
         else:
             self.at += 1
             self.commands(")")
@@ -723,7 +730,7 @@ class _Reader:
             piece = self.text[self.at : end if end >= 0 else len(self.text)]
             self.at = end + 1 if end >= 0 else len(self.text)
             slashes = len(piece) - len(piece.rstrip("\\"))
-            if here.is_literal or slashes % 2 == 0 or end < 0:
+            if here.is_literal or slashes % 2 == 0:
                 break
             pieces.append(piece[:-1])
         line = "".join([*pieces, piece])
@@ -741,17 +748,25 @@ class _Reader:
             text, is_unknown = self._piece(piece)
             parts.append(text)
             is_vague = is_vague or is_unknown
-        if _SUBSCRIPT.match(self.text, start, self.at):
+        if _SUBSCRIPT.match(self._raw(start)):
             raise _UnreadableError
         text = "".join(parts)
+        if _EVALUATED.search(text):
+            raise _UnreadableError
         return _Word(text, (is_vague and text != "[") or self.script.expansions > before)
 
     def _belongs(self, start: int) -> bool:
         """Tell whether a parenthesis goes on with a word: an array or an extended pattern."""
-        if self.at > start and self.text[self.at - 1] in "?*+@!":
-            return True
-        assignment = _ASSIGNMENT.match(self.text, start, self.at)
-        return assignment is not None and assignment.end() == self.at
+        before = self.text[self.at - 1] if self.at > start else ""
+        if before == "\n":
+            raise _UnreadableError  # the line goes on, and so may be what stands before it
+        if before == "=":
+            return _ASSIGNMENT.fullmatch(self._raw(start)) is not None
+        return before != "" and before in "?*+@!"
+
+    def _raw(self, start: int) -> str:
+        """Return what was read since a position, with continued lines joined."""
+        return self.text[start : self.at].replace("\\\n", "")
 
     def _piece(self, piece: re.Match[str]) -> tuple[str, bool]:
         """Read on from the start of a piece; return its text, and whether it stands for others."""
@@ -781,7 +796,7 @@ class _Reader:
         if sign in {"$(", "<(", ">("}:
             self._substitution()
         elif sign == "$((":
-            self._through("))")
+            self._arithmetic()
         elif sign == "${":
             self._through("}", is_quoted=is_quoted)
         elif sign == "`":
@@ -805,39 +820,53 @@ class _Reader:
         _Reader(_IN_TICKS.sub(r"\1", match[1]), self.script, self.depth).commands("")
 
     def _through(self, closer: str, *, is_quoted: bool = False) -> None:
-        """Read up to `"`, `}` or `))`, or to the end, and look into the expansions on the way."""
+        """Read up to `"` or `}`, or to the end, and look into the expansions on the way."""
         self._enter()
-        is_text = closer in {'"', ""}
-        opened = 0
         while found := _INSIDE.search(self.text, self.at):
             sign, self.at = found[0], found.end()
             if sign[0] in "$`" and sign != "$'":
-                self._expand(sign, is_quoted=is_quoted or is_text)
+                self._expand(sign, is_quoted=is_quoted or closer != "}")
             elif sign == closer:
                 break
-            elif is_text:
-                continue
-            elif sign == '"':
-                self._through('"')
-            elif sign in {"'", "$'"}:
-                self._quote(sign, closer, is_quoted=is_quoted)
-            elif closer == "))":
-                opened += {"(": 1, ")": -1}.get(sign, 0)
-                if opened < 0:
-                    self._closing()  # it takes two, or they were subshells
-                    break
-            elif sign == "(" and self.text[found.start() - 1] in "<>":
-                raise _UnreadableError
+            elif closer == "}":
+                self._in_braces(sign, is_quoted=is_quoted)
         else:
             if closer:
                 raise _UnreadableError
         self.depth -= 1
 
-    def _quote(self, sign: str, closer: str, *, is_quoted: bool) -> None:
-        end = self.text.find("'", self.at)
-        if sign == "$'" or closer != "}" or is_quoted or end < 0:
+    def _in_braces(self, sign: str, *, is_quoted: bool) -> None:
+        if sign == '"':
+            self._through('"')
+        elif sign == "'" and not is_quoted:
+            quoted = self._matched(_QUOTED)
+            # As an index or offset, what is quoted here is expanded all the same.
+            if not quoted or "$" in quoted or "`" in quoted:
+                raise _UnreadableError
+        elif sign in {"'", "$'", "<(", ">("}:
             raise _UnreadableError
-        self.at = end + 1
+
+    def _arithmetic(self) -> None:
+        """Read up to `))`. Shells count the parentheses before they look into expansions."""
+        self._enter()
+        opened = 0
+        while found := _IN_ARITHMETIC.search(self.text, self.at):
+            sign, self.at = found[0], found.end()
+            if sign[0] in "$`":
+                self._expand(sign)
+                if not _PLAIN_EXPANSION.fullmatch(self.text, found.start(), self.at):
+                    raise _UnreadableError
+            elif sign == "(":
+                opened += 1
+            elif sign == ")" and opened:
+                opened -= 1
+            elif sign == ")":
+                self._closing()  # it takes two, or they were subshells
+                self.depth -= 1
+                return
+            else:
+                break
+        raise _UnreadableError
 
 
 def _unwrapped(words: list[_Word]) -> list[_Word]:

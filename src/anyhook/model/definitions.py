@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 NAME_WIDTH = 60
 """A command stands in for a missing name; longer ones are cut to this many characters."""
+_SECRETS = re.compile(r"(?<=://)[^/?#\s]*@|[?#]\S*")
+"""What may be secret in a URL: the user before the host, the query and the fragment."""
 LABELS = ("url", "server", "tool", "prompt")
 """Options that stand in for the name of a handler that is no command."""
 
@@ -73,8 +76,10 @@ class HandlerSpec:
 
     @property
     def label(self) -> str:
-        """A short name for people."""
-        text = printable(" ".join(self.identifier.split()))
+        """A short name for people; what a URL holds of secrets is not in it."""
+        known = self.name or "url" not in self.options
+        shown = self.identifier if known else _SECRETS.sub("", self.identifier)
+        text = printable(" ".join(shown.split()))
         return text if len(text) <= NAME_WIDTH else text[: NAME_WIDTH - 1] + "…"
 
     @property

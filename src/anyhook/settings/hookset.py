@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from anyhook.dialects.base import Plugins
-from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.load import load_file, stamp_of
@@ -127,7 +127,11 @@ class HookSet:
         return frozenset(host.rstrip(".").lower() for host in hosts if host and "*" not in host)
 
     def _merged(self, path: tuple[str, ...]) -> tuple[str, ...] | None:
-        lists = [v for f in self.files if (v := _value_at(f.values, path)) is not None]
+        """Join a list of all files; a project does not widen what its user has narrowed."""
+        strong = self.dialect.authority[Layer.USER]
+        own = [f for f in self.files if self.dialect.authority[f.source.layer] >= strong]
+        found = [[_value_at(f.values, path) for f in files] for files in (own, self.files)]
+        lists = next((some for many in found if (some := [v for v in many if v is not None])), [])
         return tuple(item for value in lists for item in _strings(value)) if lists else None
 
     def redaction(self, layer: Layer) -> Mapping[str, Any]:
@@ -174,7 +178,26 @@ def load_hooks(dialect: Dialect, around: Surroundings) -> HookSet:
         watched = (*watched, *records, *(source.path for source in plugins))
         stamps = tuple(map(stamp_of, watched))
     found = [*problems, *(d for file in files for d in file.diagnostics)]
-    return HookSet(dialect, files, watched, stamps, (*found, *_switch_problems(dialect, files)))
+    found += [*_missing_switch(dialect, files), *_switch_problems(dialect, files)]
+    return HookSet(dialect, files, watched, stamps, tuple(found))
+
+
+def _missing_switch(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:
+    """Tell where the agent itself runs no hooks, because nobody switched them on."""
+    observed = dialect.rules.get("observed", dialect.documented)
+    first = next((file for file in files if file.definitions), None)
+    if observed.enabled or first is None or any(file.enabled is not None for file in files):
+        return
+    switch = next(s for s in dialect.switches if s.kind == "enabled")
+    value = "true"
+    for key in reversed(switch.path):
+        value = f'{{"{key}": {value}}}'
+    yield diagnose(
+        "switch-missing",
+        f"{dialect.title} itself ({observed.release}) runs no hooks unless a settings file says "
+        f"{value[1:-1]}",
+        Place(str(first.source.path)),
+    )
 
 
 def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:
