@@ -93,7 +93,7 @@ def rows(*table):
         ("Bash(rm *)", "_a=1 A[0]=2 A[$i]+=3 ls", False),
         ("Bash(rm *)", "echo _a[1] b[$i] c[@] d[*] e[1+i-1]; ls 'a[0] $(x)' \\", False),
         ("Bash(rm *)", "{fd}>out 3>&1 ls", False),
-        ("Bash(rm *)", "f\t(\t)\t{ ls; }; for\t((;;)) do ls; done; f ( ) { ls; }", False),
+        ("Bash(rm *)", "f\t(\t)\t{ ls; }; for\t((;;)) do ls; done; function f ( ) { ls; }", False),
         # programs that run others
         ("Bash(npm *)", "timeout -k 5 30s npm test", True),
         ("Bash(npm *)", "timeout --signal=KILL 30 npm test", True),
@@ -172,6 +172,7 @@ def rows(*table):
         ("Bash(rm *)", "echo $((1 + $(rm x)))", True),
         ("Bash(rm *)", "A=$(rm x)", True),
         ("Bash(rm *)", "A=(1 $(rm x) 2)", True),
+        ("Bash(rm *)", "A=(1 $(ls) [2]=3\n 4) B=() ls", False),
         ("Bash(rm *)", "ls > $(rm x)", True),
         ("Bash(rm *)", "[[ a == $(rm x) ]]", True),
         ("Bash(rm *)", "[[ a && rm || (b < c) ]] && ls", False),
@@ -252,6 +253,10 @@ def test_a_command_is_covered_wherever_it_hides(rule, command, expected):
         "((open)",
         "((a); (b))",
         "a=(open",
+        "a=(b || c) <<E\nrm x\nE",
+        "a=(b=(c)) <<E\nrm x\nE",
+        "a=(@(c)) <<E\nrm x\nE",
+        "a=(b (c)) <<E\nrm x\nE",
         "echo (a)",
         "echo a ()",
         "ls >",
@@ -270,7 +275,8 @@ def test_a_command_is_covered_wherever_it_hides(rule, command, expected):
         "echo $\\\n(rm x)",
         "(\\\n(1<<E))\nrm x",
         "a[1<<2]=3\nrm x",
-        "_a\\\n[1<<2]=3\nrm x",
+        "declare a[1<<2]=3\nrm x",
+        "declare _a\\\n[1<<2]=3\nrm x",
         "a\\\n=(<<E)\nrm x\nE",
         "a=\\\n(cat <<E\nrm x\nE\n)",
         "a[ # ]=$(rm x)",
@@ -283,7 +289,8 @@ def test_a_command_is_covered_wherever_it_hides(rule, command, expected):
         "cat <<\\\n-E\n\tE\nrm x",
         'echo "${x:-\'}" ; rm x ; "\'}"',
         'echo "`echo \\" ; rm x`"',
-        "echo ${x:-$'\\''}; rm x; echo '}'",
+        "echo ${x:-$'\\''}; rm x; echo '}' \\'",
+        "echo ${x:'$(rm x)'}",
         "echo ${x:-'open",
         "echo ${x:'`rm x`'}",
         "echo $((${x:-'`rm x`'}))",
@@ -316,6 +323,7 @@ def test_a_keyword_precedes_a_command(word):
 @pytest.mark.parametrize("after", ["", " ", "\n", ";", "&", "|cat", ">x", "<x"])
 def test_a_case_ends_with_its_last_word(after):
     assert not runs("Bash(never)", f"case x in(a) ls; esac{after}")
+    assert not runs("Bash(never)", f"(case x in(a) ls;; esac){after}")
     assert runs("Bash(never)", f"case x in a) ls;; esac-{after}")
     assert runs("Bash(never)", f"case x in a) ls;; (case y in b) never;; esac) esac{after}")
 

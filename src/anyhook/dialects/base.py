@@ -376,6 +376,7 @@ class Plugins(Record):
         data: Template of a plugin's directory for data.
         path_variables: Variables that name paths: `plugin`, `data`.
         option_variable: What the variables of a plugin's options start with.
+        option_placeholder: What the placeholders of a plugin's options start with.
     """
 
     finder = "plugins"
@@ -387,6 +388,7 @@ class Plugins(Record):
     data: str
     path_variables: Mapping[str, str]
     option_variable: str
+    option_placeholder: str
 
 
 class RedactionRules(Record):

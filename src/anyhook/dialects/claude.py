@@ -52,8 +52,8 @@ SIGNALS = frozenset({"extra.terminal_sequence"})
 """What works even on events that discard every other output."""
 
 DENIES = frozenset({Outcome.DENY})
-ALL = frozenset({"command", "http", "mcp_tool", "prompt", "function"})
-NO_PROMPT = ALL - {"prompt"}
+ALL = frozenset({"command", "http", "mcp_tool", "prompt", "agent", "function"})
+NO_PROMPT = ALL - {"prompt", "agent"}
 LATE = {"command": 30.0, "http": 30.0, "mcp_tool": 30.0}
 
 # what a prompt handler's "no" does: by itself, and with `continueOnBlock`
@@ -135,6 +135,7 @@ _EVENTS = (
         reason_audience=Audience.AGENT,
         allow_audience=Audience.USER,
         combine={"tool_input": "replace"},
+        implied={"stop": {"outcome": Outcome.DENY}},
         kinds=ALL,
         refusal=DENY_AND_STOP,
         **TOOL,
@@ -147,7 +148,8 @@ _EVENTS = (
         reason_audience=Audience.AGENT,
         combine={"tool_input": "replace"},
         can_block=False,
-        kinds=ALL,
+        implied={"stop": {"outcome": Outcome.DENY}},
+        kinds=ALL - {"agent"},
         **TOOL,
     ),
     EventSpec(
@@ -758,7 +760,7 @@ TYPES = {
         },
     ),
     "agent": HandlerType(
-        "prompt",
+        "agent",
         60.0,
         {
             **SHARED,
@@ -861,6 +863,7 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
         data="{config}/plugins/data/{plugin}",
         path_variables={"CLAUDE_PLUGIN_ROOT": "plugin", "CLAUDE_PLUGIN_DATA": "data"},
         option_variable="CLAUDE_PLUGIN_OPTION_",
+        option_placeholder="user_config.",
     ),
     timeout_unit=1.0,
     long_timeout=6 * 3600.0,

@@ -87,6 +87,8 @@ def decode_exit(
     output = _look(rules, row, end)
     take: Take = getattr(row, output.form)
     status, answer = TAKES[take](reader, end, output)
+    if "stdout" not in row.streams:
+        reader.report_ignored(end.stdout)
     if answer is not NO_OPINION and rules.ignores_unused:
         answer = _only_used(spec, answer)
     if spec.any_output and output.form != "empty" and not _is_scalar(output):

@@ -500,7 +500,11 @@ def _route(
             (reason_for or Audience.DEBUG, answer.reason, "reason"),
             (Audience.USER, stop_reason, "stop_reason"),
             (Audience.USER, answer.system_message, "system_message"),
-            (Audience.AGENT, answer.context, "context"),
+            (
+                Audience.AGENT if "context" in spec.acts_on else Audience.DEBUG,
+                answer.context,
+                "context",
+            ),
             (
                 Audience.DEBUG if answer.suppress_output else spec.stdout_audience,
                 result.stdout.strip(),

@@ -186,6 +186,7 @@ KINDS = {
     "command": "anyhook.handlers.command:run_command",
     "function": "anyhook.handlers.function:run_function",
     "http": "anyhook.handlers.http:run_http",
+    "agent": "anyhook.handlers.prompt:run_prompt",
     "prompt": "anyhook.handlers.prompt:run_prompt",
     "mcp_tool": "anyhook.handlers.mcp:run_mcp_tool",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from functools import lru_cache
@@ -43,6 +44,9 @@ async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
 async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     payload = firing.payload
     env, repaired = command_environment(firing, handler)
+    if handler.forbidden and handler.forbidden in (handler.command or ""):
+        why = f"{handler.forbidden}…}} stands only in the arguments of a program (args)"
+        return failed(firing, handler, why)
     argv = command_line(firing, handler, env)
     if argv is None:
         return failed(firing, handler, "there is no shell on the PATH")
@@ -107,12 +111,24 @@ def _fitting(value: str) -> str:
 
 def command_line(firing: Firing, handler: HandlerSpec, env: dict[str, str]) -> list[str] | None:
     """Return program and arguments, or `None` if there is no shell."""
+    if handler.argv is not None and firing.dialect.types["command"].programs:
+        return [_filled(word, env, firing, handler) for word in handler.argv]
     if handler.argv is not None:
         told = {name: env[name] for name in (*firing.dialect.environment, *handler.variables)}
         return [expand(word, told) for word in handler.argv]
     wanted = firing.dialect.shells.get(handler.options.get("shell", ""), firing.dialect.shell)
     shell = _find_shell(wanted, env.get("PATH"))
     return [*shell, refer(handler.command or "", handler.variables)] if shell else None
+
+
+def _filled(word: str, env: dict[str, str], firing: Firing, handler: HandlerSpec) -> str:
+    """Put in what `${name}` stands for, as plain text; nothing else is a placeholder."""
+    names = (*firing.dialect.environment, *handler.variables)
+    known = {**{name: env[name] for name in names}, **handler.placeholders}
+    return _PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), word)
+
+
+_PLACEHOLDER = re.compile(r"\$\{([\w.-]+)\}")
 
 
 @lru_cache(maxsize=32)

@@ -460,6 +460,7 @@ _SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[(?![\w$@*+-]*\])")
 """An array's index that may hold blanks and operators."""
 _EVALUATED = re.compile(r"\w\[(?:[^\[\]]|\[[^\[\]]*\])*?(?:\$\(|`)")
 """An array's index that `let`, `test` and others run even if it was quoted."""
+_WRONG_ITEM = re.compile(r"[?*+@!=]\(")
 _DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
 _PARAMETERS = re.compile(r"[ \t]*\([ \t]*\)")
 _ARITHMETIC = re.compile(r"[ \t]*\(\(")
@@ -649,15 +650,24 @@ class _Reader:
                 return
             if self.text.startswith("(", self.at):
                 self.at += 1
-            self._list()
+            self._patterns()
             self.commands(";;")
 
-    def _list(self) -> None:
-        """Read words up to a closing parenthesis: patterns, or the items of an array."""
+    def _patterns(self) -> None:
+        """Read words with `|` between them up to a closing parenthesis."""
         self._enter()
         while self._inner_word() or self.text.startswith("|", self.at):
             if self.text.startswith("|", self.at):
                 self.at += 1
+        self._closing()
+        self.depth -= 1
+
+    def _items(self) -> None:
+        """Read the words of an array; after a wrong one a shell would go on with the next line."""
+        self._enter()
+        while item := self._inner_word():
+            if _WRONG_ITEM.search(item):
+                raise _UnreadableError
         self._closing()
         self.depth -= 1
 
@@ -785,8 +795,10 @@ class _Reader:
                 return _IN_QUOTES.sub(r"\1", self.text[start : self.at - 1]), False
             case "expansion":
                 self._expand(sign)
+            case "paren" if self.text[piece.start() - 1] == "=":
+                self._items()
             case "paren":
-                self._list()
+                self._patterns()
             case "torn":
                 raise _UnreadableError
         return self.text[piece.start() : self.at], piece.lastgroup == "paren"

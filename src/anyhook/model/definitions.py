@@ -39,6 +39,9 @@ class HandlerSpec:
         timeout: Seconds.
         env: Variables that are added to the command's environment.
         variables: Paths that the command may name like variables (`${extensionPath}`).
+        placeholders: What `${name}` in an argument of a program stands for; never in a line for
+            the shell.
+        forbidden: What no line for the shell may hold.
         origin: The extension or plugin that it belongs to, if it does.
         condition: A rule on the tool call; where it does not hold, the handler does not run.
         on_failure: `continue`, or `block`: then a failure counts as a denial.
@@ -58,6 +61,8 @@ class HandlerSpec:
     timeout: float = 60.0
     env: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    placeholders: Mapping[str, str] = field(default_factory=dict)
+    forbidden: str | None = None
     origin: str | None = None
     condition: str | None = None
     on_failure: str = "continue"

@@ -74,7 +74,9 @@ class HookSet:
         """Ask the layers that are at least as strong as the handler's, the strongest first."""
         authority = self.dialect.authority
         needed = authority[handler.layer]
-        judges = sorted(self.files, key=lambda f: -authority[f.source.layer])
+        rank = {layer: place for place, layer in enumerate(self.dialect.precedence)}
+        judges = list(reversed(self.files))  # of two files of a layer the later one counts
+        judges.sort(key=lambda f: (-authority[f.source.layer], -rank.get(f.source.layer, -1)))
         decided = False
         for file in judges:
             if authority[file.source.layer] < needed:
@@ -96,7 +98,7 @@ class HookSet:
         said = [f for f in self.files if f.enabled is not None and f.source.layer in rank]
         if not said:
             return None if rules.enabled else "the agent's default"
-        last = max(said, key=lambda f: rank[f.source.layer])
+        last = max(reversed(said), key=lambda f: rank[f.source.layer])
         authority = self.dialect.authority
         managed = authority.get(Layer.MANAGED)
         immune = managed is not None and (

@@ -50,6 +50,7 @@ def load_file(dialect: Dialect, source: Source) -> LoadedFile:
         source.origin,
         tuple(source.path_variables.items()),
         tuple(source.env.items()),
+        tuple(source.placeholders.items()),
     )
     found = _CACHE.get(key)
     if found is None:

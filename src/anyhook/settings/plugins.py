@@ -48,6 +48,7 @@ def plugin_sources(
         manifest = read_object(root / spec.manifest, problems) or {}
         data = spec.data.format(config=config, plugin=name.partition("@")[0])
         paths = {"plugin": str(root), "data": data}
+        options = _options(files, name)
         known = {variable: paths[what] for variable, what in spec.path_variables.items()}
         for path, keys in _hook_files(spec, root, manifest, problems):
             sources.append(
@@ -56,7 +57,9 @@ def plugin_sources(
                     path,
                     origin=name,
                     path_variables=known,
-                    env=_options(spec, files, name),
+                    env=_option_variables(spec, options),
+                    placeholders={f"{spec.option_placeholder}{k}": v for k, v in options.items()},
+                    forbidden=f"${{{spec.option_placeholder}",
                     hooks_path=keys,
                 )
             )
@@ -113,8 +116,8 @@ def _hook_files(
             yield found, None
 
 
-def _options(spec: Plugins, files: Sequence[LoadedFile], name: str) -> dict[str, str]:
-    """Return the variables that hold what the user set for a plugin."""
+def _options(files: Sequence[LoadedFile], name: str) -> dict[str, str]:
+    """Return what the user set for a plugin."""
     found: dict[str, str] = {}
     for file in files:
         configs = file.values.get("pluginConfigs")
@@ -123,5 +126,10 @@ def _options(spec: Plugins, files: Sequence[LoadedFile], name: str) -> dict[str,
         for key, value in (options if isinstance(options, dict) else {}).items():
             text = value if isinstance(value, str) else json.dumps(value)
             if "\0" not in text:
-                found[f"{spec.option_variable}{str(key).upper()}"] = text
+                found[str(key)] = text
     return found
+
+
+def _option_variables(spec: Plugins, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that hold what the user set."""
+    return {f"{spec.option_variable}{key.upper()}": value for key, value in options.items()}

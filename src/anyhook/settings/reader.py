@@ -138,7 +138,13 @@ class _FileReader:
         if not isinstance(value, dict):
             self.report("wrong-type", 'a definition is an object with "hooks"; left out', path)
             return None
-        self._report_unknown(value, self.dialect.definition_fields, path)
+        self._report_unknown(value, self.dialect.definition_fields | OURS, path)
+        for key in sorted((value.keys() & OURS) - self.dialect.definition_fields):
+            self.report(
+                "anyhook-only",
+                f"{self.dialect.title} itself does not know {key!r}; anyhook does",
+                (*path, key),
+            )
         hooks = value.get("hooks")
         if not isinstance(hooks, list):
             self._report_no_hooks(value, path)
@@ -217,6 +223,8 @@ class _FileReader:
             timeout=self._read_timeout(spec, kind, value, path),
             env={**self._read_env(value, path), **self.source.env},
             variables=self.source.path_variables,
+            placeholders=self.source.placeholders,
+            forbidden=self.source.forbidden,
             origin=self.source.origin,
             condition=options.pop("condition", None),
             on_failure=options.pop("on_failure", "continue"),
@@ -518,6 +526,8 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     ),
 }
 """Kinds of a handler's own members: what they hold, and how that is called."""
+OURS = frozenset({"sequential"})
+"""Members of a definition that anyhook reads in every dialect."""
 SHARED = frozenset({"tools"})
 """Objects that hold a switch beside settings that are not ours."""
 

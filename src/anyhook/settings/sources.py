@@ -63,6 +63,8 @@ class Source:
         path_variables: Paths that commands in it may name like variables.
         text_variables: Other variables in its texts.
         env: Variables for every command in it.
+        placeholders: What stands for itself in the arguments of programs, and nowhere else.
+        forbidden: What no line for the shell may hold.
         hooks_path: Keys to the hooks, where they are not at the dialect's usual place.
     """
 
@@ -72,6 +74,8 @@ class Source:
     path_variables: Mapping[str, str] = field(default_factory=dict)
     text_variables: Mapping[str, str] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
+    placeholders: Mapping[str, str] = field(default_factory=dict)
+    forbidden: str | None = None
     hooks_path: tuple[str, ...] | None = None
 
 
