@@ -85,7 +85,8 @@ def test_one_more_handler_never_relaxes_a_decision(spec, results, answer, place)
     assert STRENGTH[after.outcome] >= STRENGTH[before.outcome]
     assert after.stop >= before.stop
     assert after.denied >= before.denied
-    assert set(before.context) <= set(after.context)
+    if after.outcome is not Outcome.DEFER:  # a call that is left open is asked again, whole
+        assert set(before.context) <= set(after.context)
     assert set(before.system_messages) <= set(after.system_messages)
     if before.outcome is Outcome.DENY and not after.stop:
         assert set((before.reason or "").split("\n")) <= set((after.reason or "").split("\n"))

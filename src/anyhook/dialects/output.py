@@ -87,7 +87,7 @@ def decode_exit(
     output = _look(rules, row, end)
     take: Take = getattr(row, output.form)
     status, answer = TAKES[take](reader, end, output)
-    if "stdout" not in row.streams:
+    if "stdout" not in row.streams and status is Status.WARNED and answer is not NO_OPINION:
         reader.report_ignored(end.stdout)
     if answer is not NO_OPINION and rules.ignores_unused:
         answer = _only_used(spec, answer)
