@@ -38,6 +38,8 @@ def fit(
         UnsupportedError: If something is not possible and `refuse` is set.
     """
     notes: list[str] = []
+    if answer.approve and answer.outcome is not Outcome.ALLOW:
+        answer = answer.replace(approve=False)  # no agent has a word for that
     for ability in abilities_of(answer):
         how = support(dialect, event.name, ability)
         if how in (Support.YES, Support.UNTOLD):
@@ -70,8 +72,9 @@ def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) 
             notes.append(f"{note}; nothing is said")
         return NO_OPINION
     whole = answer.replace(**changes) if changes else answer
-    if whole.stop_reason is not None and not whole.stop:
-        whole = whole.replace(stop_reason=None)
+    stop_reason = (whole.stop_reason or whole.reason) if whole.stop else None
+    if whole.stop_reason != stop_reason:
+        whole = whole.replace(stop_reason=stop_reason)
     if whole.reason is not None and not _may_say_why(dialect, spec, whole):
         whole = whole.replace(reason=None)
     return whole
