@@ -95,7 +95,8 @@ def test_agents_are_named_in_dialects_only():
             for node in ast.walk(tree):
                 if isinstance(node, ast.Compare):
                     values = [c.value for c in node.comparators if isinstance(c, ast.Constant)]
-                    assert not {"gemini", "claude", "terminai", "generic"} & set(map(str, values)), file
+                    agents = {"gemini", "claude", "terminai", "generic"}
+                    assert not agents & set(map(str, values)), file
 
 
 def test_every_diagnostic_that_is_made_has_a_code():

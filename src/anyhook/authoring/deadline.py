@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
-@contextmanager
-def deadline(seconds: float, then: Callable[[], None]) -> Iterator[None]:
-    """Call a function when the block takes too long.
+class Deadline:
+    """Calls a function when a block takes too long.
 
     On POSIX it is called in the main thread between two steps of the block, which no `except` of
     the block can swallow; elsewhere in a thread beside it.
 
     Args:
-        seconds: From now.
+        seconds: From the beginning of the block.
         then: Ends the process.
     """
-    try:
-        from signal import ITIMER_REAL, SIGALRM, setitimer, signal
-    except ImportError:
+
+    def __init__(self, seconds: float, then: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._then = then
+        self._end: Callable[[], None] = lambda: None
+
+    def __enter__(self) -> None:
+        """Start the clock."""
+        try:
+            from signal import ITIMER_REAL, SIGALRM, setitimer, signal
+        except ImportError:
+            self._watch_from_a_thread()
+            return
+        before = signal(SIGALRM, lambda _number, _frame: self._then())
+        setitimer(ITIMER_REAL, self._seconds)
+
+        def end() -> None:
+            setitimer(ITIMER_REAL, 0)
+            signal(SIGALRM, before)
+
+        self._end = end
+
+    def __exit__(self, *_error: object) -> None:
+        """Stop the clock."""
+        self._end()
+
+    def _watch_from_a_thread(self) -> None:
         from threading import Timer
 
-        timer = Timer(seconds, then)
+        timer = Timer(self._seconds, self._then)
         timer.daemon = True
         timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-        return
-    before = signal(SIGALRM, lambda _number, _frame: then())
-    setitimer(ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        setitimer(ITIMER_REAL, 0)
-        signal(SIGALRM, before)
+        self._end = timer.cancel

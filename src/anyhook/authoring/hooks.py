@@ -257,8 +257,6 @@ class Hooks:
             dialect: The agent that it happened in.
             call: Calls a function and returns what it said.
         """
-        from anyhook.authoring.fold import fold
-
         names = names_of(event, dialect)
         answers: list[Answer] = []
         for function in self.functions:
@@ -269,7 +267,12 @@ class Hooks:
             if said.stop or said.outcome is Outcome.DENY:
                 break
             event = advance(SEQUENCE.get(event.name, {}), event, said)
-        return fold(answers, patches_response=event.name == "after_model")
+        told = [answer for answer in answers if answer is not NO_OPINION]
+        if len(told) < 2:
+            return told[0] if told else NO_OPINION
+        from anyhook.authoring.fold import fold
+
+        return fold(told, patches_response=event.name == "after_model")
 
     def register(self, engine: Host) -> None:
         """Let an `Engine` run the functions, before the hooks of its settings.

@@ -125,7 +125,7 @@ class _Run:
         self._write(dialect, spec, said)
 
     def _decide(self, dialect: Dialect, spec: EventSpec, event: Event) -> Answer:
-        from anyhook.authoring.deadline import deadline
+        from anyhook.authoring.deadline import Deadline
 
         def call(function: HookFunction, seen: Any) -> Answer:
             self.said.append(self._call(spec, function, seen))
@@ -133,7 +133,7 @@ class _Run:
 
         seconds = self._seconds(dialect, spec)
         try:
-            with deadline(seconds, lambda: self._end_late(dialect, spec, event)):
+            with Deadline(seconds, lambda: self._end_late(dialect, spec, event)):
                 said = self.hooks.decide(event, dialect, call)
             return self._fit(dialect, spec, event, said)
         except Exception as error:  # noqa: BLE001 - the author chose what a crash means
@@ -155,10 +155,10 @@ class _Run:
 
     def _fit(self, dialect: Dialect, spec: EventSpec, event: Event, said: Answer) -> Answer:
         """Make of an answer what the agent can carry out, or count it as a crash."""
-        from anyhook.authoring.degrade import UnsupportedError, fit
-
         if said is NO_OPINION:
             return said
+        from anyhook.authoring.degrade import UnsupportedError, fit
+
         try:
             answer, notes = fit(dialect, event, said, refuse=self.hooks.unsupported == "refuse")
         except UnsupportedError as error:

@@ -117,10 +117,8 @@ def get_dialect(name: str) -> Dialect:
     """
     if name not in DIALECTS:
         raise UnknownNameError("dialect", name, DIALECTS)
-    from importlib import import_module
-
     module, _, attribute = DIALECTS[name].partition(":")
-    dialect: Dialect = getattr(import_module(module), attribute)
+    dialect: Dialect = getattr(__import__(module, fromlist=[attribute]), attribute)
     return dialect
 
 
