@@ -1,0 +1,201 @@
+"""Hooks that nobody waits for; and what other readings make of the same results."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import anyio
+import pytest
+
+from anyhook.engine.compare import differences
+from anyhook.model.decisions import Status
+from anyhook.testing import make_event
+from tests.integration.leftovers import MARK, marked, wait_until
+from tests.world import World
+
+CODE_3 = "echo no; exit 3"
+TOOL = {"tool": "shell", "input": {"command": "ls"}}
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path, dialect="claude")
+
+
+def hooks(*handlers, event="PreToolUse", **more):
+    return {"hooks": {event: [{"hooks": [{"type": "command", **h} for h in handlers], **more}]}}
+
+
+def fire(world, backend="asyncio", rules="documented", before=lambda engine: None):
+    engine = world.load(rules=rules)
+    before(engine)
+    event = make_event("before_tool", agent=world.dialect.name, **TOOL)
+    decision = anyio.run(engine.dispatch, event.replace(cwd=""), backend=backend)
+    return engine, event, decision
+
+
+# -- in the background
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_background_hook_decides_nothing_and_is_heard_later(world, backend):
+    said = json.dumps(
+        {
+            "hookSpecificOutput": {
+                "hookEventName": "PreToolUse",
+                "permissionDecision": "deny",
+                "additionalContext": "late",
+            }
+        }
+    )
+    world.settings("user", hooks({"command": f"cat >/dev/null; echo '{said}'", "async": True}))
+    engine, _, decision = fire(world, backend)
+
+    assert not decision.denied
+    assert [r.status for r in decision.results] == [Status.STARTED]
+    assert engine.background.wait(20)
+    [late] = engine.background.collect()
+    assert late.status is Status.RAN
+    assert late.answer.context == "late"
+    assert engine.background.collect() == []
+    engine.close()
+
+
+def test_one_that_wakes_the_agent_says_why(world):
+    world.settings("user", hooks({"command": "echo look >&2; exit 2", "asyncRewake": True}))
+    engine, _, decision = fire(world)
+
+    assert not decision.denied
+    assert engine.background.wait(20)
+    [late] = engine.background.collect()
+    assert (str(late.answer.outcome), late.answer.reason) == ("deny", "look")
+
+
+def test_closing_the_engine_ends_what_runs_in_the_background(world, tmp_path):
+    mark = str(tmp_path)
+    world.environ[MARK] = mark
+    world.settings("user", hooks({"command": "sleep 600; true", "async": True}))
+    engine, _, _ = fire(world)
+    wait_until(lambda: marked(mark), "it does not run")
+    assert not engine.background.wait(0.01)
+
+    engine.close()
+
+    assert not marked(mark)
+    assert engine.background.collect() == []
+    engine.close()
+
+
+def test_a_background_hook_that_cannot_be_started_is_a_result(world):
+    world.settings(
+        "user", hooks({"command": "/nothing/here", "args": [], "async": True, "timeout": 5})
+    )
+    engine, _, _ = fire(world)
+
+    assert engine.background.wait(20)
+    [late] = engine.background.collect()
+    assert late.status is Status.FAILED
+
+
+def test_a_bug_in_the_background_is_a_result(world):
+    world.settings("user", hooks({"command": "true", "async": True}))
+
+    async def broken(firing, handler):
+        raise RuntimeError("a bug")
+
+    engine, _, decision = fire(world)
+    engine.background.wait(20)
+    engine.background.collect()
+    handler = decision.results[0].handler
+    firing = engine._firing(
+        engine.rules.by_canonical["before_tool"],
+        make_event("before_tool", agent="claude", **TOOL),
+        engine.plan(make_event("before_tool", agent="claude", **TOOL)),
+    )
+    engine.background.start(firing, handler, broken)
+    assert engine.background.wait(20)
+    [late] = engine.background.collect()
+    assert late.error == "RuntimeError: a bug"
+
+
+def test_many_background_hooks_are_all_heard(world):
+    handlers = [{"command": f"echo '{{}}' # {i}", "async": True} for i in range(12)]
+    world.settings("user", hooks(*handlers))
+    engine, _, decision = fire(world)
+    deadline = time.monotonic() + 30
+
+    assert len(decision.results) == 12
+    while not engine.background.wait(1) and time.monotonic() < deadline:
+        pass
+    assert len(engine.background.collect()) == 12
+
+
+# -- other readings
+
+
+def test_another_reading_is_compared_without_running_anything_again(world, tmp_path):
+    count = tmp_path / "count"
+    world.settings(
+        "user",
+        hooks({"command": f'echo x >> {count}; echo \'{{"decision": "deny"}}\'; exit 2'}),
+    )
+    engine, event, decision = fire(world)
+    [difference] = differences(engine, event, decision)
+
+    assert decision.denied
+    assert count.read_text() == "x\n"
+    assert difference.rules == "observed"
+    assert {name: tuple(map(str, v)) for name, v in difference.fields.items()} == {
+        "outcome": ("deny", "none")
+    }
+    assert "outcome is none instead of deny" in str(difference)
+
+
+def test_readings_that_agree_make_no_line(world):
+    world.settings("user", hooks({"command": "echo no >&2; exit 2"}))
+    engine, event, decision = fire(world)
+
+    assert decision.denied
+    assert differences(engine, event, decision) == []
+
+
+def test_a_handler_that_only_one_reading_runs_is_named(tmp_path):
+    world = World(tmp_path)
+    world.settings(
+        "user",
+        {
+            "hooks": {
+                "SessionStart": [
+                    {"matcher": "startup|resume", "hooks": [{"type": "command", "command": "true"}]}
+                ],
+                "BeforeTool": [
+                    {
+                        "matcher": "shell",
+                        "hooks": [{"type": "command", "command": "echo no; exit 3"}],
+                    }
+                ],
+            }
+        },
+    )
+    engine = world.load()
+    start = make_event("session_start", agent="gemini", source="startup")
+    tool = make_event("before_tool", agent="gemini", **TOOL)
+    decided = [anyio.run(engine.dispatch, event.replace(cwd="")) for event in (start, tool)]
+
+    [exact] = differences(engine, start, decided[0])
+    [unanchored] = differences(engine, tool, decided[1])
+    assert exact.only_here == ("true",)
+    assert "does not run" in str(exact)
+    assert unanchored.only_there == (CODE_3,)
+    assert "runs too" in str(unanchored)
+
+
+def test_functions_say_the_same_under_every_reading(world):
+    def register(engine):
+        engine.register("before_tool", lambda _event: {"decision": "block", "reason": "no"})
+
+    engine, event, decision = fire(world, before=register)
+
+    assert decision.denied
+    assert differences(engine, event, decision) == []
