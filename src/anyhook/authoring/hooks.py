@@ -342,6 +342,14 @@ TYPES: dict[str, tuple[type, str]] = {
 """Field of an answer to what it must hold."""
 
 
+MODEL_FIELDS = {
+    "llm_request": "check_request",
+    "llm_response": "check_response",
+    "tool_config": "check_tool_config",
+}
+"""Field of an answer to what checks its members (`anyhook.model.llm`)."""
+
+
 def is_event(name: str) -> bool:
     """Tell whether functions can be for an event of that name."""
     return event_class(name).name == name != UnknownEvent.name
@@ -358,10 +366,17 @@ def sound(said: Answer) -> tuple[Answer, list[str]]:
         for name, value in said.__dict__.items()
         if name in TYPES and value is not None and not isinstance(value, TYPES[name][0])
     }
-    if not wrong:
+    problems = list(wrong.values())
+    checks = [name for name in MODEL_FIELDS if isinstance(said.__dict__.get(name), dict)]
+    if not wrong and not checks:
         return said, []
     kept = {name: value for name, value in said.__dict__.items() if name not in wrong}
-    return Answer(**kept), list(wrong.values())
+    for name in checks:
+        from anyhook.model import llm
+
+        kept[name], found = getattr(llm, MODEL_FIELDS[name])(kept[name])
+        problems += [f"{name}: {problem}; left out" for problem in found]
+    return (Answer(**kept), problems) if problems else (said, [])
 
 
 def checked(function: HookFunction, said: object) -> Answer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.authoring.hooks import checked, names_of
+from anyhook.authoring.hooks import checked, names_of, sound
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import HookFunction, Hooks
     from anyhook.dialects.base import Dialect
+    from anyhook.model.answers import Answer
 
 
 class Host(Protocol):
@@ -64,19 +65,41 @@ def _covering(function: HookFunction, dialect: Dialect) -> Callable[[Any], Any]:
     if iscoroutinefunction(function.function):
 
         async def call_async(event: Any) -> Any:
-            said: Any = function.function(event) if _covers(function, event, dialect) else None
-            return checked(function, await said if said is not None else None)
+            if not _covers(function, event, dialect):
+                return None
+            said: Any = function.function(event)
+            return await _finished(function, said)
 
         return call_async
 
     def call(event: Any) -> Any:
-        return (
-            checked(function, function.function(event))
-            if _covers(function, event, dialect)
-            else None
-        )
+        if not _covers(function, event, dialect):
+            return None
+        try:
+            said: Any = function.function(event)
+        except SystemExit as end:
+            _refuse(end)
+            return None
+        if hasattr(said, "__await__"):
+            return _finished(function, said)  # the engine awaits what a function gives it to await
+        return sound(checked(function, said))[0]
 
     return call
+
+
+async def _finished(function: HookFunction, said: Any) -> Answer | None:
+    """Await what a function said; a plain exit is no opinion, as it is for a command."""
+    try:
+        return sound(checked(function, await said))[0]
+    except SystemExit as end:
+        _refuse(end)
+        return None
+
+
+def _refuse(end: SystemExit) -> None:
+    """Let an exit with an error be a crash."""
+    if end.code not in (None, 0):
+        raise end
 
 
 def _covers(function: HookFunction, event: Any, dialect: Dialect) -> bool:

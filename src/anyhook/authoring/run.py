@@ -148,7 +148,9 @@ class _Run:
             said, problems = sound(checked(function, finish(function, event)))
         except SystemExit as end:
             return NO_OPINION if end.code in (None, 0) else self._crashed(spec, end)
-        except Exception as error:  # noqa: BLE001 - the author chose what a crash means
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a cancelled coroutine is a crash too
             return self._crashed(spec, error)
         self.notes += [f"{function.name}: {problem}" for problem in problems]
         return said

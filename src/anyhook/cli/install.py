@@ -131,6 +131,7 @@ def init(
     """
     here = existing_project(project)
     path = here / STARTER
+    _stay_inside(here, path)
     made = not path.exists()
     if made and not dry_run:
         path.parent.mkdir(exist_ok=True)
@@ -338,16 +339,26 @@ def _uninstalled(dialect: Dialect, project: Path, scope: str, file: Path) -> Edi
     if before is None:
         return Edit(dialect, path, before, after)
     marks = _marks(dialect, project, file)
-    for where, definition in _definitions(dialect, before, path):
-        rest = [h for h in definition["hooks"] if not _is_ours(h, marks)]
-        if len(rest) == len(definition["hooks"]):
-            continue
-        after = remove_item(after, where, definition, file=str(path))
-        if rest:
-            after = add_item(after, where, {**definition, "hooks": rest}, file=str(path))
-        elif not _list_at(after, where, path):
-            after = remove_member(after, where, file=str(path))
+    while (found := _find_ours(dialect, after, path, marks)) is not None:
+        where, index, definition, handler = found
+        if all(_is_ours(h, marks) for h in definition["hooks"]):
+            after = remove_item(after, where, definition, file=str(path))
+            if not _list_at(after, where, path):
+                after = remove_member(after, where, file=str(path))
+        else:
+            after = remove_item(after, (*where, index, "hooks"), handler, file=str(path))
     return Edit(dialect, path, before, after)
+
+
+def _find_ours(
+    dialect: Dialect, text: str, path: Path, marks: tuple[str, ...]
+) -> tuple[tuple[str, ...], int, dict[str, Any], Any] | None:
+    """Return the first handler of ours: the path and index of its definition, both values."""
+    for where, index, definition in _definitions(dialect, text, path):
+        for handler in definition["hooks"]:
+            if _is_ours(handler, marks):
+                return where, index, definition, handler
+    return None
 
 
 def _marks(dialect: Dialect, project: Path, file: Path) -> tuple[str, ...]:
@@ -359,24 +370,27 @@ def _marks(dialect: Dialect, project: Path, file: Path) -> tuple[str, ...]:
 
 
 def _is_ours(handler: Any, marks: tuple[str, ...]) -> bool:
+    """Tell whether a handler is what `install` writes: an interpreter, the file, and no more."""
     command = handler.get("command") if isinstance(handler, dict) else None
+    if not isinstance(command, str) or "args" in handler:
+        return False
     try:
-        words = shlex.split(command) if isinstance(command, str) else []
+        words = shlex.split(command)
     except ValueError:
         return False
-    return any(mark in words for mark in marks)
+    return len(words) == 2 and words[1] in marks
 
 
 def _definitions(
     dialect: Dialect, text: str, path: Path
-) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+) -> Iterator[tuple[tuple[str, ...], int, dict[str, Any]]]:
     value: Any = parse(text, str(path)).value
     for key in dialect.hooks_path:
         value = value.get(key) if isinstance(value, dict) else None
     for event, entries in value.items() if isinstance(value, dict) else ():
-        for entry in entries if isinstance(entries, list) else ():
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and isinstance(entry.get("hooks"), list):
-                yield (*dialect.hooks_path, event), entry
+                yield (*dialect.hooks_path, event), index, entry
 
 
 def _list_at(text: str, where: tuple[str, ...], path: Path) -> Any:
@@ -394,7 +408,18 @@ def _file(dialect: Dialect, project: Path, scope: str) -> Path:
     found = next((path for own, path in places(dialect, around) if own is layer), None)
     if found is None:
         raise UsageError(f"{dialect.title} has no settings of the scope {scope!r}")
+    if scope != "user":
+        _stay_inside(project, found)
     return found
+
+
+def _stay_inside(project: Path, path: Path) -> None:
+    """Refuse a file of the project that a link of the repository puts elsewhere."""
+    real = os.path.realpath(path)
+    if not Path(real).is_relative_to(os.path.realpath(project)):
+        raise SettingsError(
+            f"a link leads to {real}, outside the project; it was not touched", path=str(path)
+        )
 
 
 def _text(path: Path) -> str | None:

@@ -112,7 +112,7 @@ def _row_json(
     return {
         "event": engine.dialect.by_canonical[definition.event].wire,
         "name": handler.label,
-        "identifier": handler.identifier,
+        "identifier": handler.shown_identifier,
         "state": state,
         "switched_off_by": off,
         "kind": handler.kind,

@@ -105,7 +105,8 @@ def _handlers(engine: Engine, name: str) -> list[HandlerSpec]:
             raise UsageError(
                 f"no hook named {name!r} can be found while a file is broken: {broken}"
             )
-        raise UnknownNameError("hook", name, dict.fromkeys(h.identifier for h in everything))
+        known = dict.fromkeys(h.shown_identifier for h in everything)
+        raise UnknownNameError("hook", name, known)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,11 +22,13 @@ from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rich.console import Console
 
     from anyhook.dialects.base import Dialect
+    from anyhook.model.definitions import HandlerSpec
     from anyhook.trust.store import Change, Subject
 
 DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
@@ -117,9 +120,8 @@ def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[
                 (f"  {show_place(handler.place, project)}", "dim"),
             )
         )
-        out.print(Text(f"  runs: {printable(handler.command or shlex.join(handler.argv or ()))}"))
-        for name, value in handler.env.items():
-            out.print(Text(f"  with: {printable(f'{name}={value}')}"))
+        for title, value in _members(handler):
+            _print_value(out, title, value)
         out.print(Text(f"  for at most {handler.timeout:g} s", style="dim"))
         for script in subject.scripts:
             state = f"sha256 {script.digest[:12]}" if script.digest else "not there"
@@ -137,7 +139,51 @@ def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[
 
 
 SHOWN_LINES = 40
-"""Lines of a new script that are shown; the rest is counted."""
+"""Lines of a new script or a long value that are shown; the rest is counted."""
+SHOWN_CHARACTERS = 4000
+"""Characters of a value that are shown; the rest is counted."""
+
+
+def _members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
+    """Return what trust in a handler covers, besides its name and timeout: titles and values."""
+    if handler.command or handler.argv:
+        yield "runs", handler.command or shlex.join(handler.argv or ())
+    else:
+        yield "kind", handler.kind
+    for name, value in handler.options.items():
+        if isinstance(value, dict) and value:
+            yield from ((f"{name}.{key}", _written(one)) for key, one in value.items())
+        else:
+            yield name, _written(value)
+    if handler.condition is not None:
+        yield "if", handler.condition
+    if handler.background:
+        yield "background", "nobody waits for it"
+    if handler.on_failure != "continue":
+        yield "on failure", handler.on_failure
+    for name, value in handler.env.items():
+        yield "with", f"{name}={value}"
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _print_value(out: Console, title: str, value: str) -> None:
+    """Show a value whole if it is short; several lines are marked, so that none looks like ours."""
+    title = printable(" ".join(title.split()))
+    lines = value[:SHOWN_CHARACTERS].splitlines() or [""]
+    cut = len(value) - SHOWN_CHARACTERS
+    if len(lines) == 1:
+        out.print(Text(f"  {title}: {printable(lines[0])}"))
+    else:
+        out.print(Text(f"  {title}:"))
+        for line in lines[:SHOWN_LINES]:
+            out.print(Text(f"    | {printable(line)}"))
+        cut = len(value) - sum(map(len, value.splitlines(keepends=True)[:SHOWN_LINES]))
+        cut = max(cut, len(value) - SHOWN_CHARACTERS)
+    if cut > 0:
+        out.print(Text(f"    | … {cut} more characters; whole with --json", style="yellow"))
 
 
 def _print_text(out: Console, text: str) -> None:
@@ -160,7 +206,12 @@ def _json(
                 "name": s.handler.label,
                 "event": dialect.by_canonical[s.event].wire,
                 "matcher": s.matcher,
+                "kind": s.handler.kind,
                 "command": s.handler.command or list(s.handler.argv or ()),
+                "options": dict(s.handler.options),
+                "if": s.handler.condition,
+                "background": s.handler.background,
+                "on_failure": s.handler.on_failure,
                 "env": dict(s.handler.env),
                 "timeout_ms": round(s.handler.timeout * 1000),
                 "unclear": list(s.unclear),

@@ -536,7 +536,9 @@ OUTPUT = (
         "array",
         _on("permission_request"),
     ),
-    OutputField((SPECIFIC, "decision", "interrupt"), "stop", "boolean", _on("permission_request")),
+    OutputField(
+        (SPECIFIC, "decision", "interrupt"), "stop", "interrupt", _on("permission_request")
+    ),
     OutputField((SPECIFIC, "retry"), "extra.retry", "boolean", _on("permission_denied")),
     OutputField(
         (SPECIFIC, "initialUserMessage"),

@@ -560,7 +560,14 @@ def _read_not_boolean(
     reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]
 ) -> None:
     if isinstance(value, bool):
-        fields[item.field] = not value
+        fields[item.field] = fields.get(item.field, False) or not value
+    else:
+        _wrong_type(reader, item, value, "true or false")
+
+
+def _read_interrupt(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    if isinstance(value, bool):
+        fields[item.field] = fields.get(item.field, False) or value
     else:
         _wrong_type(reader, item, value, "true or false")
 
@@ -658,6 +665,7 @@ KINDS: dict[str, Callable[..., None]] = {
     "content": _read_content,
     "terminal": _read_terminal,
     "not_boolean": _read_not_boolean,
+    "interrupt": _read_interrupt,
     "llm_request": _read_checked(check_request),
     "llm_response": _read_checked(check_response),
     "tool_config": _read_checked(check_tool_config),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.model.answers import Answer
+from anyhook.model.answers import Answer, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _value(dialect: Dialect, item: OutputField, answer: Answer) -> Any:
     if item.field.startswith(EXTRA):
         return (answer.extra or {}).get(item.field.removeprefix(EXTRA))
     value = getattr(answer, item.field)
-    if value is None or value is False:
+    if value is None or (value is False and item.kind != "any"):
         return None
     write = WRITERS.get(item.kind)
     return write(dialect, item, answer) if write else value
@@ -92,6 +92,7 @@ def _write_word(dialect: Dialect, item: OutputField, answer: Answer) -> str | No
 WRITERS: dict[str, Callable[[Dialect, OutputField, Answer], Any]] = {
     "decision": _write_word,
     "not_boolean": lambda _dialect, _item, _answer: False,
+    "interrupt": lambda _dialect, _item, answer: answer.outcome is Outcome.DENY or None,
 }
 """Kinds of members that are not written as they are."""
 

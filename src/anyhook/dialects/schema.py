@@ -89,6 +89,7 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
     "boolean": {"type": "boolean"},
     "not_boolean": {"type": "boolean"},
+    "interrupt": {"type": "boolean"},
     "object": {"type": "object"},
     "array": {"type": "array"},
     "number": {"type": "number"},

@@ -114,6 +114,8 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
     )
 
 
+ANY_VALUE = frozenset({"tool_output"})
+"""Fields whose value may be any JSON, false and nothing-like ones too."""
 REPLACED = frozenset({"tool_input", "llm_request", "llm_response", "tail_tool_call"})
 """Fields whose last value takes the place of those before, under rules that check nothing."""
 
@@ -125,7 +127,7 @@ def _entries(
     entries: list[Entry] = []
     for group, result in answers:
         value = getattr(result.answer, name)
-        if value not in (None, False):
+        if value is not None and (value is not False or name in ANY_VALUE):
             entries.append(Entry(result.handler, group, value))
         elif wiped and name in result.answer.__dict__:
             entries.clear()
@@ -432,17 +434,24 @@ def _extras(draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
             if name in (r.answer.extra or {})
         ]
         lists = [entry for entry in entries if isinstance(entry.value, list)]
-        declined = [entry for entry in entries if entry.value == "decline"]
+        strength = [(_WEIGHT.get(str(e.value), 0) if name == "action" else 0) for e in entries]
         path = f"extra.{name}"
         if lists:
             extra[name] = [item for entry in lists for item in entry.value]
             draft.blame[path] = tuple(Blame(entry.handler, entry.value) for entry in lists)
             continue
-        standing = (declined or entries)[-1]
+        standing = [e for e, w in zip(entries, strength, strict=True) if w == max(strength)][-1]
         lost = _lost(draft, path, standing, [e for e in entries if e is not standing])
         extra[name] = standing.value
         draft.blame[path] = (Blame(standing.handler, standing.value, lost),)
+    if extra.get("action", "accept") != "accept":  # who does not accept gives nothing away
+        extra.pop("content", None)
+        draft.blame.pop("extra.content", None)
     draft.fields["extra"] = extra
+
+
+_WEIGHT = {"accept": 1, "cancel": 2, "decline": 3}
+"""Answers to a question of a server, the weakest first."""
 
 
 POLICIES = {

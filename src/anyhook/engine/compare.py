@@ -76,7 +76,7 @@ def differences(engine: Engine, event: Event, decision: Decision) -> list[Differ
     """
     found = []
     for rules in engine.dialect.rules.values():
-        if rules is not engine.rules:
+        if rules is not engine.rules and event.name in rules.by_canonical:
             difference = _compare(engine, rules, event, decision)
             if difference.fields or difference.only_here or difference.only_there:
                 found.append(difference)

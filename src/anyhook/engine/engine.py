@@ -195,11 +195,12 @@ class Engine:
             self.dialect, self._around.project, self._store, tuple(self.hooks.definitions)
         )
         self._plans = {}
+        layers = self.dialect.layer_order
         self._services = replace(
             self._given_services,
-            url_patterns=self.hooks.url_patterns(),
+            url_patterns={layer: self.hooks.url_patterns(layer) for layer in layers},
             private_hosts=self._given_services.private_hosts | self.hooks.named_hosts(),
-            header_variables=self.hooks.header_variables(),
+            header_variables={layer: self.hooks.header_variables(layer) for layer in layers},
             background=self._background,
         )
 
@@ -243,7 +244,8 @@ class Engine:
         spec = reading.by_canonical.get(event.name)
         if spec is None:
             return EMPTY_PLAN
-        subject = getattr(event, spec.subject) if spec.subject else None
+        value = getattr(event, spec.subject) if spec.subject else None
+        subject = value if isinstance(value, str) else None
         if reading is not self.rules:
             return self._make_plan(reading, event.name, subject)[0]
         key = (event.name, subject)
@@ -401,6 +403,7 @@ class Engine:
             spec,
             self.complete(event),
             self.project_dir,
+            self._around.home,
             self._around.environ,
             self._redactions,
             self._limiter_of_run,

@@ -86,9 +86,10 @@ def make_plan(
         for handler in definition.handlers:
             if not (_runs_on(spec, handler) and is_on(handler)):
                 continue
-            other = standing.setdefault(SAME[rules.same](handler), handler)
+            key = SAME[rules.same](handler)
+            other = standing.setdefault(key, handler)
             if dialect.authority[handler.layer] > dialect.authority[other.layer]:
-                standing[handler.identity] = handler
+                standing[key] = handler
     runs = {id(handler) for handler in standing.values()}
     groups: list[tuple[HandlerSpec, ...]] = []
     for definition in matched:
@@ -115,6 +116,10 @@ def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
 
 SAME: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
     "identity": lambda handler: handler.identity,
-    "name_and_command": lambda handler: (handler.kind, f"{handler.name or ''}:{handler.command}"),
+    "name_and_command": lambda handler: (
+        handler.identity
+        if handler.command is None
+        else (handler.kind, f"{handler.name or ''}:{handler.command}")
+    ),
 }
 """What makes two handlers one."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from anyhook.handlers.base import failed, get_kind
-from anyhook.model.answers import Answer, Outcome
+from anyhook.model.answers import Outcome
 from anyhook.model.chain import advance
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
     from anyhook.engine.plan import Plan
     from anyhook.handlers.base import Firing
+    from anyhook.model.answers import Answer
     from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.events import Event
 
 Results = tuple[tuple[HandlerResult, ...], ...]
 """Results in the shape of the plan's groups."""
@@ -69,17 +71,22 @@ async def _run_group(
         results.append(result)
         decides = result.answer.stop or result.answer.outcome is Outcome.DENY
         decided = decides and firing.rules.ends_sequence
-        if len(group) > 1 and not decided and _succeeded(result):
-            event = advance(
-                firing.spec.chain, firing.event, result.answer, spread=firing.rules.unchecked
-            )
-            firing = firing.with_event(event)
+        if len(group) > 1 and not decided and _goes_on(firing, result):
+            firing = firing.with_event(_advanced(firing, result.answer))
     return tuple(results)
 
 
-def _succeeded(result: HandlerResult) -> bool:
-    """Tell whether what a handler said goes on to the next one: not if its command failed."""
-    return result.signal is None and result.exit_code in (None, 0)
+def _goes_on(firing: Firing, result: HandlerResult) -> bool:
+    """Tell whether what a handler said goes on to the next one: whatever will be applied does."""
+    return not firing.rules.unchecked or (result.signal is None and result.exit_code in (None, 0))
+
+
+def _advanced(firing: Firing, answer: Answer) -> Event:
+    event = advance(firing.spec.chain, firing.event, answer, spread=firing.rules.unchecked)
+    replaces = firing.spec.combine.get("tool_input") == "replace"
+    if replaces and answer.tool_input is not None and "tool_input" in firing.spec.chain:
+        event = event.replace(tool_input=answer.tool_input)
+    return event
 
 
 def _withheld(
@@ -98,13 +105,16 @@ def _uncovered(firing: Firing, handler: HandlerSpec) -> HandlerResult | None:
     from anyhook.model.conditions import compile_condition
 
     event, condition = firing.event, compile_condition(handler.condition)
-    covers = condition.covers(
-        getattr(event, "tool_name", ""),
-        getattr(event, "tool_input", {}),
-        cwd=firing.cwd,
-        project=str(firing.project_dir),
-        home=firing.host_environ.get("HOME", ""),
-    )
+    try:
+        covers = condition.covers(
+            getattr(event, "tool_name", ""),
+            getattr(event, "tool_input", {}),
+            cwd=firing.cwd,
+            project=str(firing.project_dir),
+            home=str(firing.home),
+        )
+    except Exception:  # noqa: BLE001 - a guard must not be lost because its condition cannot be told
+        return None
     why = f"its condition {handler.condition!r} does not cover the call"
     return None if covers else HandlerResult(handler, Status.SKIPPED, error=why)
 
@@ -123,7 +133,7 @@ def _closed(firing: Firing, handler: HandlerSpec, result: HandlerResult) -> Hand
     told = diagnose("failed-closed", f"{spec.wire}: {reason}", handler.place, handler=handler.label)
     return replace(
         result,
-        answer=Answer(outcome=Outcome.DENY, reason=reason),
+        answer=result.answer.replace(outcome=Outcome.DENY, approve=False, reason=reason),
         diagnostics=(*result.diagnostics, told),
     )
 

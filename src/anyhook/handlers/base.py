@@ -81,17 +81,17 @@ class Services:
     Attributes:
         ask: Puts a question to a model; `None` if there is none.
         mcp: Calls MCP tools; `None` if there is no client.
-        url_patterns: URLs that may be asked; `None` if nobody restricts them.
+        url_patterns: Layer to the URLs that its hooks may ask; `None` if nobody restricts them.
         private_hosts: Hosts in private networks that may be asked.
-        header_variables: Variables that headers may hold; `None` if nobody restricts them.
+        header_variables: Layer to the variables that headers may hold, likewise.
         background: Runs what nobody waits for.
     """
 
     ask: Ask | None = None
     mcp: McpClient | None = None
-    url_patterns: tuple[str, ...] | None = None
+    url_patterns: Mapping[Layer, tuple[str, ...] | None] = field(default_factory=dict)
     private_hosts: frozenset[str] = frozenset()
-    header_variables: frozenset[str] | None = None
+    header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
     background: Background | None = None
 
 
@@ -105,6 +105,7 @@ class Firing:
         spec: The event under that reading.
         event: The event.
         project_dir: Directory of the project.
+        home: Home directory of the user.
         host_environ: Environment of the host.
         redactions: Layer to what its commands do not inherit of it.
         limiter: Gives what bounds the number of commands that run at once.
@@ -118,6 +119,7 @@ class Firing:
     spec: EventSpec
     event: Event
     project_dir: Path
+    home: Path
     host_environ: Mapping[str, str]
     redactions: Mapping[Layer, Redaction]
     limiter: Callable[[], anyio.CapacityLimiter]

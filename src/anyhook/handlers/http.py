@@ -31,7 +31,7 @@ from anyhook.handlers.network import (
     resolve,
     why_not,
 )
-from anyhook.model.answers import Answer, Outcome
+from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json, trim
 
@@ -102,7 +102,9 @@ async def _ask(
     services, shown = firing.services, _shown(url)
     if url is None or url.scheme not in PORTS or not url.host:
         return _report(firing, handler, "its URL is not one of http:// or https:// with a host")
-    if not is_allowed(str(url.copy_with(userinfo=b"", fragment=None)), services.url_patterns):
+    if not is_allowed(
+        str(url.copy_with(userinfo=b"", fragment=None)), services.url_patterns.get(handler.layer)
+    ):
         key = _name_of_list(firing)
         return _report(firing, handler, f"{shown} may not be asked: no pattern of {key} meets it")
     try:
@@ -150,8 +152,9 @@ def _headers(
         The headers, and the names of variables that they may not hold, and so are empty.
     """
     allowed = set(handler.options.get("allowed_variables", ()))
-    if firing.services.header_variables is not None:
-        allowed &= firing.services.header_variables
+    limit = firing.services.header_variables.get(handler.layer)
+    if limit is not None:
+        allowed &= limit
     unset: dict[str, None] = {}
     headers = {"host": url.netloc.decode("ascii"), **_OWN}
     if url.userinfo:
@@ -317,7 +320,8 @@ def _closed(firing: Firing, handler: HandlerSpec, result: HandlerResult) -> Hand
     if row.empty is not Take.BLOCK:
         return result
     reason = f"hook {handler.label!r} failed: {result.error}"
-    return replace(result, answer=Answer(outcome=Outcome.DENY, reason=reason))
+    denied = result.answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+    return replace(result, answer=denied)
 
 
 def _named(error: Exception) -> str:

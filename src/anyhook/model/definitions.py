@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from anyhook.model.text import printable
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 NAME_WIDTH = 60
 """A command stands in for a missing name; longer ones are cut to this many characters."""
-_SECRETS = re.compile(r"(?<=://)[^/?#\s]*@|[?#]\S*")
-"""What may be secret in a URL: the user before the host, the query and the fragment."""
+_ODD = re.compile(r"[\s\\]")
+"""What no host holds: then the URL is not what it looks like."""
 LABELS = ("url", "server", "tool", "prompt")
 """Options that stand in for the name of a handler that is no command."""
 
@@ -82,10 +83,16 @@ class HandlerSpec:
     @property
     def label(self) -> str:
         """A short name for people; what a URL holds of secrets is not in it."""
-        known = self.name or "url" not in self.options
-        shown = self.identifier if known else _SECRETS.sub("", self.identifier)
+        shown = self.identifier
+        if self._is_known_by_url():
+            shown = _without_secrets(str(self.options["url"])) or self.kind
         text = printable(" ".join(shown.split()))
         return text if len(text) <= NAME_WIDTH else text[: NAME_WIDTH - 1] + "…"
+
+    @property
+    def shown_identifier(self) -> str:
+        """The identifier as it may be shown: the label if the identifier is a URL."""
+        return self.label if self._is_known_by_url() else self.identifier
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -95,8 +102,25 @@ class HandlerSpec:
         more = (self.condition, self.on_failure, self.background, options)
         return (self.kind, self.name, what, frozenset(self.env.items()), self.origin, *more)
 
+    def _is_known_by_url(self) -> bool:
+        return not (self.name or self.command or self.argv) and "url" in self.options
+
     def _function_name(self) -> str:
         return getattr(self.function, "__qualname__", None) or repr(self.function)
+
+
+def _without_secrets(url: str) -> str | None:
+    """Return scheme, host, port and path of a URL; `None` if a part may be some other part."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    rest = f"{parts.path}{parts.query}{parts.fragment}"
+    if not parts.scheme or not host or "@" in rest or _ODD.search(host):
+        return None
+    host = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{parts.path}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> 
 
     Args:
         text: A settings file.
-        path: Keys to the list.
+        path: Keys to the list, and indexes of items that are there.
         value: JSON.
         file: For the message of an error.
 
@@ -208,10 +208,14 @@ def _follow(document: Document, path: JsonPath) -> tuple[int, tuple[str | int, .
 
 def _make(value: Any, path: JsonPath, file: str, document: Document) -> list[Any]:
     for done, step in enumerate(path):
-        if not isinstance(value, dict):
+        if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            value = value[step]
+            continue
+        if not isinstance(value, dict) or isinstance(step, int):
             shown = ".".join(map(str, path[:done]))
+            kind = f"a list with an item {step}" if isinstance(step, int) else "an object"
             raise SettingsError(
-                f"{shown} must be an object; it was not changed",
+                f"{shown} must be {kind}; it was not changed",
                 path=file,
                 line=document.place(path[:done]).line,
             )

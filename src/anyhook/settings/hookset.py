@@ -106,15 +106,15 @@ class HookSet:
         )
         return None if last.enabled or immune else str(last.source.path)
 
-    def url_patterns(self) -> tuple[str, ...] | None:
-        """Return the URLs that hooks may ask; `None` if no file restricts them."""
+    def url_patterns(self, layer: Layer) -> tuple[str, ...] | None:
+        """Return the URLs that hooks of a layer may ask; `None` if nobody restricts them."""
         web = self.dialect.web
-        return self._merged(web.allowed_urls) if web else None
+        return self._merged(web.allowed_urls, layer) if web else None
 
-    def header_variables(self) -> frozenset[str] | None:
-        """Return the variables that headers may hold; `None` if no file restricts them."""
+    def header_variables(self, layer: Layer) -> frozenset[str] | None:
+        """Return the variables that headers may hold; `None` if nobody restricts them."""
         web = self.dialect.web
-        found = self._merged(web.allowed_variables) if web else None
+        found = self._merged(web.allowed_variables, layer) if web else None
         return None if found is None else frozenset(found)
 
     def named_hosts(self) -> frozenset[str]:
@@ -128,13 +128,19 @@ class HookSet:
         hosts = (urlsplit(pattern).hostname or "" for pattern in patterns)
         return frozenset(host.rstrip(".").lower() for host in hosts if host and "*" not in host)
 
-    def _merged(self, path: tuple[str, ...]) -> tuple[str, ...] | None:
-        """Join a list of all files; a project does not widen what its user has narrowed."""
-        strong = self.dialect.authority[Layer.USER]
-        own = [f for f in self.files if self.dialect.authority[f.source.layer] >= strong]
-        found = [[_value_at(f.values, path) for f in files] for files in (own, self.files)]
-        lists = next((some for many in found if (some := [v for v in many if v is not None])), [])
-        return tuple(item for value in lists for item in _strings(value)) if lists else None
+    def _merged(self, path: tuple[str, ...], layer: Layer) -> tuple[str, ...] | None:
+        """Join a list of the files that have a say for a layer.
+
+        The user's files, and stronger ones, speak for all; a project's for its own hooks alone,
+        and only where nobody stronger has spoken.
+        """
+        authority = self.dialect.authority
+        for least in (authority[Layer.USER], authority[layer]):
+            files = [f for f in self.files if authority[f.source.layer] >= least]
+            lists = [v for f in files if (v := _value_at(f.values, path)) is not None]
+            if lists:
+                return tuple(item for value in lists for item in _strings(value))
+        return None
 
     def redaction(self, layer: Layer) -> Mapping[str, Any]:
         """Return the redaction settings for the commands of a layer.
@@ -172,13 +178,14 @@ def load_hooks(dialect: Dialect, around: Surroundings) -> HookSet:
     stamps = tuple(map(stamp_of, watched))
     files = tuple(load_file(dialect, source) for source in sources)
     if isinstance(dialect.packages, Plugins):
-        plugins, more, records = plugin_sources(dialect, dialect.packages, around, files)
+        found_first, _, records = plugin_sources(dialect, dialect.packages, around, files)
+        watched = (*watched, *records, *(source.path for source in found_first))
+        stamps = (*stamps, *map(stamp_of, watched[len(stamps) :]))  # before they are read for good
+        plugins, more, _ = plugin_sources(dialect, dialect.packages, around, files)
         loaded = (*files, *(load_file(dialect, source) for source in plugins))
         order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
         files = tuple(sorted(loaded, key=lambda f: order[f.source.layer]))
         problems = (*problems, *more)
-        watched = (*watched, *records, *(source.path for source in plugins))
-        stamps = tuple(map(stamp_of, watched))
     found = [*problems, *(d for file in files for d in file.diagnostics)]
     found += [*_missing_switch(dialect, files), *_switch_problems(dialect, files)]
     return HookSet(dialect, files, watched, stamps, tuple(found))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,15 +41,18 @@ def plugin_sources(
     watched = [record]
     sources: list[Source] = []
     for name, entry in (installed if isinstance(installed, dict) else {}).items():
-        layer = _layer(dialect, spec, files, name)
-        root = _root(entry, around.project)
-        if layer is None or root is None:
+        row = _install(entry, around.project)
+        if row is None:
+            continue
+        root, is_local = Path(row["installPath"]), isinstance(row.get("projectPath"), str)
+        layer = _layer(dialect, spec, files, name, is_local=is_local)
+        if layer is None:
             continue
         watched.append(root / spec.manifest)
         manifest = read_object(root / spec.manifest, problems) or {}
         data = spec.data.format(config=config, plugin=name.partition("@")[0])
         paths = {"plugin": str(root), "data": data}
-        options = _options(files, name)
+        options = _options(dialect, files, name)
         known = {variable: paths[what] for variable, what in spec.path_variables.items()}
         for path, keys in _hook_files(spec, root, manifest, problems):
             sources.append(
@@ -66,9 +70,16 @@ def plugin_sources(
     return tuple(sources), tuple(problems), tuple(watched)
 
 
-def _layer(dialect: Dialect, spec: Plugins, files: Sequence[LoadedFile], name: str) -> Layer | None:
-    """Return the layer of a plugin's hooks; `None` if it is not enabled."""
+def _layer(
+    dialect: Dialect, spec: Plugins, files: Sequence[LoadedFile], name: str, *, is_local: bool
+) -> Layer | None:
+    """Return the layer of a plugin's hooks; `None` if it is not enabled.
+
+    A project does not switch a plugin of its user on or off. It has a say on those that its user
+    installed for this project, as long as nobody stronger has one.
+    """
     rank = {layer: place for place, layer in enumerate(dialect.precedence)}
+    strong = dialect.authority[Layer.USER]
     said: dict[Layer, bool] = {}
     for file in sorted(files, key=lambda f: rank.get(f.source.layer, -1)):
         value: Any = file.values
@@ -79,18 +90,20 @@ def _layer(dialect: Dialect, spec: Plugins, files: Sequence[LoadedFile], name: s
             said[file.source.layer] = switch
     if said.get(Layer.MANAGED):
         return Layer.MANAGED
-    strongest = max(said, key=lambda layer: rank.get(layer, -1), default=None)
+    weighty = [layer for layer in said if dialect.authority[layer] >= strong]
+    voices = weighty or (list(said) if is_local else [])
+    strongest = max(voices, key=lambda layer: rank.get(layer, -1), default=None)
     return Layer.PLUGIN if strongest is not None and said[strongest] else None
 
 
-def _root(entry: object, project: Path) -> Path | None:
-    """Return where a plugin is installed: for all projects, or for this one."""
+def _install(entry: object, project: Path) -> Mapping[str, Any] | None:
+    """Return the record of an installation: for all projects, or for this one."""
     rows = entry if isinstance(entry, list) else [entry]
     for row in rows:
         if isinstance(row, dict) and isinstance(row.get("installPath"), str):
             where = row.get("projectPath")
             if not isinstance(where, str) or Path(where) == project:
-                return Path(row["installPath"])
+                return row
     return None
 
 
@@ -116,16 +129,22 @@ def _hook_files(
             yield found, None
 
 
-def _options(files: Sequence[LoadedFile], name: str) -> dict[str, str]:
-    """Return what the user set for a plugin."""
+_OPTION = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def _options(dialect: Dialect, files: Sequence[LoadedFile], name: str) -> dict[str, str]:
+    """Return what the user, or somebody stronger, set for a plugin."""
     found: dict[str, str] = {}
+    strong = dialect.authority[Layer.USER]
     for file in files:
+        if dialect.authority[file.source.layer] < strong:
+            continue
         configs = file.values.get("pluginConfigs")
         own = configs.get(name) if isinstance(configs, dict) else None
         options = own.get("options") if isinstance(own, dict) else None
         for key, value in (options if isinstance(options, dict) else {}).items():
             text = value if isinstance(value, str) else json.dumps(value)
-            if "\0" not in text:
+            if "\0" not in text and _OPTION.fullmatch(str(key)):
                 found[str(key)] = text
     return found
 

@@ -102,17 +102,12 @@ def find_sources(
             seen.add(real)
             sources.append(Source(layer, path))
     problems: list[Diagnostic] = []
-    watched: list[Path] = []
-    watched += [path.parent for _, path in known if PATTERN in path.parent.name]
+    watched = [path.parent for _, path in patterns(dialect, around) if "*" in path.name]
     if isinstance(dialect.packages, Extensions):
         sources += _extension_sources(dialect.packages, around, problems, watched)
     order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
     found = tuple(sorted(sources, key=lambda s: order[s.layer]))
     return found, tuple(problems), tuple(watched)
-
-
-PATTERN = ".d"
-"""What a directory's name ends with that holds many files of settings."""
 
 
 def config_dir(dialect: Dialect, around: Surroundings) -> Path:
@@ -123,24 +118,30 @@ def config_dir(dialect: Dialect, around: Surroundings) -> Path:
 
 def places(dialect: Dialect, around: Surroundings) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
+    found: list[tuple[Layer, Path]] = []
+    for layer, path in patterns(dialect, around):
+        if "*" in path.name:
+            found += [(layer, one) for one in sorted(path.parent.glob(path.name))]
+        else:
+            found.append((layer, path))
+    return found
+
+
+def patterns(dialect: Dialect, around: Surroundings) -> Iterator[tuple[Layer, Path]]:
+    """Yield the places of settings files of every layer; a `*` stands for many files."""
     known = {
         "home": str(around.home),
         "project": str(around.project),
         "config": str(config_dir(dialect, around)),
         "system_dir": "",
     }
-    found: list[tuple[Layer, Path]] = []
     for entry in dialect.settings:
         override = around.environ.get(entry.variable) if entry.variable else None
         template = entry.paths.get(around.platform) or entry.paths["*"]
         path = Path(override or template.format(**known))
         if entry.layer in SYSTEM_LAYERS and not known["system_dir"]:
             known["system_dir"] = str(path.parent)
-        if "*" in path.name:
-            found += [(entry.layer, one) for one in sorted(path.parent.glob(path.name))]
-        else:
-            found.append((entry.layer, path))
-    return found
+        yield entry.layer, path
 
 
 SYSTEM_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
