@@ -8,6 +8,7 @@ anyhook_hooks = ["hooks/*.py"]
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,28 +53,31 @@ class HookFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield one test for each example and agent."""
-        from anyhook.testing.examples import run_examples
+        from anyhook.dialects import AGENTS
+        from anyhook.testing.examples import run_example
         from anyhook.testing.running import load_hooks
 
         hooks = load_hooks(self.path)
         numbers = {id(example): number for number, example in enumerate(hooks.examples, 1)}
-        for result in run_examples(hooks):
-            example, number = result.example, numbers[id(result.example)]
+        for example in hooks.examples:
             tool = example.fields.get("tool_name", "")
-            name = f"{number}-{example.event}-{tool}-{example.expect}[{result.agent}]"
-            yield ExampleItem.from_parent(self, name=name, result=result)
+            for agent in example.agents or AGENTS:
+                name = f"{numbers[id(example)]}-{example.event}-{tool}-{example.expect}[{agent}]"
+                call = partial(run_example, hooks, example, agent)
+                yield ExampleItem.from_parent(self, name=name, place=example.place, call=call)
 
 
 class ExampleItem(pytest.Item):
     """One example for one agent."""
 
-    def __init__(self, *, result: ExampleResult, **options: Any) -> None:
+    def __init__(self, *, place: str, call: Callable[[], ExampleResult], **options: Any) -> None:
         super().__init__(**options)
-        self.result = result
+        self.place = place
+        self.call = call
 
     def runtest(self) -> None:
         """Fail if the example failed; skip what the agent does not have."""
-        result = self.result
+        result = self.call()
         if result.status == "absent":
             pytest.skip(f"{result.agent} has {result.got}")
         if result.status == "failed":
@@ -88,5 +92,5 @@ class ExampleItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """Say where the example is written."""
-        _, _, line = self.result.example.place.rpartition(":")
+        _, _, line = self.place.rpartition(":")
         return self.path, int(line) - 1 if line.isdigit() else None, self.name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
 import textwrap
@@ -312,7 +311,7 @@ def test_an_agent_that_closes_the_pipe_hurts_nobody(hook_file):
     stderr = child.stderr.read()
     child.stderr.close()
 
-    assert child.wait() in (0, 1, -signal.SIGPIPE)
+    assert child.wait() == 2  # the last way to deny
     assert b"Traceback" not in stderr
 
 
@@ -518,3 +517,156 @@ def test_what_degrades_is_told_and_still_an_answer(agent):
 
     assert notes
     assert answer.clear_context is (agent == "nobody")
+
+
+def test_a_thread_that_is_left_running_does_not_hold_the_answer(hook_file):
+    path = hook_file(
+        """
+        import threading, time
+        from anyhook.authoring import Hooks, deny
+        hooks = Hooks()
+        @hooks.before_tool
+        def guard(event):
+            threading.Thread(target=lambda: time.sleep(1000)).start()
+            return deny("no")
+        hooks.run()
+        """
+    )
+    ran = run_hook(
+        path, "before_tool", agent="claude", process=True, tool="shell", input={"command": "ls"}
+    )
+
+    assert (ran.exit_code, ran.outcome) == (0, "deny")
+
+
+def test_a_function_changes_only_its_own_copy():
+    hooks = Hooks()
+    seen = []
+
+    @hooks.before_tool
+    def careless(event):
+        event.tool_input["command"] = "evil"
+
+    @hooks.before_tool
+    def next_one(event):
+        seen.append((event.call.command, event.raw["tool_input"]["command"]))
+
+    hooks.answer(make_event("before_tool", agent="claude", tool="shell", input={"command": "ls"}))
+
+    assert seen == [("ls", "ls")]
+
+
+BAD = {
+    "interrupt": "raise KeyboardInterrupt('SECRET')",
+    "unwritable": "return event.rewrite(command=Weird())",
+    "group": "raise BaseExceptionGroup('x', [ValueError('SECRET')])",
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_a_hook_that_must_not_fail_denies_whatever_happens(hook_file, what):
+    path = hook_file(
+        f"""
+        from anyhook.authoring import Hooks, deny
+        class Weird:
+            def __str__(self): raise RuntimeError("SECRET")
+            __repr__ = __str__
+        hooks = Hooks(on_crash="deny")
+        @hooks.before_tool
+        def guard(event):
+            {BAD[what]}
+        hooks.run()
+        """
+    )
+    payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": "ls"})
+    done = feed(path, payload)
+
+    assert done.returncode == 0
+    assert b'"deny"' in done.stdout
+    assert b"SECRET" not in done.stdout + done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("redirect", [">&-", ">/dev/full"])
+def test_a_denial_without_an_output_is_an_exit_code(hook_file, tmp_path, redirect):
+    path = hook_file(GUARD.replace("Hooks()", "Hooks(on_crash='deny')"))
+    payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": "AKIA"})
+    (tmp_path / "event.json").write_text(json.dumps(payload))
+    line = f"'{sys.executable}' '{path}' < event.json {redirect}"
+    done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (GUARD.replace('if __name__ == "__main__":', "if True:"), "runs when it is imported"),
+        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        (GUARD + "\nother = Hooks()\n@other.before_prompt\ndef f(e): pass\n", "keep one in a file"),
+    ],
+)
+def test_a_file_that_cannot_be_looked_at_is_told(hook_file, text, words):
+    with pytest.raises(UsageError, match=words):
+        load_hooks(hook_file(text))
+
+
+def test_the_hooks_of_a_file_are_those_that_it_writes(hook_file):
+    hook_file(GUARD.replace('before_tool("shell", "write_file")', "session_start"), "sibling.py")
+    path = hook_file("from sibling import hooks as shared\n" + GUARD, "own.py")
+
+    assert [f.event for f in load_hooks(path).functions] == ["before_tool"]
+
+
+def test_a_missing_file_is_no_denial():
+    with pytest.raises(UsageError, match="is no file"):
+        run_hook("typo.py", "before_tool", process=True, tool="shell", input={})
+
+
+@pytest.mark.parametrize("agent", ["claude", "gemini"])
+def test_the_server_behind_a_tool_comes_along(agent):
+    hooks = Hooks()
+    hooks.before_tool("mcp__gh__*")(lambda _event: deny("no"))
+
+    assert run_hook(hooks, "before_tool", agent=agent, tool="mcp__gh__make").outcome == "deny"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_text_of_an_exception_stays_with_the_author(tmp_path, is_async):
+    hooks = Hooks()
+
+    def plain(_event):
+        raise ValueError("SECRET")
+
+    async def slow(_event):
+        raise ValueError("SECRET")
+
+    hooks.before_tool(slow if is_async else plain)
+    engine = World(tmp_path, dialect="claude").load()
+    hooks.register(engine)
+    event = make_event("before_tool", agent="claude", tool="shell", input={})
+    decision = asyncio.run(engine.dispatch(event))
+
+    assert "ValueError" in decision.results[0].error
+    assert "SECRET" not in str(decision)
+
+
+def test_a_script_below_a_dollar_is_bound(tmp_path):
+    world = World(tmp_path, project="a$b", dialect="claude")
+    script = world.write(world.project / "g.sh", "exit 0")
+    world.settings(
+        "project",
+        {
+            "hooks": {
+                "Stop": [
+                    {"hooks": [{"type": "command", "command": 'sh "${CLAUDE_PROJECT_DIR}/g.sh"'}]}
+                ]
+            }
+        },
+    )
+    [subject] = world.load(trust_once=False).guard.subjects()
+
+    assert [s.path for s in subject.scripts] == [script]
+    assert subject.unclear == ()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 
 import anyio
 import pytest
 
 from anyhook.engine.compare import differences
+from anyhook.handlers.background import AT_ONCE, KEPT, Background
+from anyhook.handlers.base import failed
 from anyhook.model.decisions import Status
 from anyhook.testing import make_event
 from tests.integration.leftovers import MARK, marked, wait_until
@@ -117,6 +120,98 @@ def test_a_bug_in_the_background_is_a_result(world):
     assert engine.background.wait(20)
     [late] = engine.background.collect()
     assert late.error == "RuntimeError: a bug"
+
+
+@pytest.fixture
+def job(world):
+    """Return what a background needs to run something."""
+    world.settings("user", hooks({"command": "true"}))
+    engine, event, decision = fire(world)
+    spec = engine.rules.by_canonical["before_tool"]
+    yield engine._firing(spec, event, engine.plan(event)), decision.results[0].handler
+    engine.close()
+
+
+def test_a_thread_that_cannot_be_started_is_a_result(job, monkeypatch):
+    background = Background()
+
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    background.start(*job, None)
+    monkeypatch.undo()
+
+    [late] = background.collect()
+    assert late.status is Status.FAILED
+    assert "can't start new thread" in late.error
+    assert background.wait(0)
+    background.close()
+
+
+def test_nothing_starts_after_the_end(job):
+    background, ran = Background(), []
+
+    async def run(_firing, _handler):
+        ran.append(1)
+
+    background.close()
+    background.start(*job, run)
+
+    [late] = background.collect()
+    assert (late.status, late.error, ran) == (Status.FAILED, "the engine is closed", [])
+    assert background.wait(0)
+
+
+def test_only_some_run_at_once_and_the_rest_follow(job):
+    background, lock, gate = Background(), threading.Lock(), threading.Event()
+    running, most, ran = [], [], []
+
+    async def run(firing, handler):
+        with lock:
+            running.append(1)
+            most.append(len(running))
+        await anyio.to_thread.run_sync(gate.wait)
+        with lock:
+            running.pop()
+            ran.append(1)
+        return failed(firing, handler, "done")
+
+    for _ in range(AT_ONCE + 5):
+        background.start(*job, run)
+    wait_until(lambda: len(running) == AT_ONCE, "they do not run")
+    assert not background.wait(0)
+    gate.set()
+
+    assert background.wait(30)
+    assert (len(ran), max(most)) == (AT_ONCE + 5, AT_ONCE)
+    assert len(background.collect()) == AT_ONCE + 5
+
+
+def test_the_end_drops_what_waits(job):
+    background, ran = Background(), []
+
+    async def run(_firing, _handler):
+        ran.append(1)
+        await anyio.sleep_forever()
+
+    for _ in range(AT_ONCE + 5):
+        background.start(*job, run)
+    wait_until(lambda: len(ran) == AT_ONCE, "they do not run")
+    background.close()
+
+    assert len(ran) == AT_ONCE
+    assert background.wait(0)
+    assert background.collect() == []
+
+
+def test_results_that_nobody_asks_for_are_bounded(job):
+    background = Background()
+    background.close()
+    for _ in range(KEPT + 5):
+        background.start(*job, None)
+
+    assert len(background.collect()) == KEPT
 
 
 def test_many_background_hooks_are_all_heard(world):

@@ -565,6 +565,38 @@ def test_a_short_name_of_several_hooks_is_refused(world, run):
     assert "is short for several hooks" in " ".join(err.split())
 
 
+@pytest.mark.parametrize(
+    ("url", "label"),
+    [
+        ("https://user:pw@host.example:8080/x?pw#pw", "https://host.example:8080/x"),
+        ("https://us er:pw@host/x", "https://host/x"),
+        ("http://[::1]:80/x", "http://[::1]:80/x"),
+        ("https:user:pw@host/x", "http"),
+        ("//u:pw@h/x", "http"),
+        ("https://user:p/w@host/x", "http"),
+        ("https://user:p#w@h/", "http"),
+        ("https://user:12/w@host/x", "http"),
+        ("https://user:12#w@h/", "http"),
+        ("https://user:12?w@h/", "http"),
+        ("https://us er/pw", "http"),
+        ("https://[user:pw@host", "http"),
+    ],
+)
+def test_no_secret_of_a_url_is_shown(world, run, url, label):
+    text = json.dumps(settings({"type": "http", "url": url}, event="PreToolUse"))
+    world.write(world.project / ".claude" / "settings.json", text)
+
+    (row,) = json.loads(run("list", "--dialect", "claude", "--json")[1])
+    out = run("list", "--dialect", "claude")[1]
+    code, _, err = run("disable", "nothing", "--dialect", "claude")
+
+    assert (row["name"], row["identifier"]) == (label, label)
+    assert "pw" not in out
+    assert "w@" not in out
+    assert code == 64
+    assert f"known: {label}" in " ".join(err.split())
+
+
 def test_a_file_of_comments_gets_an_object(world, run):
     world.extension("ext", settings(hook("e")))
     world.settings("user", "// nothing yet")

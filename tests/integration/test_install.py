@@ -148,6 +148,81 @@ def test_uninstall_leaves_the_hooks_of_others(world, run, hook_file):
     assert left.keys() == {"BeforeTool", "AfterTool"}
 
 
+def test_uninstall_takes_our_handler_alone_and_comments_stay(world, run, hook_file):
+    ours = '{"type": "command", "command": "py \\"${GEMINI_PROJECT_DIR}/hooks/my guard.py\\""}'
+    lint = ours.replace("py ", "ruff check ")
+    text = f"""{{
+  "hooks": {{
+    "BeforeTool": [
+      {{"hooks": [{ours}]}},
+      {{
+        // theirs
+        "matcher": "b",
+        "hooks": [
+          {{"command": "one"}}, // the first
+          {ours},
+          {lint}, // the linter
+          {ours},
+          {{"command": "two"}} // the last
+        ]
+      }},
+      {{"matcher": "c", "hooks": [{{"command": "three"}}]}} // stays
+    ]
+  }}
+}}
+"""
+    path = world.settings("project", text)
+
+    code, _, _ = run("uninstall", str(hook_file), "--agent", "gemini", "--yes")
+
+    kept = [line for line in text.splitlines(keepends=True) if ours not in line]
+    assert code == 0
+    assert path.read_text() == "".join(kept)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        'ruff check "${GEMINI_PROJECT_DIR}/hooks/my guard.py"',
+        'python3 "${GEMINI_PROJECT_DIR}/hooks/my guard.py" --mine',
+        '"${GEMINI_PROJECT_DIR}/hooks/my guard.py"',
+    ],
+)
+def test_uninstall_leaves_other_commands_on_the_file(world, run, hook_file, command):
+    path = world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [{"command": command}]}]}})
+    before = path.read_text()
+
+    run("uninstall", str(hook_file), "--agent", "gemini", "--yes")
+
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_link_out_of_the_project_is_refused(world, run, hook_file, command):
+    outside = world.write(world.home / ".claude" / "settings.json", "{}")
+    (world.project / ".claude").mkdir()
+    (world.project / ".claude" / "settings.json").symlink_to(outside)
+    (world.project / ".claude" / "settings.local.json").symlink_to(world.home / "none.json")
+
+    for scope in ("project", "local"):
+        arguments = ("--agent", "claude", "--scope", scope, "--yes")
+        code, _, err = run(command, str(hook_file), *arguments)
+        assert code == 64
+        assert "outside the project" in " ".join(err.split())
+        assert "home" in err
+
+    assert outside.read_text() == "{}"
+    assert not (world.home / "none.json").exists()
+
+
+def test_a_link_inside_the_project_is_followed(world, run, hook_file):
+    inside = world.write(world.project / "shared" / "settings.json", "{}")
+    (world.project / ".claude").symlink_to(inside.parent)
+
+    assert run("install", str(hook_file), "--agent", "claude", "--yes")[0] == 0
+    assert "PreToolUse" in value(inside)["hooks"]
+
+
 def test_a_dry_run_shows_the_difference_and_writes_nothing(world, run, hook_file):
     code, out, _ = run("install", str(hook_file), "--agent", "claude", "--dry-run")
 
@@ -286,6 +361,17 @@ def test_init_writes_a_starter_that_works(world, run):
     assert starter.read_text().endswith("# mine\n")
 
 
+def test_init_writes_no_starter_through_a_link_out_of_the_project(world, run):
+    (world.project / ".anyhook").symlink_to(world.home)
+
+    code, _, err = run("init", "--agent", "claude", "--yes")
+
+    assert code == 64
+    assert str(world.home / "guard.py") in "".join(err.splitlines())
+    assert not (world.home / "guard.py").exists()
+    assert not (world.project / ".claude").exists()
+
+
 def test_init_can_be_looked_at_first(world, run):
     code, out, _ = run("init", "--agent", "claude", "--dry-run")
 
@@ -343,6 +429,23 @@ def test_a_crash_in_an_example_is_a_failure(world, run):
     assert said["ok"] is False
     assert {r["got"] for r in said["results"] if r["status"] == "failed"} == {"crash"}
     assert "NameError" in said["results"][0]["notes"][0]
+
+
+def test_an_example_that_hangs_or_leaves_is_a_failure(world, run):
+    path = world.write(
+        world.project / "hang.py",
+        "import sys\nfrom anyhook.authoring import Hooks\nhooks = Hooks(timeout=0.2)\n"
+        "@hooks.before_tool('shell')\ndef f(event):\n    print('noise')\n    while True: pass\n"
+        "@hooks.before_tool('glob')\ndef g(event):\n    sys.exit(2)\n"
+        "hooks.example(tool='shell', input={}, expect='none')\n"
+        "hooks.example(tool='glob', input={}, expect='deny')\n",
+    )
+    code, out, _ = run("test", str(path), "--agent", "claude", "--json")
+    said = json.loads(out)
+
+    assert code == 1
+    assert [r["got"] for r in said["results"]] == ["crash", "crash"]
+    assert "ran out of time" in said["results"][0]["notes"][0]
 
 
 def test_a_file_without_examples_is_told(world, run):

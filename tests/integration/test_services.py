@@ -844,6 +844,19 @@ async def test_what_is_no_verdict_is_no_opinion(world, said):
     assert only(decision).failed
 
 
+@pytest.mark.parametrize(
+    "thoughts",
+    ["{", "{x} ", "{{ ", '{"a" ', '{"a": ', '{"ok" ', "{}", '{"a": {"b": "c"}} ', '{"open '],
+)
+async def test_a_verdict_is_found_behind_many_braces(world, thoughts):
+    world.settings(prompt())
+    said = thoughts * 5_000 + ' so: {"reason": "a {brace}", "ok": false}'
+
+    decision = await world.decide(ask=Model(said))
+
+    assert (decision.denied, codes(decision)) == (True, [])
+
+
 @pytest.mark.parametrize("answer", [RuntimeError("no quota"), None, 7, NO])
 async def test_a_model_that_cannot_be_asked_has_no_opinion(world, answer):
     world.settings(prompt())

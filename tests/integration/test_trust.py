@@ -544,6 +544,82 @@ def test_a_hook_that_cannot_be_judged_does_not_run(world, store, monkeypatch):
     assert (result.status, result.error) == ("withheld", "ZeroDivisionError: division by zero")
 
 
+# -- what is shown before it is trusted
+
+
+OPTIONS = [
+    (
+        {
+            "type": "http",
+            "url": "https://host.example/x?key=1",
+            "headers": {"X-Key": "Bearer $TOKEN"},
+            "allowedEnvVars": ["TOKEN"],
+            "if": "Bash(rm *)",
+        },
+        [
+            "kind: http",
+            "url: https://host.example/x?key=1",
+            "headers.X-Key: Bearer $TOKEN",
+            'allowed_variables: ["TOKEN"]',
+            "if: Bash(rm *)",
+        ],
+    ),
+    (
+        {"type": "prompt", "prompt": "one\n  script: \x1b[31mtwo", "model": "small"},
+        ["kind: prompt", "| one", r"|   script: \x1b[31mtwo", "model: small"],
+    ),
+    (
+        {"type": "mcp_tool", "server": "git", "tool": "look", "input": {"path": ["a"]}},
+        ["kind: mcp", "server: git", "tool: look", 'input.path: ["a"]'],
+    ),
+    (
+        {"type": "command", "command": "./guard.sh", "shell": "powershell", "async": True},
+        ["runs: ./guard.sh", "shell: powershell", "background: "],
+    ),
+    (
+        {"type": "prompt", "prompt": "p" * 5000},
+        ["… 1000 more characters; whole with --json"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("hook", "words"), OPTIONS)
+def test_everything_that_trust_covers_is_shown(world, run, monkeypatch, hook, words):
+    for name, value in world.environ.items():
+        monkeypatch.setenv(name, value)
+    text = json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}})
+    world.write(world.project / ".claude" / "settings.json", text)
+    arguments = ("trust", "--show", "--dialect", "claude", "--project", str(world.project))
+
+    code, out, _ = run(*arguments)
+    (shown,) = json.loads(run(*arguments, "--json")[1])["hooks"]
+
+    assert code == 1
+    assert [word for word in words if word not in out] == []
+    assert "\x1b" not in out
+    assert shown["if"] == hook.get("if")
+    assert shown["background"] is hook.get("async", False)
+    assert shown["on_failure"] == "continue"
+    for member in ("url", "headers", "prompt", "model", "server", "tool", "input", "shell"):
+        assert shown["options"].get(member) == hook.get(member)
+
+
+def test_a_long_name_and_the_order_are_shown(world, run, monkeypatch):
+    for name, value in world.environ.items():
+        monkeypatch.setenv(name, value)
+    name = "n" * 70
+    hook = {"type": "command", "name": name, "command": "./guard.sh"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"sequential": True, "hooks": [hook]}]}})
+    arguments = ("trust", "--show", "--project", str(world.project))
+
+    out = run(*arguments)[1]
+    (shown,) = json.loads(run(*arguments, "--json")[1])["hooks"]
+
+    assert f"name: {name}" in out
+    assert "in order: " in out
+    assert shown["sequential"] is True
+
+
 # -- which files a command names
 
 

@@ -132,7 +132,8 @@ def rows(*table):
         ("Bash(ls)", "ls>x", True),
         ("Bash(echo * > /etc/*)", "echo x > /etc/passwd", True),
         ("Bash(curl * | sh)", "true; curl x | sh; ls", True),
-        ("Bash(curl * | sh)", "curl x | bash", False),
+        ("Bash(curl * | sh)", "curl x | cat", False),
+        ("Bash(curl * | sh)", "curl x | bash", True),
         ("Bash(cd * && ls)", "cd x && ls", True),
         ("Bash(cd *; ls)", "cd x; ls", True),
         ("Bash(cd * & ls)", "cd x & ls", True),
@@ -350,6 +351,85 @@ def test_a_program_that_runs_another_one_precedes_a_command(line):
     assert not runs("Bash(rm *)", line.format("ls rm x"))
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "/bin/sh -c 'rm -rf x'",
+        "/bin/bash -c 'rm x'",
+        "/usr/bin/env rm -rf x",
+        "env -S'rm -rf x'",
+        "env -iS 'rm x'",
+        "env --split-string='rm x'",
+        "env --split='rm x' y",
+        "echo 'rm -rf x' | sh",
+        "echo 'rm x' | bash -s",
+        "echo 'rm x' | bash -",
+        "echo 'rm x' | bash /dev/stdin",
+        "echo 'rm x' | bash -o pipefail",
+        "echo 'rm x' | xargs -0 sh -c",
+        "sh <<E\nrm -rf x\nE",
+        "sh <<<'rm -rf x'",
+        "bash <(echo 'rm x')",
+        'bash "$x" "rm x"',
+        "bash -Z 'rm x'",
+        "trap 'rm -rf x' EXIT",
+        "source <(echo rm x)",
+        ". /dev/stdin <<<'rm x'",
+        "su -c 'rm x'",
+        "fish -c 'rm x'",
+        "ash -c 'rm x'",
+        "busybox sh -c 'rm x'",
+        "busybox rm x",
+        "find . -exec rm {} \\;",
+        "find . -execdir rm {} +",
+        "find . -ok rm {} \\;",
+        "fd x -x rm",
+        "flock f rm x",
+        "flock -w 5 9 rm x",
+        "flock f -c 'rm x'",
+        "chroot d rm x",
+        "chroot A=1 rm x",
+        "taskset 3 rm x",
+        "strace -f -o log rm x",
+        "parallel rm ::: x",
+        "ssh host rm x",
+        "sudo -s",
+        "watch 'ls; rm x'",
+    ],
+)
+def test_a_command_is_covered_behind_whatever_runs_it(command):
+    assert runs("Bash(rm *)", command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "command -v bash",
+        "bash --version",
+        "bash -euo pipefail x.sh rm x",
+        "bash --norc -x ./x.sh",
+        "/bin/sh x.sh",
+        "source venv/bin/activate",
+        ". ./x.sh",
+        "/usr/bin/env ls rm x",
+        "env -u S A=1 ls",
+        "find . -name '*.sh' -print",
+        "find $DIR -type f",
+        "fd x",
+        "flock f ls rm x",
+        "flock -n 9",
+        "chroot d ls rm x",
+        "strace -f ls rm x",
+        "which sh",
+        "sudo -n ls",
+        "watch 'ls rm'",
+        "command git push",
+    ],
+)
+def test_an_ordinary_command_is_not_covered(command):
+    assert not runs("Bash(rm *)", command)
+
+
 @pytest.mark.parametrize("shell", "sh bash dash zsh ksh".split())
 def test_the_text_that_a_shell_runs_is_not_read(shell):
     assert runs("Bash(never)", f"{shell} -ec 'ls'")
@@ -455,6 +535,52 @@ def test_powershell_is_covered_wherever_it_reads_differently(rule, command, expe
 )
 def test_paths_are_covered_as_in_a_gitignore(rule, path, expected):
     assert covers(rule, "Edit", {"file_path": path}) is expected
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "cwd", "expected"),
+    rows(
+        ("Edit(src/**)", "C:\\p\\src\\a.py", "C:\\p", True),
+        ("Edit(src/**)", "c:/P/src/a.py", "C:\\p", True),
+        ("Edit(src/**)", "src\\a.py", "C:\\p", True),
+        ("Edit(src/**)", "\\\\?\\C:\\p\\src\\a.py", "C:\\p", True),
+        ("Edit(src/**)", "C:\\p\\src\\..\\a.py", "C:\\p", False),
+        ("Edit(src/**)", "D:\\p\\src\\a.py", "C:\\p", False),
+        ("Edit(*.py)", "D:\\a.py", "C:\\p", False),
+        ("Edit(/src/**)", "C:\\p\\src\\a.py", "C:/p", True),
+        ("Edit(~/x)", "~\\x", "C:\\p", True),
+        ("Edit(//c/p/**)", "C:\\p\\a.py", "C:\\q", True),
+        ("Edit(src/**)", "C:\\p\\src\\a.py", "/c/p", True),
+        ("Edit(*.py)", "C:\\a.py", "/p", True),
+    ),
+)
+def test_paths_of_windows_are_covered(rule, path, cwd, expected):
+    places = {"cwd": cwd, "project": cwd, "home": cwd}
+
+    assert compile_condition(rule).covers("Edit", {"file_path": path}, **places) is expected
+
+
+def test_a_path_is_covered_as_written_and_as_links_lead_it(tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    (real / "src" / "deep").mkdir(parents=True)
+    link.symlink_to(real)
+    (real / "other").symlink_to(real / "src")
+    (real / "down").symlink_to(real / "src" / "deep")
+
+    def fits(rule, path, cwd):
+        places = {"cwd": str(cwd), "project": str(cwd), "home": str(tmp_path)}
+        return compile_condition(rule).covers("Edit", {"file_path": str(path)}, **places)
+
+    for cwd in (real, link):
+        assert fits("Edit(src/**)", real / "src/new", cwd)
+        assert fits("Edit(src/**)", link / "src/new", cwd)
+        assert fits("Edit(/src/**)", link / "src/new", cwd)
+        assert fits("Edit(src/**)", "other/new", cwd)
+        assert fits("Edit(other/**)", "other/new", cwd)
+        assert fits("Edit(src/**)", "down/../new", cwd)
+        assert fits("Edit(src/**)", f"{'src/../' * 8000}other/new", cwd)
+        assert not fits("Edit(src/**)", real / "new", cwd)
+        assert not fits("Edit(src/**)", "src\0", cwd)
 
 
 @pytest.mark.parametrize(

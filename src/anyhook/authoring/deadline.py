@@ -27,10 +27,11 @@ class Deadline:
         """Start the clock."""
         try:
             from signal import ITIMER_REAL, SIGALRM, setitimer, signal
-        except ImportError:
+
+            before = signal(SIGALRM, lambda _number, _frame: self._then())
+        except (ImportError, ValueError):  # another platform, or not the main thread
             self._watch_from_a_thread()
             return
-        before = signal(SIGALRM, lambda _number, _frame: self._then())
         setitimer(ITIMER_REAL, self._seconds)
 
         def end() -> None:

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
         def __call__(self, *subjects: str) -> Callable[[FunctionT], FunctionT]: ...
 
 
+loading: list[str] = []
+"""The hook files that are being imported to look at them, and must not run."""
+
+
 class HookFunction(Record):
     """One function of a hook file.
 
@@ -262,7 +266,7 @@ class Hooks:
         for function in self.functions:
             if function.event != event.name or not function.covers(names):
                 continue
-            said = checked(function, call(function, event))
+            said = checked(function, call(function, event.copy()))  # its own to change
             answers.append(said)
             if said.stop or said.outcome is Outcome.DENY:
                 break
@@ -290,6 +294,10 @@ class Hooks:
             argv: Arguments; by default the process's. `--dialect NAME` says which agent it is,
                 `--timeout SECONDS` how long the agent waits.
         """
+        if loading:
+            raise UsageError(
+                'it runs when it is imported; write `if __name__ == "__main__":` above hooks.run()'
+            )
         from anyhook.authoring.run import run
 
         run(self, sys.argv[1:] if argv is None else argv)

@@ -80,6 +80,8 @@ def _covering(function: HookFunction, dialect: Dialect) -> Callable[[Any], Any]:
         except SystemExit as end:
             _refuse(end)
             return None
+        except Exception as error:  # noqa: BLE001 - told by its kind alone
+            raise _named(error) from None
         if hasattr(said, "__await__"):
             return _finished(function, said)  # the engine awaits what a function gives it to await
         return sound(checked(function, said))[0]
@@ -90,10 +92,18 @@ def _covering(function: HookFunction, dialect: Dialect) -> Callable[[Any], Any]:
 async def _finished(function: HookFunction, said: Any) -> Answer | None:
     """Await what a function said; a plain exit is no opinion, as it is for a command."""
     try:
-        return sound(checked(function, await said))[0]
+        answer = await said
     except SystemExit as end:
         _refuse(end)
         return None
+    except Exception as error:  # noqa: BLE001 - told by its kind alone
+        raise _named(error) from None
+    return sound(checked(function, answer))[0]
+
+
+def _named(error: Exception) -> RuntimeError:
+    """Name the kind of an error alone: its text may hold secrets."""
+    return RuntimeError(f"it failed ({type(error).__name__})")
 
 
 def _refuse(end: SystemExit) -> None:

@@ -46,15 +46,17 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
         name, timeout = _options(argv)
     except AnyhookError as error:
         _leave(f"anyhook: {error}", FAILED)
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         _leave(
             f"{hooks.name} is a hook: an agent gives it an event. Try: anyhook test FILE", FAILED
         )
-    out = _take_stdout()
     try:
-        _Run(hooks, out, timeout).answer(sys.stdin.buffer.read(), name)
-    finally:
-        os.close(out)
+        out = _take_stdout()
+    except OSError:
+        _Run(hooks, -1, timeout).give_up("there is no standard output")
+    _Run(hooks, out, timeout).answer(_read(), name)
+    os.close(out)
+    _leave_threads_behind()
 
 
 def _options(argv: Sequence[str]) -> tuple[str | None, float | None]:
@@ -77,6 +79,24 @@ def _options(argv: Sequence[str]) -> tuple[str | None, float | None]:
     if not 0 < timeout <= LONGEST:
         raise AnyhookError(f"--timeout takes seconds, not {values['--timeout']!r}")
     return name, timeout
+
+
+def _read() -> bytes:
+    try:
+        return sys.stdin.buffer.read() if sys.stdin is not None else b""
+    except OSError:
+        return b""
+
+
+def _leave_threads_behind() -> None:
+    """End now if a function left threads running: the answer counts when the process has ended."""
+    threading = sys.modules.get("threading")
+    if threading is not None and any(
+        not thread.daemon and thread is not threading.main_thread()
+        for thread in threading.enumerate()
+    ):
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _take_stdout() -> int:
@@ -104,12 +124,12 @@ class _Run:
         try:
             payload = json.loads(text.decode("utf-8-sig", "replace"))
         except (ValueError, RecursionError) as error:
-            self._give_up(f"standard input holds no JSON ({type(error).__name__})")
+            self.give_up(f"standard input holds no JSON ({type(error).__name__})")
         if not isinstance(payload, dict):
-            self._give_up("standard input holds no JSON object")
+            self.give_up("standard input holds no JSON object")
         found = name or recognise(payload, os.environ)
         if found is None:
-            self._give_up("nothing tells which agent sent this event; use --dialect NAME")
+            self.give_up("nothing tells which agent sent this event; use --dialect NAME")
         dialect = get_dialect(found)
         event, problems = decode_event(dialect, payload)
         spec = dialect.by_canonical.get(event.name)
@@ -148,9 +168,7 @@ class _Run:
             said, problems = sound(checked(function, finish(function, event)))
         except SystemExit as end:
             return NO_OPINION if end.code in (None, 0) else self._crashed(spec, end)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 - a cancelled coroutine is a crash too
+        except BaseException as error:  # noqa: BLE001 - an interrupt is a crash too
             return self._crashed(spec, error)
         self.notes += [f"{function.name}: {problem}" for problem in problems]
         return said
@@ -204,7 +222,7 @@ class _Run:
         sys.stderr.flush()
         os._exit(0)
 
-    def _give_up(self, why: str) -> NoReturn:
+    def give_up(self, why: str) -> NoReturn:
         """End without knowing whose form to answer in: only exit codes are left."""
         if self.hooks.on_crash == "deny":
             _leave(f"hook {self.hooks.name} blocked this: {why}, and it must not fail", BLOCKED)
@@ -216,8 +234,12 @@ class _Run:
     def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
         from anyhook.dialects.reply import encode_answer
 
-        reply = encode_answer(dialect, spec, answer)
-        text = _dump(reply) if reply else spec.silence.encode()
+        try:
+            reply = encode_answer(dialect, spec, answer)
+            text = _dump(reply) if reply else spec.silence.encode()
+        except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
+            reply = encode_answer(dialect, spec, self._crashed(spec, error))
+            text = _dump(reply) if reply else spec.silence.encode()
         path = (answer.extra or {}).get("worktree_path")
         if isinstance(path, str) and spec.silence == "":
             text = path.encode()
@@ -225,6 +247,8 @@ class _Run:
             while text:
                 text = text[os.write(self.out, text) :]
         except OSError as error:  # nobody reads the answer any more
+            if answer.outcome is Outcome.DENY:  # an exit code is the last way to deny
+                _leave(answer.reason or f"blocked by hook {self.hooks.name}", BLOCKED)
             _leave(f"anyhook: {self.hooks.name}: the answer is lost: {error.strerror}", FAILED)
 
 

@@ -70,7 +70,10 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
     if untrusted:
         names = ", ".join(str(d.handler) for d in untrusted)
         out.print(Text.assemble(("not trusted", "yellow"), f"  {names}"))
-        out.print("  They do not run until you have looked at them: anyhook trust")
+        out.print(
+            "  They do not run until you have looked at them: "
+            f"anyhook trust --dialect {engine.dialect.name}"
+        )
     out.print(_summary(found))
     return PROBLEMS if errors else OK
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Example
     from anyhook.testing.examples import ExampleResult
 
+WIDE = 110
+"""Columns from which on there is room for what was answered."""
 MARKS = {
     "ok": ("✓", "green"),
     "degraded": ("~", "yellow"),
@@ -51,8 +55,9 @@ def test(
     """
     names = tuple(agents or AGENTS)
     dialects = [get_dialect(name) for name in names]
-    hooks = load_hooks(file)
-    results = run_examples(hooks, names)
+    with redirect_stdout(sys.stderr):  # what hooks print is not the result
+        hooks = load_hooks(file)
+        results = run_examples(hooks, names)
     uses = scan(file)
     missing = {
         d.name: [f"{file.name}:{use.line}: {text}" for use, text in gaps(uses, d)] for d in dialects
@@ -63,7 +68,7 @@ def test(
         return PROBLEMS if failed else OK
     out = console()
     if results:
-        out.print(_table(hooks.examples, results, names))
+        out.print(_table(hooks.examples, results, names, wide=out.width >= WIDE))
     for result in results:
         if result.status in ("failed", "degraded"):
             _print_notes(out, result)
@@ -79,7 +84,9 @@ def test(
     return PROBLEMS if failed else OK
 
 
-def _table(examples: list[Example], results: list[ExampleResult], names: tuple[str, ...]) -> Table:
+def _table(
+    examples: list[Example], results: list[ExampleResult], names: tuple[str, ...], *, wide: bool
+) -> Table:
     table = Table(box=None, padding=(0, 2), header_style="bold")
     for heading in ("", "event", "what", "expect", *names):
         table.add_column(heading, no_wrap=True, overflow="ellipsis")
@@ -91,10 +98,11 @@ def _table(examples: list[Example], results: list[ExampleResult], names: tuple[s
         for name in names:
             found = [r for r in results if r.example is example and r.agent == name]
             mark, style = MARKS[found[0].status] if found else (" ", "")
-            got = found[0].got if found and found[0].status != "absent" else ""
+            got = found[0].got if wide and found and found[0].status != "absent" else ""
             cells.append(Text.assemble((mark, style), (f" {got}", "dim")))
         what = f"{tool} {shorten(shown)}".strip() if shown else tool
-        table.add_row(str(number), example.event, what[:48], example.expect, *cells)
+        what = what if len(what) <= 48 else what[:47] + "…"
+        table.add_row(str(number), example.event, what if wide else tool, example.expect, *cells)
     return table
 
 

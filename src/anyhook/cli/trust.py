@@ -68,23 +68,26 @@ def trust(
     tables = get_dialect(dialect)
     hooks = load_hooks(tables, Surroundings.of(here, home_variable=tables.home_variable))
     found = Guard(tables, here, store, tuple(hooks.definitions)).subjects()
+    in_order = frozenset(id(h) for d in hooks.definitions if d.sequential for h in d.handlers)
     changes, problems = store.changes(here, found)
     show = show or (as_json and not yes)
-    done = bool(changes) and not show and (yes or _agreed(tables, here, changes))
+    done = bool(changes) and not show and (yes or _agreed(tables, here, changes, in_order))
     if done:
         store.trust(here, found, dialect=tables.name)
     if as_json:
-        print_json(_json(here, tables, found, changes, trusted=done or not changes))
+        print_json(_json(here, tables, found, changes, in_order, trusted=done or not changes))
     else:
-        _show(here, tables, found, changes, done, asked=not (show or yes))
+        _show(here, tables, found, changes, in_order, done, asked=not (show or yes))
         print_diagnostics(console(stderr=True), problems, here)
     return OK if done or not changes else PROBLEMS
 
 
-def _agreed(dialect: Dialect, project: Path, changes: list[Change]) -> bool:
+def _agreed(
+    dialect: Dialect, project: Path, changes: list[Change], in_order: frozenset[int]
+) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("nobody is there to ask; look with --show, then trust with --yes")
-    _print_changes(console(), dialect, project, changes)
+    _print_changes(console(), dialect, project, changes, in_order)
     return typer.confirm("Trust these hooks and scripts as they are?", default=False)
 
 
@@ -93,13 +96,14 @@ def _show(
     dialect: Dialect,
     found: list[Subject],
     changes: list[Change],
+    in_order: frozenset[int],
     done: bool,
     *,
     asked: bool,
 ) -> None:
     out = console()
     if changes and not asked:
-        _print_changes(out, dialect, project, changes)
+        _print_changes(out, dialect, project, changes, in_order)
     if not found:
         out.print("This project has no hooks of its own; there is nothing to trust.")
     elif done or not changes:
@@ -108,7 +112,9 @@ def _show(
         out.print("[yellow]not trusted;[/] trust with: anyhook trust")
 
 
-def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[Change]) -> None:
+def _print_changes(
+    out: Console, dialect: Dialect, project: Path, changes: list[Change], in_order: frozenset[int]
+) -> None:
     for change in changes:
         handler, subject = change.subject.handler, change.subject
         event = dialect.by_canonical[subject.event].wire
@@ -122,6 +128,8 @@ def _print_changes(out: Console, dialect: Dialect, project: Path, changes: list[
         )
         for title, value in _members(handler):
             _print_value(out, title, value)
+        if id(handler) in in_order:
+            out.print(Text("  in order: it sees what the hook before it changed"))
         out.print(Text(f"  for at most {handler.timeout:g} s", style="dim"))
         for script in subject.scripts:
             state = f"sha256 {script.digest[:12]}" if script.digest else "not there"
@@ -145,7 +153,9 @@ SHOWN_CHARACTERS = 4000
 
 
 def _members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
-    """Return what trust in a handler covers, besides its name and timeout: titles and values."""
+    """Return what trust in a handler covers, besides label and timeout: titles and values."""
+    if handler.name and printable(handler.name) != handler.label:
+        yield "name", handler.name
     if handler.command or handler.argv:
         yield "runs", handler.command or shlex.join(handler.argv or ())
     else:
@@ -172,18 +182,17 @@ def _written(value: Any) -> str:
 def _print_value(out: Console, title: str, value: str) -> None:
     """Show a value whole if it is short; several lines are marked, so that none looks like ours."""
     title = printable(" ".join(title.split()))
-    lines = value[:SHOWN_CHARACTERS].splitlines() or [""]
-    cut = len(value) - SHOWN_CHARACTERS
-    if len(lines) == 1:
-        out.print(Text(f"  {title}: {printable(lines[0])}"))
-    else:
+    shown = "".join(value.splitlines(keepends=True)[:SHOWN_LINES])[:SHOWN_CHARACTERS]
+    lines = shown.splitlines()
+    if len(lines) > 1:
         out.print(Text(f"  {title}:"))
-        for line in lines[:SHOWN_LINES]:
+        for line in lines:
             out.print(Text(f"    | {printable(line)}"))
-        cut = len(value) - sum(map(len, value.splitlines(keepends=True)[:SHOWN_LINES]))
-        cut = max(cut, len(value) - SHOWN_CHARACTERS)
-    if cut > 0:
-        out.print(Text(f"    | … {cut} more characters; whole with --json", style="yellow"))
+    else:
+        out.print(Text(f"  {title}: {printable(shown.strip())}"))
+    if len(shown) < len(value):
+        more = len(value) - len(shown)
+        out.print(Text(f"    | … {more} more characters; whole with --json", style="yellow"))
 
 
 def _print_text(out: Console, text: str) -> None:
@@ -195,7 +204,13 @@ def _print_text(out: Console, text: str) -> None:
 
 
 def _json(
-    project: Path, dialect: Dialect, found: list[Subject], changes: list[Change], *, trusted: bool
+    project: Path,
+    dialect: Dialect,
+    found: list[Subject],
+    changes: list[Change],
+    in_order: frozenset[int],
+    *,
+    trusted: bool,
 ) -> dict[str, Any]:
     changed = {id(change.subject): change for change in changes}
     return {
@@ -206,6 +221,7 @@ def _json(
                 "name": s.handler.label,
                 "event": dialect.by_canonical[s.event].wire,
                 "matcher": s.matcher,
+                "sequential": id(s.handler) in in_order,
                 "kind": s.handler.kind,
                 "command": s.handler.command or list(s.handler.argv or ()),
                 "options": dict(s.handler.options),

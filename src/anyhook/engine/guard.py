@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.trust.store import Change, FileStamp, Subject
 
-HOW = "look at it with `anyhook trust`, or use --trust-once"
+HOW = "look at it with `anyhook trust --dialect {}`, or use --trust-once"
 
 
 class Guard:
@@ -65,7 +65,7 @@ class Guard:
 
     def diagnostics(self) -> list[Diagnostic]:
         """Return a diagnostic for every handler that does not run."""
-        return [*(_told(change) for change in self.changes()), *self._problems]
+        return [*(self._told(change) for change in self.changes()), *self._problems]
 
     def may_match(self, definition: HookDefinition) -> bool:
         """Tell whether the pattern of a definition may be evaluated."""
@@ -94,9 +94,9 @@ class Guard:
             stranger = self._stranger(subject, cwd)
             if stranger is None and subject.is_unchanged():
                 return None
-            told = _changed(handler, stranger)
+            told = self._changed(handler, stranger)
         else:
-            told = _told(change) if change else _changed(handler)
+            told = self._told(change) if change else self._changed(handler)
         return HandlerResult(
             handler, Status.WITHHELD, error="the project is not trusted", diagnostics=(told,)
         )
@@ -128,28 +128,29 @@ class Guard:
         self._subjects = {id(subject.handler): subject for subject in found}
         self._changes = {id(change.subject.handler): change for change in changes}
 
+    def _how(self) -> str:
+        return HOW.format(self._dialect.name)
 
-def _told(change: Change) -> Diagnostic:
-    handler = change.subject.handler
-    if change.what == "script":
-        return _changed(handler)
-    return diagnose(
-        "project-untrusted",
-        f"{handler.label!r} does not run: its project is not trusted; {HOW}",
-        handler.place,
-        handler=handler.label,
-    )
+    def _told(self, change: Change) -> Diagnostic:
+        handler = change.subject.handler
+        if change.what == "script":
+            return self._changed(handler)
+        return diagnose(
+            "project-untrusted",
+            f"{handler.label!r} does not run: its project is not trusted; {self._how()}",
+            handler.place,
+            handler=handler.label,
+        )
 
-
-def _changed(handler: HandlerSpec, stranger: Path | None = None) -> Diagnostic:
-    why = (
-        f"it names {stranger} now, which was not trusted"
-        if stranger
-        else "its script changed since it was trusted"
-    )
-    return diagnose(
-        "trust-changed",
-        f"{handler.label!r} does not run: {why}; {HOW}",
-        handler.place,
-        handler=handler.label,
-    )
+    def _changed(self, handler: HandlerSpec, stranger: Path | None = None) -> Diagnostic:
+        why = (
+            f"it names {stranger} now, which was not trusted"
+            if stranger
+            else "its script changed since it was trusted"
+        )
+        return diagnose(
+            "trust-changed",
+            f"{handler.label!r} does not run: {why}; {self._how()}",
+            handler.place,
+            handler=handler.label,
+        )

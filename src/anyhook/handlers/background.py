@@ -1,12 +1,13 @@
 """Commands that nobody waits for: they run on after the dispatch, and end with the engine.
 
-Each has a thread and an event loop of its own, so that it goes on whatever becomes of the host's
-loop. What they say comes later: the host asks for it at its next turn.
+Each has an event loop of its own, in another thread, so that it goes on whatever becomes of the
+host's loop. What they say comes later: the host asks for it at its next turn.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
     Run = Callable[[Firing, HandlerSpec], Coroutine[Any, Any, HandlerResult]]
 
+AT_ONCE = 16
+"""How many run at the same time; the rest wait, so that guards find descriptors and processes."""
+KEPT = 1000
+"""Results that are kept for a host that does not ask for them; older ones are forgotten."""
+
 
 class Background:
     """What was started and not waited for."""
@@ -31,31 +37,51 @@ class Background:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: dict[threading.Thread, _Job] = {}
-        self._done: deque[HandlerResult] = deque()
+        self._waiting: deque[_Job] = deque()
+        self._done: deque[HandlerResult] = deque(maxlen=KEPT)
+        self._closed = False
 
     def start(self, firing: Firing, handler: HandlerSpec, run: Run) -> None:
-        """Run a handler in a thread of its own."""
+        """Run a handler in another thread, now or when one of those that run has ended.
+
+        What cannot be started, because there are no threads or after `close`, is a failed result.
+        """
         job = _Job(firing, handler, run)
-
-        def work() -> None:
-            try:
-                result = job.run()
-            finally:
-                with self._lock:
-                    self._running.pop(threading.current_thread(), None)
-            if result is not None:
-                self._done.append(result)
-
-        thread = threading.Thread(target=work, name=f"anyhook {handler.label}", daemon=True)
+        thread = threading.Thread(target=self._work, name=f"anyhook {handler.label}", daemon=True)
         with self._lock:
-            self._running[thread] = job
-        thread.start()
+            if self._closed:
+                self._done.append(failed(firing, handler, "the engine is closed"))
+            elif len(self._running) >= AT_ONCE:
+                self._waiting.append(job)
+            else:
+                self._running[thread] = job
+                try:
+                    thread.start()
+                except (RuntimeError, MemoryError, OSError) as error:
+                    del self._running[thread]
+                    self._done.append(failed(firing, handler, f"it cannot be started: {error}"))
+
+    def _work(self) -> None:
+        thread = threading.current_thread()
+        with self._lock:
+            job: _Job | None = self._running[thread]
+        while job is not None:
+            result = job.run()
+            with self._lock:
+                # Whoever sees that it has ended must find what it said.
+                if result is not None:
+                    self._done.append(result)
+                job = self._waiting.popleft() if self._waiting else None
+                if job is None:
+                    del self._running[thread]
+                else:
+                    self._running[thread] = job
 
     def collect(self) -> list[HandlerResult]:
         """Return what has ended since the last time; each result once."""
-        found = []
-        while self._done:
-            found.append(self._done.popleft())
+        with self._lock:
+            found = list(self._done)
+            self._done.clear()
         return found
 
     def wait(self, timeout: float) -> bool:
@@ -67,13 +93,16 @@ class Background:
         Returns:
             Whether everything has.
         """
+        deadline = time.monotonic() + timeout
         for thread in self._threads():
-            thread.join(timeout)
+            thread.join(max(0.0, deadline - time.monotonic()))
         return not self._threads()
 
     def close(self) -> None:
-        """End what still runs; its processes are gone when this returns."""
+        """End what still runs, and drop what waits; the processes are gone when this returns."""
         with self._lock:
+            self._closed = True
+            self._waiting.clear()
             jobs = list(self._running.items())
         for _, job in jobs:
             job.cancel()
@@ -98,7 +127,7 @@ class _Job:
         """Run it to its end; `None` if it was cancelled."""
         try:
             return anyio.run(self._main)
-        except Exception as error:  # noqa: BLE001 - nobody above could do anything about it
+        except BaseException as error:  # noqa: BLE001 - nobody above could do anything about it
             return failed(self._firing, self._handler, f"{type(error).__name__}: {error}")
         finally:
             self._ready.set()

@@ -26,9 +26,12 @@ NO_ASK = "there is no model to ask; pass ask=… to Engine.load"
 FORM = '{"ok": true} or {"ok": false, "reason": "…"}'
 """What a model has to answer."""
 NO_REASON = "the model said no, and gave no reason"
+_DECODER = json.JSONDecoder()
 _PLACE = re.compile(r"(\\?)\$ARGUMENTS\b")
-_OBJECTS = 64
-"""Opening braces that are tried; a model that thinks aloud writes some."""
+_BRACE = re.compile(r"\{(?=\s*+[\"}])")
+"""What may begin an object; a model that thinks aloud writes others, too."""
+_EFFORT = 64
+"""How often a text is read at most, all in all: no text takes more than linear time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,17 +119,39 @@ def read_verdict(said: str) -> Verdict | None:
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    decoder, found, at = json.JSONDecoder(), [], 0
-    for _ in range(_OBJECTS):
-        at = text.find("{", at)
-        if at < 0:
-            break
-        try:
-            value, at = decoder.raw_decode(text, at)
+    found, at, effort = [], 0, _EFFORT * len(text)
+    while effort > 0 and (brace := _BRACE.search(text, at)):
+        start = brace.start()
+        value, at = _object(text, start)
+        if value is None:
+            effort -= at - start
+            at = start + 1
+        else:
             found.append(value)
-        except (ValueError, RecursionError):
-            at += 1
-    return found
+    return found if effort > 0 else found + _last_objects(text, at)
+
+
+def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    """Read an object; return it, if it is one, and up to where the text was read."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        return None, len(text) if error.msg.startswith("Unterminated") else error.pos + 1
+    except (ValueError, RecursionError):
+        return None, len(text)
+
+
+def _last_objects(text: str, start: int) -> list[dict[str, Any]]:
+    """Read the last objects of a text that is not worth reading from its beginning."""
+    found, end = [], len(text)
+    for _ in range(_EFFORT):
+        end = text.rfind('"ok"', start, end)
+        brace = text.rfind("{", start, end) if end >= 0 else -1
+        if brace < 0:
+            break
+        value, _at = _object(text, brace)
+        found += [value] if value is not None else []
+    return found[::-1]
 
 
 def _answer(firing: Firing, handler: HandlerSpec, verdict: Verdict) -> Answer:

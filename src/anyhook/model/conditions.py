@@ -5,7 +5,7 @@ r"""Conditions: permission rules that narrow one handler to some calls of a tool
 - `Bash(git *)`: any command of the line, wherever it hides: behind `&&`, in `$(...)`, after `A=1`.
 - `Edit(src/**)`, `Read(//etc/**)`: paths as in a `.gitignore`, from the working directory, from
   the project (`/`), from home (`~/`) or from the root (`//`). Capitals do not count, because to
-  some file systems they do not.
+  some file systems they do not. A path counts both as it is written and as links lead it.
 - `WebFetch(domain:*.example.com)`, `Agent(Explore)`, `Skill(deploy *)`, `mcp__server__*`.
 - Any other tool: any text in its input.
 
@@ -16,6 +16,7 @@ problem covers all calls, and so does a command that cannot be read with certain
 
 from __future__ import annotations
 
+import os.path
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -251,6 +252,9 @@ def _walks(
 
 # --- paths -----------------------------------------------------------------------------------
 
+_DRIVE = re.compile(r"(?:[\\/]{2}[?.][\\/])?([A-Za-z]):(?=[\\/]|\Z)")
+_LONGEST_PATH = 32 * 1024
+"""Characters; no system opens a longer path."""
 _PATH_STEP = re.compile(r"\\(.)|(\[[!^]?\]?[^\]]*\])|\*+|.", re.DOTALL)
 
 
@@ -258,9 +262,9 @@ def _covers_path(pattern: str, call: _Call) -> bool:
     targets = _targets(call)
     if not targets:
         return True
-    base, steps = _anchored(pattern, call)
-    for target in targets:
-        parts = _parts(_absolute(target, call))
+    for path, places in _views(targets, call):
+        base, steps = _anchored(pattern, places)
+        parts = _parts(path)
         if parts[: len(base)] == base and _walks(steps, parts[len(base) :], "**", _fits_name):
             return True
     return False
@@ -277,13 +281,49 @@ def _targets(call: _Call) -> list[str]:
         files = call.arguments.get(_SEARCHES[call.tool] or "")
         files = files if isinstance(files, str) else "*"
         named += [files if files.startswith("/") else f"{path}/{files}" for path in named]
+        named += [files] if _DRIVE.match(files) else []
     return named
 
 
-def _absolute(path: str, call: _Call) -> str:
+def _views(targets: list[str], call: _Call) -> Iterator[tuple[str, _Call]]:
+    """Yield absolute paths and the directories to compare them with: as written, then real."""
+    paths = [path for target in targets for path in _absolutes(target, call)]
+    for view in (_written, _real):
+        places = call._replace(cwd=view(call.cwd), project=view(call.project), home=view(call.home))
+        for path in paths:
+            yield view(path), places
+            if view is _real and ".." in path:  # some tools follow `..` before they follow links
+                yield view(os.path.normpath(path)), places
+
+
+def _absolutes(path: str, call: _Call) -> list[str]:
+    """List the absolute paths that a path may mean; Windows is told by the drive's letter."""
+    on_windows = _DRIVE.match(call.cwd)
+    if on_windows:
+        path = path.replace("\\", "/")
     if path == "~" or path.startswith("~/"):
-        return call.home + path[1:]
-    return path if path.startswith("/") else f"{call.cwd}/{path}"
+        return [call.home + path[1:]]
+    if path.startswith("/") and not _DRIVE.match(path):
+        return [path]
+    with_drive = [path] if _DRIVE.match(path) else []
+    return with_drive if on_windows and with_drive else [*with_drive, f"{call.cwd}/{path}"]
+
+
+def _written(path: str) -> str:
+    r"""Write a path as patterns do: `C:\x` is `/C/x`."""
+    match = _DRIVE.match(path)
+    return f"/{match[1]}{path[match.end() :]}".replace("\\", "/") if match else path
+
+
+def _real(path: str) -> str:
+    """Follow the links in a path; what cannot be followed stays as it is."""
+    short = path if len(path) <= _LONGEST_PATH else os.path.normpath(path)
+    try:
+        if os.path.isabs(short) and len(short) <= _LONGEST_PATH:
+            path = os.path.realpath(short)
+    except (OSError, ValueError, RecursionError):
+        pass
+    return _written(path)
 
 
 def _parts(path: str) -> list[str]:

@@ -118,6 +118,28 @@ _MANY_FILES = re.compile(r"[*?\[{]")
 
 _KEYWORDS = frozenset("if then elif else fi while until do done ! time { }".split())
 _WRAPPERS = {
+    "busybox": "",
+    "caffeinate": "tw",
+    "chroot": "",
+    "chrt": "TPD",
+    "doas": "uC",
+    "faketime": "f",
+    "fakeroot": "lsib",
+    "flock": "wE",
+    "gosu": "",
+    "ltrace": "aADeFlnopsuxX",
+    "pkexec": "u",
+    "proxychains": "f",
+    "proxychains4": "f",
+    "strace": "abeEIoOpPsSuUX",
+    "su-exec": "",
+    "taskset": "",
+    "torsocks": "",
+    "toybox": "",
+    "unbuffer": "",
+    "valgrind": "",
+    "winpty": "",
+    "xvfb-run": "enspw",
     "timeout": "ks",
     "time": "fo",
     "nice": "",
@@ -126,7 +148,6 @@ _WRAPPERS = {
     "xargs": "adEILnPs",
     "env": "uC",
     "sudo": "ugCDhpRrTtU",
-    "doas": "uC",
     "watch": "",
     "ionice": "cnpPu",
     "setsid": "",
@@ -135,9 +156,41 @@ _WRAPPERS = {
     "exec": "a",
 }
 """Programs that run their arguments as a command, and their options that take the next word."""
+_FIRST = frozenset("chroot chrt faketime flock gosu su-exec taskset".split())
+"""Those of them that take one word of their own before the command."""
+_TEXT_OPTIONS = {
+    "env": ("S", "--s"),
+    "flock": ("c", "--c"),
+    "sudo": ("si", "--s"),
+    "doas": ("s", "--s"),
+}
+"""Their options that make a shell read the rest, or split it into words once more."""
 _DURATION = re.compile(r"[0-9][0-9.]*[smhd]?")
-_SHELLS = frozenset("sh bash dash zsh ksh".split())
+_SHELLS = frozenset(
+    "sh bash rbash dash ash hush zsh ksh ksh93 mksh lksh oksh rksh yash posh fish csh tcsh"
+    " pwsh powershell nu elvish xonsh".split()
+)
 _RUN_TEXT = re.compile(r"-\w*c\w*")
+_SHELL_OPTION = re.compile(
+    r"[-+][abefhiklmnprtuvxBCDEHPT]*(o?)|--(?:norc|noprofile|posix|login|verbose|restricted)"
+)
+"""Options after which a shell still reads its script from a file; `o` takes the next word."""
+_RUN_TEXTS = frozenset(
+    "eval trap alias su ssh rsh parallel sem script runuser sg at batch"
+    " setarch setpriv nsenter unshare systemd-run bwrap firejail dbus-run-session cmd".split()
+)
+"""Programs that hand a text to a shell, or of whose options nobody knows which take a word."""
+_RUN_OPTIONS = {
+    "find": re.compile(r"-(?:exec|ok)(?:dir)?"),
+    "fd": re.compile(r"-\w*[xX].*|--exec.*"),
+    "fdfind": re.compile(r"-\w*[xX].*|--exec.*"),
+}
+"""Programs that run others if they are told to."""
+_OPEN_FILE = re.compile(r"/(?:dev|proc)/")
+"""Where the files are that hold what a command line says."""
+_SHELL_SIGN = re.compile(r"[;&|`$()<>\n]")
+_TELLS = re.compile(r"-\w*[vV]")
+"""Options with which `command` only tells where a program is."""
 
 
 class _Reader:
@@ -529,14 +582,42 @@ class _Reader:
         raise UnreadableError
 
 
+def _name(word: _Word) -> str:
+    """Return the name of the program that a word leads to."""
+    return word.text.rpartition("/")[2].removesuffix(".exe")
+
+
 def _unwrapped(words: list[_Word]) -> list[_Word]:
     """Skip the programs that only run another one, with their options."""
     at = 0
-    while at < len(words) and (valued := _WRAPPERS.get(words[at].text)) is not None:
-        at += 1
-        while at < len(words) and (width := _option(words[at].text, valued)):
+    while at < len(words) and (valued := _WRAPPERS.get(name := _name(words[at]))) is not None:
+        start, at, lacks = at, at + 1, name in _FIRST
+        while at < len(words):
+            word = words[at].text
+            if _takes_text(name, word, valued):
+                raise UnreadableError
+            if name == "command" and _TELLS.match(word):
+                return words[start:]
+            is_first = name in _FIRST and not word.startswith("-")
+            width = int(lacks) if is_first else _option(word, valued)
+            if not width:
+                break
+            lacks = lacks and not is_first
             at += width
+        if name == "watch" and any(_SHELL_SIGN.search(word.text) for word in words[at:]):
+            raise UnreadableError
     return words[at:]
+
+
+def _takes_text(name: str, word: str, valued: str) -> bool:
+    """Tell whether an option of a program makes a text of what follows."""
+    letters, long = _TEXT_OPTIONS.get(name, ("", ""))
+    if not letters or not word.startswith("-"):
+        return False
+    if word.startswith("--"):
+        return word.startswith(long)
+    first = next((letter for letter in word[1:] if letter in letters or letter in valued), "")
+    return first != "" and first in letters
 
 
 def _option(word: str, valued: str) -> int:
@@ -553,9 +634,34 @@ def _runs_text(words: list[_Word]) -> bool:
     """Tell whether a command runs a text or a program that only the shell will know."""
     if not words:
         return False
-    name, is_vague = words[0]
-    return (
-        is_vague
-        or name == "eval"
-        or (name in _SHELLS and any(_RUN_TEXT.fullmatch(word.text) for word in words[1:]))
-    )
+    name, rest = _name(words[0]), words[1:]
+    if words[0].is_vague or name in _RUN_TEXTS:
+        return True
+    if name in _SHELLS:
+        return not _has_script(rest) or any(_RUN_TEXT.fullmatch(word.text) for word in rest)
+    if name in {"source", "."}:
+        return any(word.is_vague or _OPEN_FILE.match(word.text) for word in rest)
+    options = _RUN_OPTIONS.get(name)
+    return options is not None and any(options.fullmatch(word.text) for word in rest)
+
+
+def _has_script(words: list[_Word]) -> bool:
+    """Tell whether a shell with these arguments runs a file, and nothing else."""
+    if [word.text for word in words] in (["--version"], ["--help"]):
+        return True
+    at = 0
+    while at < len(words):
+        text, is_vague = words[at]
+        if is_vague:
+            return False
+        at += 1
+        if text in {"-", "--"}:
+            break
+        if text[:1] not in {"-", "+"}:
+            at -= 1
+            break
+        option = _SHELL_OPTION.fullmatch(text)
+        if option is None:
+            return False
+        at += 1 if option[1] else 0
+    return at < len(words) and not words[at].is_vague and not _OPEN_FILE.match(words[at].text)

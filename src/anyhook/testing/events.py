@@ -8,6 +8,7 @@ from anyhook.dialects import get_dialect
 from anyhook.dialects.payload import decode_event, encode_event, wire_key
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
+from anyhook.model.tools import MCP_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,10 +71,18 @@ def make_payload(
     values = {name: USUAL.get(name, NEUTRAL[json_kind(cls, name)]) for name in cls.record_required}
     if spec.subject and spec.subjects:
         values[spec.subject] = spec.subjects[0]
-    values |= SESSION | fields
+    values |= SESSION | _mcp(tool if wire_key(dialect, spec, "mcp_context") else None) | fields
     if wire_key(dialect, spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
     return encode_event(dialect, cls(**values))
+
+
+def _mcp(tool: str | None) -> dict[str, Any]:
+    """Return the server behind an MCP tool, for agents that tell it."""
+    server, found, inner = (tool or "").removeprefix(MCP_PREFIX).partition("__")
+    if not (tool or "").startswith(MCP_PREFIX) or not found:
+        return {}
+    return {"mcp_context": {"server_name": server, "tool_name": inner}}
 
 
 def make_event(event: str, *, agent: str, **fields: Any) -> Event:

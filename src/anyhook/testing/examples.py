@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.authoring.deadline import Deadline
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.dialects.capabilities import abilities_of
 from anyhook.model.answers import Outcome
@@ -43,13 +44,18 @@ class ExampleResult:
 def run_examples(hooks: Hooks, agents: Sequence[str] = AGENTS) -> list[ExampleResult]:
     """Try every example of a hook file for every agent that it is for."""
     return [
-        _run(hooks, example, agent)
+        run_example(hooks, example, agent)
         for example in hooks.examples
         for agent in (example.agents or agents)
     ]
 
 
-def _run(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
+PATIENCE = 30.0
+"""Seconds that an example may take whose hook says nothing about it."""
+
+
+def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
+    """Try one example for one agent."""
     dialect = get_dialect(agent)
     tool = example.fields.get("tool_name")
     if example.event not in dialect.by_canonical:
@@ -60,8 +66,11 @@ def _run(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
     if tool is not None:
         fields |= {"tool": fields.pop("tool_name"), "input": fields.pop("tool_input", {})}
     try:
-        ran = run_hook(hooks, example.event, agent=agent, **fields)
-    except Exception as error:  # noqa: BLE001 - any failure of the hook is a result here
+        with Deadline(hooks.timeout or PATIENCE, _late):
+            ran = run_hook(hooks, example.event, agent=agent, **fields)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - any failure of the hook is a result here
         text = f"{type(error).__name__}: {error}"
         return ExampleResult(example, agent, "failed", "crash", (text,))
     got = described(ran.answer)
@@ -73,6 +82,10 @@ def _run(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
     if _meets(example.expect, ran.answer):
         return ExampleResult(example, agent, "ok", got, (), ran)
     return ExampleResult(example, agent, "failed", got, (f"expected {example.expect}",), ran)
+
+
+def _late() -> None:
+    raise TimeoutError("it ran out of time")
 
 
 def _canonical() -> frozenset[str]:

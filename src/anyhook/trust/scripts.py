@@ -45,6 +45,8 @@ _COMPLETIONS = ("{}.js", "{}.mjs", "{}.cjs", "{}.ts", "{}.py", "{}.sh")
 _ENTRIES = ("index.js", "index.mjs", "index.cjs", "__main__.py", "package.json")
 """What an interpreter looks for when it is given a name without an ending, or a directory."""
 
+_LITERAL = "\ue000"
+"""Stands for a `$` in the value of a variable, which means itself."""
 LONGEST_WORD = 4096
 """Characters; a longer word is no path."""
 LONGEST_COMMAND = 64 * 1024
@@ -231,7 +233,7 @@ def _expand(word: str, variables: Mapping[str, str], here: Path) -> str:
         found = variables.get(match[1] or match[3])
         if found is None:
             return match[0] if match[2] is None else match[2]
-        return found
+        return found.replace("$", _LITERAL)
 
     return _VARIABLE.sub(value, word)
 
@@ -247,6 +249,7 @@ def _is_one_path(word: str) -> bool:
 def _paths(text: str, bases: Iterable[Path]) -> list[Path]:
     if not text or len(text) > LONGEST_WORD or "$" in text or not _can_be_a_name(text):
         return []
+    text = text.replace(_LITERAL, "$")
     found = []
     for base in bases:
         if _GLOB.search(text) and not text.startswith(("/", "~")):
