@@ -340,6 +340,50 @@ def test_what_is_no_hook_file_is_told(world, run, text, words):
     assert words in err
 
 
+def test_installing_again_replaces_what_changed(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    text = hook_file.read_text().replace("before_model", "after_model").replace("edit_file", "glob")
+    hook_file.write_text(text)
+    run("install", str(hook_file), "--agent", "gemini", "--yes", "--python", "other")
+    hooks = value(world.files["project"])["hooks"]
+
+    assert hooks.keys() == {"BeforeTool", "SessionStart", "AfterModel"}
+    assert [len(definitions) for definitions in hooks.values()] == [1, 1, 1]
+    assert hooks["BeforeTool"][0]["matcher"] == "^(?:run_shell_command|mcp_git_.*|glob)$"
+    assert hooks["BeforeTool"][0]["hooks"][0]["command"].startswith("other ")
+
+
+def test_wildcards_are_the_agents_own_tools(world, run):
+    path = world.write(
+        world.project / "w.py",
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n"
+        "@hooks.before_tool('edit_*')\ndef f(event): pass\n",
+    )
+    run("install", str(path), "--agent", "claude", "--agent", "gemini", "--yes")
+    claude = value(world.project / ".claude" / "settings.json")["hooks"]["PreToolUse"][0]
+    gemini = value(world.project / ".gemini" / "settings.json")["hooks"]["BeforeTool"][0]
+
+    assert claude["matcher"] == "^(?:Edit|MultiEdit|NotebookEdit|edit_.*)$"
+    assert gemini["matcher"] == "^(?:replace|edit_.*)$"
+
+
+def test_uninstall_goes_on_where_a_file_is_broken(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "claude", "--agent", "gemini", "--yes")
+    world.settings("project", "{")
+    code, _, err = run("uninstall", str(hook_file), "--yes")
+
+    assert code == 64
+    assert "settings.json:1" in err
+    assert value(world.project / ".claude" / "settings.json") == {"hooks": {}}
+    assert world.files["project"].read_text() == "{"
+
+
+def test_init_leaves_nothing_behind_that_was_not_agreed(world, run):
+    assert run("init", "--yes")[0] == 64
+    assert run("init", "--agent", "claude")[0] == 64
+    assert not (world.project / ".anyhook").exists()
+
+
 # -- init
 
 
@@ -350,14 +394,14 @@ def test_init_writes_a_starter_that_works(world, run):
     starter = world.project / ".anyhook" / "guard.py"
 
     assert code == 0
-    assert "wrote" in out
+    assert "a new file" in out
     assert run("test", str(starter))[0] == 0
     code, out, _ = run("check", "--dialect", "claude")
     assert code == 0, out
 
     starter.write_text(starter.read_text() + "\n# mine\n")
     code, out, _ = run("init", "--yes")
-    assert "kept" in out
+    assert "a new file" not in out
     assert starter.read_text().endswith("# mine\n")
 
 
@@ -376,7 +420,8 @@ def test_init_can_be_looked_at_first(world, run):
     code, out, _ = run("init", "--agent", "claude", "--dry-run")
 
     assert code == 0
-    assert "would write" in out
+    assert "a new file" in out
+    assert '+    "PreToolUse": [' in out
     assert not (world.project / ".anyhook").exists()
 
 

@@ -10,7 +10,9 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,19 +20,19 @@ from rich.text import Text
 
 from anyhook.atomic import replace_file
 from anyhook.authoring.inspect import gaps, scan
-from anyhook.cli import OK
+from anyhook.cli import OK, USAGE
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
-from anyhook.cli.output import console, print_json, show_path
+from anyhook.cli.output import console, print_json, say_error, show_path
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import SettingsError, UsageError
 from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, remove_item, remove_member, set_member, write_atomically
-from anyhook.settings.jsonc import parse
+from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse, strip_comments
 from anyhook.settings.sources import Surroundings, places
 from anyhook.testing.running import load_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from anyhook.authoring.hooks import HookFunction, Hooks
     from anyhook.dialects.base import Dialect, EventSpec
@@ -90,6 +92,23 @@ DEVIATION = 5.0
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """How the user wants it: without asking, without writing, for programs."""
+
+    yes: bool
+    dry_run: bool
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """A hook file that is to be written."""
+
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """One settings file as it is and as it will be.
 
@@ -132,18 +151,21 @@ def init(
     here = existing_project(project)
     path = here / STARTER
     _stay_inside(here, path)
-    made = not path.exists()
-    if made and not dry_run:
-        path.parent.mkdir(exist_ok=True)
-        replace_file(path, STARTER_TEXT.encode())
-    if dry_run and made:
-        if not as_json:
-            console().print(f"would write {show_path(str(path))}", markup=False)
-        return OK
-    if not as_json:
-        word = "wrote" if made else "kept"
-        console().print(f"{word} {show_path(str(path))}", markup=False)
-    return install(path, project, agents, scope, python, yes, dry_run, as_json)
+    with TemporaryDirectory() as scratch:
+        source, starter = path, None
+        if not path.exists():
+            source, starter = Path(scratch) / STARTER.name, Starter(path, STARTER_TEXT)
+            source.write_text(STARTER_TEXT, encoding="utf-8")
+        return _wire(
+            path,
+            source,
+            here,
+            _agents(here, agents),
+            scope,
+            python or _interpreter(scope),
+            Wish(yes=yes, dry_run=dry_run, as_json=as_json),
+            starter,
+        )
 
 
 def install(
@@ -168,16 +190,36 @@ def install(
         anyhook install ~/hooks/guard.py --scope user --yes
     """
     here = existing_project(project)
-    hooks = load_hooks(file)
-    dialects = _agents(here, agents)
-    interpreter = python or _interpreter(scope)
-    edits = [_installed(d, here, scope, file, hooks, interpreter) for d in dialects]
+    return _wire(
+        file,
+        file,
+        here,
+        _agents(here, agents),
+        scope,
+        python or _interpreter(scope),
+        Wish(yes=yes, dry_run=dry_run, as_json=as_json),
+    )
+
+
+def _wire(
+    file: Path,
+    source: Path,
+    project: Path,
+    dialects: list[Dialect],
+    scope: str,
+    python: str,
+    wish: Wish,
+    starter: Starter | None = None,
+) -> int:
+    """Wire a file into settings; `source` is where its text is now."""
+    hooks = load_hooks(source)
+    edits = [_installed(d, project, scope, file, hooks, python) for d in dialects]
     missing = {
-        d.name: [f"{file.name}:{u.line}: {text}" for u, text in gaps(scan(file), d)]
+        d.name: [f"{file.name}:{u.line}: {text}" for u, text in gaps(scan(source), d)]
         for d in dialects
     }
-    done = _write(edits, yes=yes, dry_run=dry_run, quiet=as_json)
-    if as_json:
+    done = _write(edits, wish, starter)
+    if wish.as_json:
         print_json(_json(edits, missing, done))
         return OK
     out = console()
@@ -185,7 +227,9 @@ def install(
         for text in texts:
             out.print(Text.assemble(("degraded", "yellow"), f"  {name}  {text}"))
     if done and scope != "user":
-        out.print("Under anyhook itself it runs once the project is trusted: anyhook trust")
+        out.print("Under anyhook itself it runs once the project is trusted:")
+        for dialect in dialects:
+            out.print(f"  anyhook trust --dialect {dialect.name}")
     return OK
 
 
@@ -205,11 +249,21 @@ def uninstall(
         anyhook uninstall hooks/guard.py
     """
     here = existing_project(project)
-    edits = [_uninstalled(d, here, scope, file) for d in _agents(here, agents, every=True)]
-    done = _write(edits, yes=yes, dry_run=dry_run, quiet=as_json)
+    edits: list[Edit] = []
+    broken = False
+    for dialect in _agents(here, agents, every=True):
+        try:
+            edits.append(_uninstalled(dialect, here, scope, file))
+        except SettingsError as error:  # one broken file must not keep the hook in the others
+            broken = True
+            say_error(str(error))
+        except UsageError:
+            if agents:
+                raise
+    done = _write(edits, Wish(yes=yes, dry_run=dry_run, as_json=as_json))
     if as_json:
         print_json(_json(edits, {}, done))
-    return OK
+    return USAGE if broken else OK
 
 
 # -- which agents
@@ -246,13 +300,16 @@ def _installed(
     before = _text(path)
     after = before or ""
     command = _command(dialect, project, scope, file, python)
+    wanted: dict[tuple[str, ...], dict[str, Any]] = {}
     for event in dict.fromkeys(function.event for function in hooks.functions):
         spec = dialect.by_canonical.get(event)
-        if spec is None:
-            continue
-        functions = [f for f in hooks.functions if f.event == event]
-        entry = _definition(dialect, spec, hooks, functions, command, file)
-        after = add_item(after, (*dialect.hooks_path, spec.wire), entry, file=str(path))
+        if spec is not None:
+            functions = [f for f in hooks.functions if f.event == event]
+            entry = _definition(dialect, spec, hooks, functions, command, file)
+            wanted[*dialect.hooks_path, spec.wire] = entry
+    after = _without(dialect, after, path, _marks(dialect, project, file), keep=wanted)
+    for where, entry in wanted.items():
+        after = add_item(after, where, entry, file=str(path))
     after = _switched_on(dialect, after, path)
     return Edit(dialect, path, before, after)
 
@@ -294,10 +351,11 @@ def _matcher(dialect: Dialect, spec: EventSpec, functions: list[HookFunction]) -
 
 def _tool_names(dialect: Dialect, subject: str) -> tuple[str, ...]:
     words = dialect.vocabulary
-    if subject in words.tools:
-        return words.tools[subject].names
-    name = words.name(subject)
-    return (name or subject,)
+    fitting = [tool for tool in words.tools if fnmatchcase(tool, subject)]
+    names = [name for tool in fitting for name in words.tools[tool].names]
+    if not fitting or ("*" in subject and subject not in words.tools):
+        names.append(words.name(subject) or subject)
+    return tuple(names)
 
 
 def _switched_on(dialect: Dialect, text: str, path: Path) -> str:
@@ -323,7 +381,8 @@ def _command(dialect: Dialect, project: Path, scope: str, file: Path, python: st
 def _interpreter(scope: str) -> str:
     """Return an interpreter that has anyhook: for a file that is shared, by name if possible."""
     found = shutil.which("python3")
-    if scope == "project" and found:
+    in_venv = sys.prefix != sys.base_prefix and Path(found or "").is_relative_to(sys.prefix)
+    if scope == "project" and found and not in_venv:
         done = subprocess.run(
             [found, "-c", "import anyhook.authoring"], capture_output=True, check=False
         )
@@ -338,23 +397,41 @@ def _uninstalled(dialect: Dialect, project: Path, scope: str, file: Path) -> Edi
     after = before or ""
     if before is None:
         return Edit(dialect, path, before, after)
-    marks = _marks(dialect, project, file)
-    while (found := _find_ours(dialect, after, path, marks)) is not None:
-        where, index, definition, handler = found
-        if all(_is_ours(h, marks) for h in definition["hooks"]):
-            after = remove_item(after, where, definition, file=str(path))
-            if not _list_at(after, where, path):
-                after = remove_member(after, where, file=str(path))
-        else:
-            after = remove_item(after, (*where, index, "hooks"), handler, file=str(path))
+    after = _without(dialect, after, path, _marks(dialect, project, file), keep={})
     return Edit(dialect, path, before, after)
 
 
+def _without(
+    dialect: Dialect,
+    text: str,
+    path: Path,
+    marks: tuple[str, ...],
+    *,
+    keep: Mapping[tuple[str, ...], dict[str, Any]],
+) -> str:
+    """Take every handler of ours out, but the definitions that are wanted as they are."""
+    while (found := _find_ours(dialect, text, path, marks, keep)) is not None:
+        where, index, definition, handler = found
+        if all(_is_ours(h, marks) for h in definition["hooks"]):
+            text = remove_item(text, where, definition, file=str(path))
+            if not _list_at(text, where, path):
+                text = remove_member(text, where, file=str(path))
+        else:
+            text = remove_item(text, (*where, index, "hooks"), handler, file=str(path))
+    return text
+
+
 def _find_ours(
-    dialect: Dialect, text: str, path: Path, marks: tuple[str, ...]
+    dialect: Dialect,
+    text: str,
+    path: Path,
+    marks: tuple[str, ...],
+    keep: Mapping[tuple[str, ...], dict[str, Any]],
 ) -> tuple[tuple[str, ...], int, dict[str, Any], Any] | None:
     """Return the first handler of ours: the path and index of its definition, both values."""
     for where, index, definition in _definitions(dialect, text, path):
+        if definition == keep.get(where):
+            continue
         for handler in definition["hooks"]:
             if _is_ours(handler, marks):
                 return where, index, definition, handler
@@ -384,7 +461,7 @@ def _is_ours(handler: Any, marks: tuple[str, ...]) -> bool:
 def _definitions(
     dialect: Dialect, text: str, path: Path
 ) -> Iterator[tuple[tuple[str, ...], int, dict[str, Any]]]:
-    value: Any = parse(text, str(path)).value
+    value = _parsed(text, path)
     for key in dialect.hooks_path:
         value = value.get(key) if isinstance(value, dict) else None
     for event, entries in value.items() if isinstance(value, dict) else ():
@@ -393,8 +470,19 @@ def _definitions(
                 yield (*dialect.hooks_path, event), index, entry
 
 
+def _parsed(text: str, path: Path) -> Any:
+    if not strip_comments(text).strip():
+        return {}
+    try:
+        return parse(text, str(path)).value
+    except JsonSyntaxError as problem:
+        line = sum(start <= problem.offset for start in line_starts(text))
+        told = f"{problem}; it was not changed"
+        raise SettingsError(told, path=str(path), line=line) from None
+
+
 def _list_at(text: str, where: tuple[str, ...], path: Path) -> Any:
-    value: Any = parse(text, str(path)).value
+    value = _parsed(text, path)
     for key in where:
         value = value.get(key) if isinstance(value, dict) else None
     return value
@@ -434,29 +522,41 @@ def _text(path: Path) -> str | None:
 # -- showing and writing
 
 
-def _write(edits: list[Edit], *, yes: bool, dry_run: bool, quiet: bool) -> bool:
+def _write(edits: list[Edit], wish: Wish, starter: Starter | None = None) -> bool:
     """Show the differences, ask, and write. Returns whether anything was written."""
     changed = [edit for edit in edits if edit.changes]
-    out = console()
-    if not quiet:
-        for edit in edits:
-            if edit.changes:
-                _show(edit)
-            else:
-                out.print(f"{show_path(str(edit.path))} stays as it is", markup=False)
-    if dry_run or not changed:
+    if not wish.as_json:
+        _show_all(edits, starter)
+    if wish.dry_run or not (changed or starter) or not _agreed(wish):
         return False
-    if not yes:
-        if quiet or sys.stdin is None or not sys.stdin.isatty():
-            raise UsageError("nobody is there to ask; look with --dry-run, then use --yes")
-        if not typer.confirm("Write this?", default=False):
-            return False
+    if starter:
+        starter.path.parent.mkdir(exist_ok=True)
+        replace_file(starter.path, starter.text.encode())
     for edit in changed:
         write_atomically(edit.path, edit.after, expected=edit.before)
-    if not quiet:
-        for edit in changed:
-            out.print(Text.assemble(("written", "green"), f"  {show_path(str(edit.path))}"))
+    if not wish.as_json:
+        written = [*([starter.path] if starter else []), *(edit.path for edit in changed)]
+        for path in written:
+            console().print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
     return True
+
+
+def _agreed(wish: Wish) -> bool:
+    if wish.yes:
+        return True
+    if wish.as_json or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError("nobody is there to ask; look with --dry-run, then use --yes")
+    return typer.confirm("Write this?", default=False)
+
+
+def _show_all(edits: list[Edit], starter: Starter | None) -> None:
+    if starter:
+        console().print(f"a new file {show_path(str(starter.path))}", markup=False)
+    for edit in edits:
+        if edit.changes:
+            _show(edit)
+        else:
+            console().print(f"{show_path(str(edit.path))} stays as it is", markup=False)
 
 
 def _show(edit: Edit) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -141,17 +142,16 @@ def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
         return None, len(text)
 
 
-def _last_objects(text: str, start: int) -> list[dict[str, Any]]:
+def _last_objects(text: str, at: int) -> list[dict[str, Any]]:
     """Read the last objects of a text that is not worth reading from its beginning."""
-    found, end = [], len(text)
-    for _ in range(_EFFORT):
-        end = text.rfind('"ok"', start, end)
-        brace = text.rfind("{", start, end) if end >= 0 else -1
-        if brace < 0:
-            break
-        value, _at = _object(text, brace)
-        found += [value] if value is not None else []
-    return found[::-1]
+    found = []
+    for start in deque((brace.start() for brace in _BRACE.finditer(text, at)), maxlen=_EFFORT):
+        if start >= at:
+            value, end = _object(text, start)
+            if value is not None:
+                found.append(value)
+                at = end
+    return found
 
 
 def _answer(firing: Firing, handler: HandlerSpec, verdict: Verdict) -> Answer:

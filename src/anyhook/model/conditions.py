@@ -319,7 +319,7 @@ def _real(path: str) -> str:
     """Follow the links in a path; what cannot be followed stays as it is."""
     short = path if len(path) <= _LONGEST_PATH else os.path.normpath(path)
     try:
-        if os.path.isabs(short) and len(short) <= _LONGEST_PATH:
+        if os.path.isabs(short) and len(short) <= _LONGEST_PATH:  # noqa: PTH117 - as the rest
             path = os.path.realpath(short)
     except (OSError, ValueError, RecursionError):
         pass

@@ -212,11 +212,12 @@ def _missing_switch(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator
 def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:
     handlers = [h for file in files for d in file.definitions for h in d.handlers]
     known = Counter(handler.identifier for handler in handlers)
+    shown = {handler.shown_identifier for handler in handlers}
     for file in files:
         reach = dialect.authority[file.source.layer]
         for name, place in file.disabled.items():
             if name not in known:
-                hint = did_you_mean(name, known) or "the name of a hook belongs here"
+                hint = did_you_mean(name, shown) or "the name of a hook belongs here"
                 yield diagnose("unknown-hook-name", f"no hook is named {name!r}; {hint}", place)
                 continue
             stronger = {
