@@ -857,6 +857,16 @@ async def test_a_verdict_is_found_behind_many_braces(world, thoughts):
     assert (decision.denied, codes(decision)) == (True, [])
 
 
+@pytest.mark.parametrize("size", [10, 4_090, 4_096, 50_000])
+async def test_a_verdict_of_any_length_is_found(world, size):
+    world.settings(prompt())
+    said = json.dumps({"reason": "a" * size, "ok": False})
+
+    decision = await world.decide(ask=Model(f"{{x}} {said} {{y}}"))
+
+    assert (decision.denied, codes(decision)) == (True, [])
+
+
 @pytest.mark.parametrize("answer", [RuntimeError("no quota"), None, 7, NO])
 async def test_a_model_that_cannot_be_asked_has_no_opinion(world, answer):
     world.settings(prompt())

@@ -33,6 +33,10 @@ _BRACE = re.compile(r"\{(?=\s*+[\"}])")
 """What may begin an object; a model that thinks aloud writes others, too."""
 _EFFORT = 64
 """How often a text is read at most, all in all: no text takes more than linear time."""
+_WINDOW = 4096
+"""Characters that are read of an object, unless it is longer."""
+_LONGEST_TOKEN = 64
+"""Characters; an error that is nearer to the end of a part may only come from the cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +138,26 @@ def _objects(text: str) -> list[dict[str, Any]]:
 
 def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
     """Read an object; return it, if it is one, and up to where the text was read."""
+    # An error counts the lines in front of it, so it had better not see the whole text.
+    part = text[at : at + _WINDOW]
     try:
-        return _DECODER.raw_decode(text, at)
+        value, end = _DECODER.raw_decode(part)
     except json.JSONDecodeError as error:
-        return None, len(text) if error.msg.startswith("Unterminated") else error.pos + 1
+        is_open = error.msg.startswith("Unterminated")
+        if at + len(part) < len(text) and (is_open or error.pos > len(part) - _LONGEST_TOKEN):
+            return _long_object(text, at)
+        return None, at + (len(part) if is_open else error.pos + 1)
     except (ValueError, RecursionError):
-        return None, len(text)
+        return None, at + len(part)
+    return value, at + end
+
+
+def _long_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
+    try:
+        value, end = _DECODER.raw_decode(text, at)
+    except (ValueError, RecursionError):
+        return None, at + len(text)
+    return value, end
 
 
 def _last_objects(text: str, at: int) -> list[dict[str, Any]]:
