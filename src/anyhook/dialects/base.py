@@ -559,6 +559,21 @@ class Dialect(Record):
         """The events by canonical name."""
         return self.documented.by_canonical
 
+    @cached_property
+    def _members(self) -> dict[str, tuple[OutputField, ...]]:
+        return {}
+
+    def members(self, event: str) -> tuple[OutputField, ...]:
+        """Return one output member for each path: the event's own, where it has one."""
+        found = self._members.get(event)
+        if found is None:
+            by_path: dict[tuple[str, ...], OutputField] = {}
+            for item in self.output:
+                if item.path not in by_path or item.belongs_to(event):
+                    by_path[item.path] = item
+            found = self._members[event] = tuple(by_path.values())
+        return found
+
     @property
     def default_timeout(self) -> float:
         """Seconds that a command has."""

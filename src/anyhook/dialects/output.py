@@ -221,11 +221,7 @@ class _Reader:
         self.spec = spec
         self.handler = handler
         self.problems: list[Diagnostic] = []
-        by_path: dict[tuple[str, ...], OutputField] = {}
-        for item in dialect.output:
-            if item.path not in by_path or item.belongs_to(spec.canonical):
-                by_path[item.path] = item
-        self.output = tuple(by_path.values())
+        self.output = dialect.members(spec.canonical)
 
     def report(self, code: str, message: str) -> None:
         self.problems.append(

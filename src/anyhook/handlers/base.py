@@ -155,7 +155,8 @@ class Firing:
             environ = dict(self.host_environ)
         else:
             environ = redaction.apply(self.host_environ, rules)
-        environ = {n: v for n, v in environ.items() if not n.startswith(self.dialect.drops or "=")}
+        if self.dialect.drops:
+            environ = {n: v for n, v in environ.items() if not n.startswith(self.dialect.drops)}
         known = {
             "project_dir": str(self.project_dir),
             "cwd": str(self.event.cwd or self.cwd),

@@ -25,6 +25,8 @@ class Record:
 
     record_fields: ClassVar[tuple[str, ...]] = ()
     """Names of the fields, inherited ones first."""
+    record_names: ClassVar[frozenset[str]] = frozenset()
+    """The same as a set."""
     record_required: ClassVar[frozenset[str]] = frozenset()
     """Fields that have no default."""
     record_in_order: ClassVar[bool] = False
@@ -40,6 +42,7 @@ class Record:
             if not str(kind).startswith("ClassVar")
         ]
         cls.record_fields = tuple(dict.fromkeys((*cls.record_fields, *own)))
+        cls.record_names = frozenset(cls.record_fields)
         cls.record_required = frozenset(n for n in cls.record_fields if not hasattr(cls, n))
 
     def __init__(self, *in_order: Any, **values: Any) -> None:
@@ -47,9 +50,7 @@ class Record:
             if not self.record_in_order or len(in_order) > len(self.record_fields):
                 raise TypeError(f"{type(self).__name__} takes its fields by name")
             values.update(zip(self.record_fields, in_order, strict=False))
-        if not self.record_required <= values.keys() or not values.keys() <= set(
-            self.record_fields
-        ):
+        if not self.record_required <= values.keys() or not values.keys() <= self.record_names:
             self._reject(values)
         self.__dict__.update(values)
 
