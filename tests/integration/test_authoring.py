@@ -670,3 +670,23 @@ def test_a_script_below_a_dollar_is_bound(tmp_path):
 
     assert [s.path for s in subject.scripts] == [script]
     assert subject.unclear == ()
+
+
+def test_a_function_that_forks_answers_once(hook_file):
+    path = hook_file(
+        """
+        import os
+        from anyhook.authoring import Hooks, deny
+        hooks = Hooks()
+        @hooks.before_tool
+        def guard(event):
+            if os.fork():
+                os.wait()
+            return deny("no")
+        hooks.run()
+        """
+    )
+    payload = make_payload("before_tool", agent="gemini", tool="shell", input={"command": "ls"})
+    done = feed(path, payload)
+
+    assert json.loads(done.stdout) == {"decision": "deny", "reason": "no"}

@@ -114,6 +114,7 @@ class _Run:
         self.out = out
         self.timeout = timeout
         self.at: HookFunction | None = None
+        self.pid = os.getpid()
         self.said: list[Answer] = []
         self.notes: list[str] = []
 
@@ -234,6 +235,8 @@ class _Run:
     def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
         from anyhook.dialects.reply import encode_answer
 
+        if os.getpid() != self.pid:  # a copy that a function forked; the original answers
+            os._exit(0)
         try:
             reply = encode_answer(dialect, spec, answer)
             text = _dump(reply) if reply else spec.silence.encode()
