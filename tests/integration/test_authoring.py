@@ -690,3 +690,27 @@ def test_a_function_that_forks_answers_once(hook_file):
     done = feed(path, payload)
 
     assert json.loads(done.stdout) == {"decision": "deny", "reason": "no"}
+
+
+@pytest.mark.parametrize("choice", ["allow", "deny"])
+def test_a_denial_is_not_lost_for_something_unwritable_beside_it(hook_file, choice):
+    path = hook_file(
+        f"""
+        from anyhook.authoring import Hooks, deny
+        class Weird:
+            def __str__(self): raise RuntimeError("SECRET")
+            __repr__ = __str__
+        hooks = Hooks(on_crash={choice!r})
+        @hooks.before_tool
+        def guard(event):
+            return deny("not that", tool_input={{"command": Weird()}})
+        hooks.run()
+        """
+    )
+    for agent in ("claude", "terminai"):
+        payload = make_payload("before_tool", agent=agent, tool="shell", input={"command": "ls"})
+        done = feed(path, payload)
+
+        assert done.returncode == 0
+        assert b"not that" in done.stdout
+        assert b"SECRET" not in done.stdout + done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -16,7 +17,11 @@ from anyhook.cli import BUG, USAGE, main
 from anyhook.dialects import get_dialect
 from anyhook.model.diagnostics import CODES
 from anyhook.model.events import EVENTS
+from anyhook.testing import make_payload
 
+EVENT = json.dumps(
+    make_payload("before_tool", agent="claude", tool="shell", input={"command": "echo AKIA"})
+)
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -47,11 +52,13 @@ def test_python_runs(example, code):
     program.write_text(code)
 
     done = subprocess.run(
-        [sys.executable, program.name], capture_output=True, text=True, check=False
+        [sys.executable, program.name], input=EVENT, capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
+    if "hooks.run()" in code:  # a reader copies it as it is, and it guards
+        assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
 @pytest.mark.parametrize("text", blocks("console"))

@@ -153,12 +153,13 @@ class _Run:
             return self.said[-1]
 
         seconds = self._seconds(dialect, spec)
+        said = NO_OPINION
         try:
             with Deadline(seconds, lambda: self._end_late(dialect, spec, event)):
                 said = self.hooks.decide(event, dialect, call)
             return self._fit(dialect, spec, event, said)
         except Exception as error:  # noqa: BLE001 - the author chose what a crash means
-            return self._fit(dialect, spec, event, self._crashed(spec, error))
+            return self._fit(dialect, spec, event, self._left_of(spec, said, error))
 
     def _call(self, spec: EventSpec, function: HookFunction, event: Any) -> Answer:
         """Call a function; one that crashes costs no other its say."""
@@ -183,10 +184,8 @@ class _Run:
         try:
             answer, notes = fit(dialect, event, said, refuse=self.hooks.unsupported == "refuse")
         except UnsupportedError as error:
-            crash = self._crashed(spec, error, f"is refused: {error}")
-            if said.outcome is Outcome.DENY:  # what else it wanted does not cost the denial
-                crash = crash.replace(outcome=said.outcome, reason=said.reason)
-            answer, notes = fit(dialect, event, crash)
+            rest = self._left_of(spec, said, error, f"is refused: {error}")
+            answer, notes = fit(dialect, event, rest)
         self.notes += notes
         return answer
 
@@ -199,6 +198,15 @@ class _Run:
         return min(own, agent * MARGIN) if self.timeout else own
 
     # -- what went wrong
+
+    def _left_of(
+        self, spec: EventSpec, said: Answer, error: BaseException, what: str = ""
+    ) -> Answer:
+        """Return what a crash leaves of an answer: what else it wanted costs no denial."""
+        crash = self._crashed(spec, error, what)
+        if said.outcome is not Outcome.DENY:
+            return crash
+        return crash.replace(outcome=Outcome.DENY, reason=said.reason)
 
     def _crashed(self, spec: EventSpec, error: BaseException, what: str = "") -> Answer:
         where = f"{self.at.name} ({_short(self.at.file)}:{self.at.line})" if self.at else "hook"
@@ -241,7 +249,7 @@ class _Run:
             reply = encode_answer(dialect, spec, answer)
             text = _dump(reply) if reply else spec.silence.encode()
         except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
-            reply = encode_answer(dialect, spec, self._crashed(spec, error))
+            reply = encode_answer(dialect, spec, self._left_of(spec, answer, error))
             text = _dump(reply) if reply else spec.silence.encode()
         path = (answer.extra or {}).get("worktree_path")
         if isinstance(path, str) and spec.silence == "":

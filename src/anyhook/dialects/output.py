@@ -324,9 +324,7 @@ class _Reader:
     def take_json_and_block(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
         """Apply the members, and deny: nothing that was printed undoes the block."""
         blocks = self._blocks(end, output)
-        if not isinstance(output.value, dict):  # pragma: no cover - whole objects only
-            return self.take_block(end, output)
-        answer = self._read_strictly(output.value)
+        answer = self._read_strictly(output.value if isinstance(output.value, dict) else {})
         if answer is None:
             return Status.WARNED, NO_OPINION
         is_valid = all(problem.code not in _INVALID for problem in self.problems)
