@@ -9,7 +9,14 @@ from rich.text import Text
 
 from anyhook.authoring.inspect import gaps, scan
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
+from anyhook.cli.options import (
+    HERE,
+    AsJson,
+    DialectName,
+    Project,
+    existing_project,
+    print_other_agents,
+)
 from anyhook.cli.output import (
     console,
     diagnostic_json,
@@ -65,6 +72,7 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
         )
     if not files:
         out.print("No settings files found; nothing to check.")
+        print_other_agents(out, engine)
     untrusted = [d for d in found if d.code == "project-untrusted"]
     print_diagnostics(out, (d for d in found if d not in untrusted), engine.project_dir)
     if untrusted:

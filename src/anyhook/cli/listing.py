@@ -8,7 +8,14 @@ from rich.padding import Padding
 from rich.text import Text
 
 from anyhook.cli import OK
-from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
+from anyhook.cli.options import (
+    HERE,
+    AsJson,
+    DialectName,
+    Project,
+    existing_project,
+    print_other_agents,
+)
 from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
 from anyhook.engine.engine import Engine
 from anyhook.model.diagnostics import Severity
@@ -45,6 +52,7 @@ def list_hooks(
         for file in engine.hooks.files:
             where = show_path(str(file.source.path))
             out.print(f"  {file.source.layer!s:<16} {where}", markup=False)
+        print_other_agents(out, engine)
     else:
         _print_rows(out, engine, rows)
     problems = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import UsageError
+from anyhook.settings.sources import Surroundings, places
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from anyhook.engine.engine import Engine
 
 Project = Annotated[
     Path, typer.Option("--project", "-C", help="Directory of the project.", show_default="here")
@@ -34,3 +41,13 @@ def existing_project(project: Path) -> Path:
     except (OSError, ValueError):  # the current directory is gone, or no path at all
         pass
     raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")
+
+
+def print_other_agents(out: Console, engine: Engine) -> None:
+    """Tell whose settings are here when the dialect that was asked for has none."""
+    around = Surroundings.of(engine.project_dir)
+    for name in AGENTS:
+        dialect = get_dialect(name)
+        found = [path for _, path in places(dialect, around) if path.is_file()]
+        if dialect is not engine.dialect and found:
+            out.print(f"There are settings of {dialect.title}; see them with --dialect {name}.")
