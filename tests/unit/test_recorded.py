@@ -64,7 +64,7 @@ def test_the_generic_form_keeps_everything_and_comes_back(dialect, payload):
     assert made["event"] == event.name == back.name
     if isinstance(event, ToolEvent):
         assert made["tool_name"] == event.tool
-        again = translate_event(back, source)
+        again = translate_event(back, generic, source)
         assert again.tool_input == event.tool_input
         assert source.vocabulary.canonical.get(again.tool_name) == event.tool or (
             again.tool_name == event.tool_name

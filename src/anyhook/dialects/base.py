@@ -156,6 +156,7 @@ class EventSpec(Record, kw_only=False):
         refusal: Fields of the answer when a prompt handler says no, and when it says no and may
             not end the turn.
         silence: What a hook prints that has no opinion.
+        words: Those of the subjects that other agents call something else, with the usual word.
     """
 
     canonical: str
@@ -190,6 +191,7 @@ class EventSpec(Record, kw_only=False):
     conditions: bool = False
     refusal: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
     silence: str = "{}"
+    words: Mapping[str, str] = EMPTY
 
     @property
     def closes(self) -> bool:
@@ -460,6 +462,12 @@ class Dialect(Record):
         foreign_output: Members that other agents' hooks print, with what to write here.
         tools: Real tool names; a matcher that hits none of them is dead.
         vocabulary: The agent's words for tools.
+        response_form: How it writes what tools returned, a key of
+            `anyhook.dialects.responses.READERS`.
+        failed_tools: The event in which it tells of tools that failed; `None` for either.
+        absolute_paths: Paths in arguments of its tools are always absolute.
+        fills: Field of an event that it always sends to how it is made up, a key of
+            `anyhook.dialects.translate.FILLS`.
         tool_prefix: What names of MCP tools start with.
         foreign_tool_prefixes: What they start with elsewhere, with what to write here.
         old_tools: Tool names of former releases and other agents, with the name to write.
@@ -488,6 +496,7 @@ class Dialect(Record):
         environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
             `=` in front is that text.
         drops: What names of variables start with that commands never inherit.
+        expands: It puts environment variables into its settings as it reads them, quotes or not.
         payload_end: What follows the JSON on a command's standard input.
         redaction: Which environment variables are secret, if the agent has such rules.
         web: What bounds requests to URLs, if the agent makes some.
@@ -508,6 +517,10 @@ class Dialect(Record):
     foreign_output: Mapping[tuple[str, ...], str] = EMPTY
     tools: tuple[str, ...]
     vocabulary: Vocabulary
+    response_form: str = "raw"
+    failed_tools: str | None = None
+    absolute_paths: bool = False
+    fills: Mapping[str, str] = EMPTY
     tool_prefix: str
     foreign_tool_prefixes: Mapping[str, str] = EMPTY
     old_tools: Mapping[str, str] = EMPTY
@@ -535,6 +548,7 @@ class Dialect(Record):
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
     environment: Mapping[str, str]
     drops: tuple[str, ...] = ()
+    expands: bool = False
     payload_end: bytes = b""
     redaction: RedactionRules | None = None
     web: WebRules | None = None

@@ -147,7 +147,7 @@ TOOL_TABLE = {
     "web_fetch": Tool(("web_fetch",)),
     "web_search": Tool(("search_web",)),
     "agent": Tool(("delegate_to_agent",), {"agent_type": "agent_name"}),
-    "write_todos": Tool(("manage_todos",)),
+    "write_todos": Tool(("manage_todos",), items={"todos": {"content": "description"}}),
     "save_memory": Tool(("save_memory",)),
 }
 

@@ -1,36 +1,86 @@
-"""Events of one agent in the words of another; with the generic layer as one of them."""
+"""Events and answers of one agent in the words of another; the generic layer is one of them."""
 
 from __future__ import annotations
 
-from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, encode_event
-from anyhook.model.events import ToolEvent
+from anyhook.dialects.base import Denial
+from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, encode_event, wire_key
+from anyhook.dialects.responses import read_response, write_response
+from anyhook.model.answers import Answer, Outcome
+from anyhook.model.events import AfterTool, ToolEvent, event_class
+from anyhook.model.tools import MCP_PREFIX, PATHS, ToolCall, ToolResult
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from anyhook.dialects.base import Dialect
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
+AFTER_TOOL = "after_tool"
+FAILED_TOOL = "post_tool_use_failure"
+RAW = "raw"
+"""The form of responses that are kept as they came."""
 
-def translate_event(event: Event, target: Dialect) -> Event:
-    """Put an event in another agent's words: tool names and arguments.
+
+def counterparts(source: Dialect, event: str, target: Dialect) -> tuple[str, ...]:
+    """List the events of another agent in which an event can happen.
 
     Args:
-        event: An event that knows whose words it uses (`vocabulary`).
+        source: The agent whose event it is.
+        event: Canonical name.
         target: The other agent.
 
     Returns:
-        An event that was built in Python. A tool outside the vocabulary keeps its raw name.
+        Canonical names; none if the other agent never tells of it. Of tools that failed some agents
+        tell in the event of all tools, and some in one of their own.
+    """
+    if event == FAILED_TOOL and target.failed_tools == AFTER_TOOL:
+        return (AFTER_TOOL,)
+    if event not in target.by_canonical:
+        return ()
+    if event == AFTER_TOOL and source.failed_tools == event and target.failed_tools == FAILED_TOOL:
+        return (AFTER_TOOL, FAILED_TOOL)
+    return (event,)
+
+
+def translate_event(event: Event, source: Dialect, target: Dialect) -> Event:
+    """Put an event in another agent's words.
+
+    Tools, their arguments and what they returned get the other agent's names and forms, and so do
+    words like the type of a notification. What the other agent always sends and this one did not
+    is filled in. A tool that failed becomes the event that tells so there.
+
+    Args:
+        event: An event in the words of `source`.
+        source: Whose words.
+        target: The other agent.
+
+    Returns:
+        An event that was built in Python. A tool outside the vocabulary keeps its raw name, and an
+        event that the target does not have its own.
     """
     own = {f: getattr(event, f) for f in event.record_fields if f not in NOT_ON_WIRE}
+    name = event.name
     if isinstance(event, ToolEvent):
-        call = event.call
-        own["tool_name"] = target.vocabulary.name(call.tool) or event.tool_name
-        own["tool_input"] = target.vocabulary.arguments(call.tool, call.arguments)
-    return type(event)(**own, wire_name=event.wire_name, vocabulary=target.vocabulary)
+        call = call_of(event, source)
+        result = _result(event, call, source)
+        name = _event_of(event, result, target)
+        own |= _tool_fields(event, call, source, target)
+        if result is not None:
+            own |= _outcome_fields(event, name, call, result, source, target)
+    cls = type(event) if name == event.name else event_class(name)
+    own = {f: value for f, value in own.items() if f in cls.record_names}
+    spec = target.by_canonical.get(name)
+    old = source.by_canonical.get(name)
+    if old is not None and spec is not None and old.subject in own and old.subject == spec.subject:
+        own[old.subject] = translate_subject(own[old.subject], old.words, spec.words)
+    for field, filler in target.fills.items():
+        if field in cls.record_names and own.get(field) in (None, ""):
+            own[field] = FILLS[filler](own)
+    wire = spec.wire if spec is not None else event.wire_name
+    return cls(**own, wire_name=wire, vocabulary=target.vocabulary)
 
 
 def translate_payload(
@@ -49,9 +99,235 @@ def translate_payload(
         does not know keeps its raw name.
     """
     event, problems = decode_event(source, payload)
-    made = encode_event(target, translate_event(event, target))
+    made = encode_event(target, translate_event(event, source, target))
     if target.agent_key:
         made[target.agent_key] = source.name
     if target.raw_key:
         made[target.raw_key] = dict(payload)
     return made, problems
+
+
+def translate_answer(
+    answer: Answer, shown: Event, asked: Event, source: Dialect, target: Dialect
+) -> tuple[Answer, list[str]]:
+    """Put what a hook said in another agent's words.
+
+    Args:
+        answer: What it said, in the words of `source`.
+        shown: The event that the hook was shown, in the same words.
+        asked: The event that `target` sent.
+        source: The agent that the hook was written for.
+        target: The agent that the answer is for.
+
+    Returns:
+        The answer, and what is lost of it, for people. What `target` has no ability for is still
+        in it: `anyhook.authoring.degrade.fit` finds another way for that.
+    """
+    notes: list[str] = []
+    changes: dict[str, Any] = {}
+    if isinstance(shown, ToolEvent) and isinstance(asked, ToolEvent):
+        call = call_of(shown, source)
+        if answer.tool_input is not None:
+            changes["tool_input"], removed = _changed_input(
+                answer.tool_input, shown, asked, source, target
+            )
+            if removed:
+                notes.append(f"{target.title} cannot take arguments away: {', '.join(removed)}")
+        if answer.tool_output is not None and _differ(source, target):
+            result = read_response(source, call, answer.tool_output)
+            changes["tool_output"] = write_response(target, call, result)
+        changes |= _hidden(answer, shown, call, source, target)
+    if answer.tail_tool_call is not None:
+        made = source.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
+        changes["tail_tool_call"] = {
+            **answer.tail_tool_call,
+            "name": target.vocabulary.name(made.tool) or made.tool,
+            "args": target.vocabulary.arguments(made.tool, made.arguments),
+        }
+    if answer.tool_config and answer.tool_config.get("allowedFunctionNames"):
+        names = [
+            target.vocabulary.name(source.vocabulary.tool(name)) or name
+            for name in answer.tool_config["allowedFunctionNames"]
+        ]
+        changes["tool_config"] = {**answer.tool_config, "allowedFunctionNames": names}
+    spec = target.by_canonical.get(asked.name)
+    acts_on = spec.acts_on if spec is not None else frozenset()
+    lost = [name for name in answer.extra or {} if f"extra.{name}" not in acts_on]
+    notes += [f"{target.title} has no {name.replace('_', ' ')} here" for name in lost]
+    return (answer.replace(**changes) if changes else answer), notes
+
+
+def call_of(event: ToolEvent, dialect: Dialect) -> ToolCall:
+    """Return the call of an event in canonical words; of MCP tools the best guess at the server."""
+    call = dialect.vocabulary.call(event.tool_name, event.tool_input, event.mcp_context)
+    if call.tool != event.tool_name or call.tool in dialect.vocabulary.canonical:
+        return call
+    guess = _mcp_name(event.tool_name, dialect)
+    return call if guess is None else ToolCall(tool=guess, arguments=call.arguments)
+
+
+def translate_subject(value: Any, old: Mapping[str, str], new: Mapping[str, str]) -> Any:
+    """Put the word that matchers see in another agent's words; unknown ones stay.
+
+    Args:
+        value: The word.
+        old: The words of the agent that it comes from, with the usual ones.
+        new: The same of the agent that it goes to.
+    """
+    if not isinstance(value, str):
+        return value
+    usual = old.get(value, value)
+    return next((word for word, meaning in new.items() if meaning == usual), usual)
+
+
+# -- tools
+
+
+def _differ(source: Dialect, target: Dialect) -> bool:
+    """Tell whether what tools take and return has to be written anew."""
+    forms = {source.response_form, target.response_form}
+    return len(forms) == 2 and RAW not in forms
+
+
+def _mcp_name(name: str, dialect: Dialect) -> str | None:
+    """Guess at the server in the name of an MCP tool: it ends at the first separator."""
+    head, _, rest = dialect.vocabulary.mcp_name.partition("{server}")
+    separator = rest.partition("{tool}")[0]
+    if not name.startswith(head) or name.startswith(MCP_PREFIX) or name in dialect.tools:
+        return None
+    server, found, tool = name.removeprefix(head).partition(separator)
+    return f"{MCP_PREFIX}{server}__{tool}" if found and server and tool else None
+
+
+def _tool_fields(
+    event: ToolEvent, call: ToolCall, source: Dialect, target: Dialect
+) -> dict[str, Any]:
+    arguments = dict(call.arguments)
+    if target.absolute_paths and not source.absolute_paths:
+        for key in PATHS & arguments.keys():
+            arguments[key] = _absolute(arguments[key], event.cwd)
+    if call.tool == "web_fetch" and "url" not in arguments and _differ(source, target):
+        arguments |= _url_in(arguments.get("prompt"))
+    fields: dict[str, Any] = {
+        "tool_name": target.vocabulary.name(call.tool) or event.tool_name,
+        "tool_input": target.vocabulary.arguments(call.tool, arguments),
+    }
+    if event.mcp_context is None and call.tool.startswith(MCP_PREFIX):
+        server, _, tool = call.tool.removeprefix(MCP_PREFIX).partition("__")
+        if wire_key(target, target.by_canonical.get(event.name), "mcp_context"):
+            fields["mcp_context"] = {"server_name": server, "tool_name": tool}
+    return fields
+
+
+def _absolute(path: Any, cwd: str) -> Any:
+    is_relative = isinstance(path, str) and path and path[0] not in "/\\~" and path[1:2] != ":"
+    if not is_relative or not cwd:
+        return path
+    import os
+
+    return os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118 - no pathlib in a hook
+
+
+def _url_in(prompt: Any) -> dict[str, Any]:
+    """Find the address in a prompt: some agents have no other place for it."""
+    words = prompt.split() if isinstance(prompt, str) else []
+    found = (word.strip("\"'<>()[],;") for word in words)
+    url = next((w for w in found if w.lower().startswith(("http://", "https://"))), None)
+    return {} if url is None else {"url": url}
+
+
+def _result(event: ToolEvent, call: ToolCall, source: Dialect) -> ToolResult | None:
+    """Read what a tool returned; `None` before it has run."""
+    if isinstance(event, AfterTool):
+        return read_response(source, call, event.tool_response)
+    if event.name == FAILED_TOOL:
+        return read_response(source, call, None, getattr(event, "error", ""))
+    return None
+
+
+def _event_of(event: ToolEvent, result: ToolResult | None, target: Dialect) -> str:
+    if result is None or target.failed_tools is None:
+        return event.name
+    return AFTER_TOOL if result.error is None else target.failed_tools
+
+
+def _outcome_fields(  # noqa: PLR0917 - one result, and who wants it
+    event: ToolEvent,
+    name: str,
+    call: ToolCall,
+    result: ToolResult,
+    source: Dialect,
+    target: Dialect,
+) -> dict[str, Any]:
+    if name == FAILED_TOOL:
+        return {"error": result.error or "", "is_interrupt": result.interrupted}
+    if name == event.name and not _differ(source, target):
+        return {}
+    return {"tool_response": write_response(target, call, result)}
+
+
+def _changed_input(
+    wanted: Mapping[str, Any],
+    shown: ToolEvent,
+    asked: ToolEvent,
+    source: Dialect,
+    target: Dialect,
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """Lay what a hook changed over the arguments that the agent sent."""
+    nothing = object()
+    before = shown.tool_input
+    changed = {k: v for k, v in wanted.items() if before.get(k, nothing) != v}
+    spec = source.by_canonical.get(shown.name)
+    replaces = spec is not None and spec.combine.get("tool_input") == "replace"
+    removed = [key for key in before if key not in wanted] if replaces else []
+    if not changed:
+        return None, removed
+    tool = call_of(shown, source).tool
+    canonical = source.vocabulary.call(shown.tool_name, changed).arguments
+    return {**asked.tool_input, **target.vocabulary.arguments(tool, canonical)}, removed
+
+
+def _hidden(
+    answer: Answer, shown: ToolEvent, call: ToolCall, source: Dialect, target: Dialect
+) -> dict[str, Any]:
+    """Put the reason in place of a result that the hook wanted hidden, where a denial does not."""
+    here, there = source.by_canonical.get(shown.name), target.by_canonical.get(shown.name)
+    if answer.outcome is not Outcome.DENY or here is None or there is None:
+        return {}
+    if here.denial is not Denial.HIDES or there.denial is Denial.HIDES:
+        return {}
+    if "tool_output" not in there.acts_on or answer.tool_output is not None:
+        return {}
+    reason = ToolResult(text=answer.reason or "", exit_code=None)
+    return {"tool_output": write_response(target, call, reason)}
+
+
+# -- what an agent always sends
+
+
+def _call_id(own: Mapping[str, Any]) -> str:
+    """Name a call so that what is told before it and after it has the same name."""
+    import json
+    import zlib
+
+    text = json.dumps(
+        [own.get("session_id"), own.get("tool_name"), own.get("tool_input")], default=str
+    ).encode()
+    return f"toolu_{zlib.crc32(text):08x}{zlib.adler32(text):08x}"
+
+
+def _now(_own: Mapping[str, Any]) -> str:
+    import time
+
+    seconds = time.time()
+    parts = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{parts}.{int(seconds * 1000) % 1000:03d}Z"
+
+
+FILLS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    "call_id": _call_id,
+    "now": _now,
+    "default_mode": lambda _own: "default",
+    "no_details": lambda _own: {},
+}
+"""What is filled in for what an agent always sends and the other one does not."""

@@ -38,6 +38,9 @@ TOOLS: dict[str, tuple[str, ...]] = {
 }
 """Canonical tool to its canonical arguments."""
 
+PATHS = frozenset({"file_path", "notebook_path", "path", "directory"})
+"""Canonical arguments that hold one path."""
+
 MCP_PREFIX = "mcp__"
 """The canonical name of an MCP tool is `mcp__SERVER__TOOL`, case kept."""
 
@@ -48,10 +51,12 @@ class Tool(Record, kw_only=False):
     Attributes:
         names: The agent's names, the newest first; older ones are understood.
         keys: Canonical argument to the agent's; arguments that are not here have the same name.
+        items: Canonical argument that is a list of objects to their keys, likewise.
     """
 
     names: tuple[str, ...]
     keys: Mapping[str, str] = MappingProxyType({})
+    items: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 class Vocabulary(Record):
@@ -103,14 +108,37 @@ class Vocabulary(Record):
         """Put a tool call in canonical words."""
         tool = self.tool(name, mcp)
         row = self.tools.get(tool)
-        back = {wire: own for own, wire in row.keys.items()} if row else {}
-        return ToolCall(tool=tool, arguments={back.get(k, k): v for k, v in given.items()})
+        if row is None:
+            return ToolCall(tool=tool, arguments=dict(given))
+        back = _turned(row.keys)
+        arguments = {back.get(k, k): v for k, v in given.items()}
+        for key, names in row.items.items():
+            if key in arguments:
+                arguments[key] = _renamed(arguments[key], _turned(names))
+        return ToolCall(tool=tool, arguments=arguments)
 
     def arguments(self, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Put canonical arguments of a canonical tool in the agent's words."""
         row = self.tools.get(tool)
-        keys = row.keys if row else {}
-        return {keys.get(key, key): value for key, value in given.items()}
+        if row is None:
+            return dict(given)
+        return {
+            row.keys.get(key, key): _renamed(value, row.items[key]) if key in row.items else value
+            for key, value in given.items()
+        }
+
+
+def _turned(names: Mapping[str, str]) -> dict[str, str]:
+    return {wire: own for own, wire in names.items()}
+
+
+def _renamed(items: Any, names: Mapping[str, str]) -> Any:
+    if not isinstance(items, list):
+        return items
+    return [
+        {names.get(k, k): v for k, v in item.items()} if isinstance(item, dict) else item
+        for item in items
+    ]
 
 
 class ToolCall(Record):
@@ -162,13 +190,19 @@ class ToolResult(Record):
 def read_result(response: Any, error: str | None = None) -> ToolResult:
     """Look at what a tool returned: an object of any agent, a text, or any other JSON."""
     if not isinstance(response, dict):
-        return ToolResult(text=_texts(response), error=error, raw=response)
+        return ToolResult(text=text_of(response), error=error, raw=response)
     file = response.get("file")
     inner = file if isinstance(file, dict) else {}
     said = response.get("error")
     code = response.get("exitCode")
     return ToolResult(
-        text=_texts([response[key] for key in _TEXTS if key in response] or [inner.get("content")]),
+        text="\n".join(
+            filter(
+                None,
+                [text_of(response[key]) for key in _TEXTS if key in response]
+                or [text_of(inner.get("content"))],
+            )
+        ),
         stdout=_string(response.get("stdout")),
         stderr=_string(response.get("stderr")),
         exit_code=code if isinstance(code, int) and not isinstance(code, bool) else None,
@@ -196,6 +230,13 @@ def all_texts(value: Any) -> list[str]:
         elif isinstance(item, list):
             open_values.extend(reversed(item))
     return found
+
+
+def text_of(value: Any) -> str:
+    """Return the text of a value; of a list of parts (`{"text": …}`) that of the parts."""
+    parts = value if isinstance(value, list) else [value]
+    texts = [p["text"] if isinstance(p, dict) and _string(p.get("text")) else p for p in parts]
+    return _texts(texts)
 
 
 def _texts(value: Any) -> str:
