@@ -63,6 +63,47 @@ def test_events_and_answers_are_cheap_to_import():
     }
 
 
+READS_OUTPUT = """import json
+import anyhook.dialects.output
+from anyhook.dialects import get_dialect
+from anyhook.dialects.output import Exit, decode_exit
+from anyhook.model.layers import Layer
+
+class Speaker:
+    label, place, layer = "guard", None, Layer.PROJECT
+
+DENIAL = {
+    "hookEventName": "PreToolUse",
+    "permissionDecision": "deny",
+    "permissionDecisionReason": "no",
+}
+dialect = get_dialect("claude")
+rules = dialect.reading(READING)
+spec = rules.by_canonical["before_tool"]
+said = [
+    decode_exit(dialect, rules, spec, Speaker(), end)
+    for end in (
+        Exit(0, stdout=json.dumps({"hookSpecificOutput": DENIAL})),
+        Exit(0, stdout="text"),
+        Exit(2, stderr="no"),
+        Exit(1, stderr="boom"),
+    )
+]
+assert [str(one.answer.outcome) for one in said] == ["deny", "none", "deny", "none"]
+assert [one.answer.reason for one in said] == ["no", None, "no", None]
+assert [d.code for one in said for d in one.diagnostics] == ["handler-exit"]
+"""
+
+
+@pytest.mark.parametrize("reading", ["documented", "observed"])
+def test_what_a_command_said_is_read_without_heavy_modules(reading):
+    loaded = imported_by(READS_OUTPUT.replace("READING", repr(reading)))
+
+    heavy = "dataclasses typing inspect ast copy weakref importlib.machinery math".split()
+    assert "anyhook.dialects.output" in loaded
+    assert not loaded.intersection(heavy)
+
+
 def test_no_module_below_the_commands_loads_their_libraries():
     assert not {"typer", "rich"} & imported_by("from anyhook import Engine; Engine.load('/')")
 

@@ -241,19 +241,14 @@ class _Run:
         sys.stderr.write(f"anyhook: {self.hooks.name}: {text}\n")
 
     def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
-        from anyhook.dialects.reply import encode_answer
+        from anyhook.dialects.reply import reply_bytes
 
         if os.getpid() != self.pid:  # a copy that a function forked; the original answers
             os._exit(0)
         try:
-            reply = encode_answer(dialect, spec, answer)
-            text = _dump(reply) if reply else spec.silence.encode()
+            text = reply_bytes(dialect, spec, answer)
         except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
-            reply = encode_answer(dialect, spec, self._left_of(spec, answer, error))
-            text = _dump(reply) if reply else spec.silence.encode()
-        path = (answer.extra or {}).get("worktree_path")
-        if isinstance(path, str) and spec.silence == "":
-            text = path.encode()
+            text = reply_bytes(dialect, spec, self._left_of(spec, answer, error))
         try:
             while text:
                 text = text[os.write(self.out, text) :]
@@ -261,15 +256,6 @@ class _Run:
             if answer.outcome is Outcome.DENY:  # an exit code is the last way to deny
                 _leave(answer.reason or f"blocked by hook {self.hooks.name}", BLOCKED)
             _leave(f"anyhook: {self.hooks.name}: the answer is lost: {error.strerror}", FAILED)
-
-
-def _dump(reply: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(reply, ensure_ascii=True, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError):
-        from anyhook.model.json import repair
-
-        return json.dumps(repair(reply)).encode()
 
 
 def _silence_stderr() -> None:

@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.base import PlainText, Take
-from anyhook.dialects.unchecked import read_unchecked
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
-from anyhook.model.decisions import Status
-from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.json import parse_json, trim
-from anyhook.model.llm import check_request, check_response, check_tool_config
-from anyhook.model.suggest import closest
+from anyhook.model.record import Record
+from anyhook.model.status import Status
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any, Protocol
 
     from anyhook.dialects.base import Dialect, EventSpec, ExitRow, OutputField, Rules
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Diagnostic, Place
+    from anyhook.model.layers import Layer
 
-_TOOL_NAMES = re.compile(r"[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z", re.ASCII)
-_NO_FILE = re.compile(
-    r"no such file or directory|can't open file|cannot find module", re.IGNORECASE
-)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_TERMINAL = re.compile(r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z")
+    class Speaker(Protocol):
+        """Who said it, as far as reading it needs to know."""
+
+        @property
+        def label(self) -> str:
+            """A short name for people."""
+
+        @property
+        def place(self) -> Place | None:
+            """Where it was written."""
+
+        @property
+        def layer(self) -> Layer:
+            """Where it came from."""
+
+
+_TOOL_NAMES = r"(?a)[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z"
+_NO_FILE = ("no such file or directory", "can't open file", "cannot find module")
+_ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
+_TERMINAL = r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z"
 _MISSING = object()
 EXTRA = "extra."
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(Record, kw_only=False):
     """How a command ended and what it printed.
 
     Attributes:
@@ -49,9 +60,20 @@ class Exit:
     stderr: str = ""
     truncated: bool = False
 
+    def __init__(
+        self,
+        code: int | None,
+        signal: str | None = None,
+        stdout: str = "",
+        stderr: str = "",
+        truncated: bool = False,
+    ) -> None:  # written out: one is made for every hook that runs
+        self.__dict__.update(
+            code=code, signal=signal, stdout=stdout, stderr=stderr, truncated=truncated
+        )
 
-@dataclass(frozen=True, slots=True)
-class Said:
+
+class Said(Record, kw_only=False):
     """What the end of a command was read as.
 
     Attributes:
@@ -66,9 +88,14 @@ class Said:
     diagnostics: tuple[Diagnostic, ...]
     failed: bool
 
+    def __init__(
+        self, status: Status, answer: Answer, diagnostics: tuple[Diagnostic, ...], failed: bool
+    ) -> None:
+        self.__dict__.update(status=status, answer=answer, diagnostics=diagnostics, failed=failed)
+
 
 def decode_exit(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, end: Exit
+    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, end: Exit
 ) -> Said:
     """Turn the end of a command into what it said. Total: any bytes, any exit code.
 
@@ -103,14 +130,14 @@ def decode_exit(
 
 
 def decode_text(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, text: str
+    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, text: str
 ) -> Said:
     """Read text that stands for the output of a command that succeeded."""
     return decode_exit(dialect, rules, spec, handler, Exit(0, stdout=text))
 
 
 def decode_reply(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, reply: Mapping[str, Any]
+    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, reply: Mapping[str, Any]
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
     """Read a reply in the dialect's own JSON form, as a function may return it."""
     reader = _Reader(dialect, rules, spec, handler)
@@ -118,7 +145,7 @@ def decode_reply(
 
 
 def report_unused(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec, printed: str
+    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, printed: str
 ) -> tuple[Diagnostic, ...]:
     """Tell of a decision in output that does not count."""
     reader = _Reader(dialect, rules, spec, handler)
@@ -129,15 +156,19 @@ def report_unused(
 # -- what was printed
 
 
-@dataclass(frozen=True, slots=True)
 class _Output:
     """The output that counts, and its form: `json`, `broken`, `text` or `empty`."""
 
-    form: str
-    text: str = ""
-    value: Any = None
-    error: str = ""
-    twice: bool = False
+    __slots__ = ("error", "form", "text", "twice", "value")
+
+    def __init__(
+        self, form: str, text: str = "", value: Any = None, *, error: str = "", twice: bool = False
+    ) -> None:
+        self.form = form
+        self.text = text
+        self.value = value
+        self.error = error
+        self.twice = twice
 
 
 def _look(rules: Rules, row: ExitRow, end: Exit) -> _Output:
@@ -213,9 +244,7 @@ def _set_fields(answer: Answer) -> dict[str, Any]:
 class _Reader:
     """Reads one handler's output and collects what is wrong with it."""
 
-    def __init__(
-        self, dialect: Dialect, rules: Rules, spec: EventSpec, handler: HandlerSpec
-    ) -> None:
+    def __init__(self, dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker) -> None:
         self.dialect = dialect
         self.rules = rules
         self.spec = spec
@@ -224,6 +253,8 @@ class _Reader:
         self.output = dialect.members(spec.canonical)
 
     def report(self, code: str, message: str) -> None:
+        from anyhook.model.diagnostics import diagnose
+
         self.problems.append(
             diagnose(
                 code,
@@ -354,7 +385,7 @@ class _Reader:
 
     def _blocks(self, end: Exit, output: _Output) -> bool:
         forgiving = self.spec.forgives_missing
-        if forgiving is not None and output.form == "empty" and _NO_FILE.search(end.stderr):
+        if forgiving is not None and output.form == "empty" and _names_no_file(end.stderr):
             return bool(forgiving) and self.handler.layer not in forgiving
         return self.spec.can_block
 
@@ -399,9 +430,10 @@ class _Reader:
 
     def read_object(self, value: Mapping[str, Any]) -> Answer:
         fields: dict[str, Any] = {}
+        read_unchecked = _get_unchecked() if self.rules.unchecked else None
         for item in self.output:
             found = self._lookup(value, item.path)
-            if found is None and self.rules.unchecked:
+            if found is None and read_unchecked:
                 read_unchecked(item.field, None, fields)
             if found is _MISSING or found is None:
                 continue
@@ -410,7 +442,7 @@ class _Reader:
                 continue
             before = len(self.problems)
             KINDS[item.kind](self, item, found, fields)
-            if self.rules.unchecked:
+            if read_unchecked:
                 read_unchecked(item.field, found, fields)
             if len(self.problems) == before and item.field not in self.spec.acts_on:
                 self._report_no_effect(item, fields)
@@ -495,15 +527,26 @@ _ONLY = {
 }
 
 
+def _names_no_file(text: str) -> bool:
+    lowered = text.lower()
+    return any(words in lowered for words in _NO_FILE)
+
+
+def _get_unchecked() -> Callable[[str, object, dict[str, Any]], None]:
+    from anyhook.dialects.unchecked import read_unchecked
+
+    return read_unchecked
+
+
 def _read_tool_names(text: str) -> Answer:
-    if not _TOOL_NAMES.match(text):
+    if not re.match(_TOOL_NAMES, text):
         return Answer(system_message=text)
     names = [name.strip() for name in text.split(",")]
     return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
 
 
 def _read_path(text: str) -> Answer:
-    lines = [line.strip() for line in _ANSI.sub("", text).splitlines()]
+    lines = [line.strip() for line in re.sub(_ANSI, "", text).splitlines()]
     last = next((line for line in reversed(lines) if line), "")
     return Answer(extra={"worktree_path": last}) if last else NO_OPINION
 
@@ -580,6 +623,8 @@ def _read_decision(reader: _Reader, item: OutputField, value: Any, fields: dict[
             f"{foreign[0]}. Write {' or '.join(map(repr, words))}",
         )
         return
+    from anyhook.model.suggest import closest
+
     meant = closest(value, words) if isinstance(value, str) else None
     hint = f"did you mean {meant!r}?" if meant else f"write one of {', '.join(words)}"
     reader.report("output-word", f"{_short(value)} is no decision; {hint}")
@@ -612,7 +657,7 @@ def _read_content(reader: _Reader, item: OutputField, value: Any, fields: dict[s
 def _read_terminal(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
     if not isinstance(value, str):
         _wrong_type(reader, item, value, "a string")
-    elif _TERMINAL.fullmatch(value):
+    elif re.fullmatch(_TERMINAL, value):
         fields[item.field] = value
     else:  # no mistake in the reply: the agent itself only leaves the member out
         reader.report(
@@ -625,18 +670,39 @@ def _read_any(_reader: _Reader, item: OutputField, value: Any, fields: dict[str,
     fields[item.field] = value
 
 
-def _read_checked(check: Callable[..., tuple[Any, list[str]]]) -> Callable[..., None]:
-    def read(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-        if not isinstance(value, dict):
-            _wrong_type(reader, item, value, "an object")
-            return
-        kept, problems = check(value)
-        for problem in problems:
-            reader.report("output-field", f"{'.'.join(item.path)}: {problem}; left out")
-        if kept:
-            fields[item.field] = kept
+def _read_request(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    from anyhook.model.llm import check_request
 
-    return read
+    _read_checked(check_request, reader, item, value, fields)
+
+
+def _read_response(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    from anyhook.model.llm import check_response
+
+    _read_checked(check_response, reader, item, value, fields)
+
+
+def _read_config(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
+    from anyhook.model.llm import check_tool_config
+
+    _read_checked(check_tool_config, reader, item, value, fields)
+
+
+def _read_checked(
+    check: Callable[..., tuple[Any, list[str]]],
+    reader: _Reader,
+    item: OutputField,
+    value: Any,
+    fields: dict[str, Any],
+) -> None:
+    if not isinstance(value, dict):
+        _wrong_type(reader, item, value, "an object")
+        return
+    kept, problems = check(value)
+    for problem in problems:
+        reader.report("output-field", f"{'.'.join(item.path)}: {problem}; left out")
+    if kept:
+        fields[item.field] = kept
 
 
 def _read_tool_call(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
@@ -660,9 +726,9 @@ KINDS: dict[str, Callable[..., None]] = {
     "terminal": _read_terminal,
     "not_boolean": _read_not_boolean,
     "interrupt": _read_interrupt,
-    "llm_request": _read_checked(check_request),
-    "llm_response": _read_checked(check_response),
-    "tool_config": _read_checked(check_tool_config),
+    "llm_request": _read_request,
+    "llm_response": _read_response,
+    "tool_config": _read_config,
     "tool_call": _read_tool_call,
 }
 """How each kind of output member is read into the fields of an answer."""

@@ -73,6 +73,32 @@ def encode_decision(dialect: Dialect, spec: EventSpec, decision: Decision) -> di
     return encode_answer(dialect, spec, answer)
 
 
+def reply_bytes(dialect: Dialect, spec: EventSpec, answer: Answer) -> bytes:
+    """Write what a program prints to give an answer: JSON, or what stands for no opinion.
+
+    Args:
+        dialect: Whose form.
+        spec: The event.
+        answer: What to say; what JSON does not have of it is repaired.
+    """
+    path = (answer.extra or {}).get("worktree_path")
+    if isinstance(path, str) and not spec.silence:
+        return path.encode()
+    reply = encode_answer(dialect, spec, answer)
+    return _dump(reply) if reply else spec.silence.encode()
+
+
+def _dump(reply: dict[str, Any]) -> bytes:
+    import json
+
+    try:
+        return json.dumps(reply, ensure_ascii=True, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        from anyhook.model.json import repair
+
+        return json.dumps(repair(reply)).encode()
+
+
 def _value(dialect: Dialect, item: OutputField, answer: Answer) -> Any:
     if item.field.startswith(EXTRA):
         return (answer.extra or {}).get(item.field.removeprefix(EXTRA))

@@ -6,13 +6,12 @@ does. (Source: releases of Gemini CLI, `Rules.unchecked`.)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from anyhook.model.answers import Outcome
-from anyhook.model.llm import MODES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 
 def read_unchecked(field: str, value: object, fields: dict[str, Any]) -> None:
@@ -73,6 +72,8 @@ def _members(field: str, value: object, fields: dict[str, Any]) -> None:
 def _tool_config(field: str, value: object, fields: dict[str, Any]) -> None:
     fields.pop(field, None)
     if isinstance(value, dict):
+        from anyhook.model.llm import MODES
+
         mode, names = value.get("mode"), value.get("allowedFunctionNames")
         found = {"mode": mode} if mode in MODES else {}
         if isinstance(names, list | str):  # of a text, every character is a name

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,25 +16,15 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
-
-class Status(StrEnum):
-    """How a handler's turn went."""
-
-    RAN = "ran"
-    """It ran to its end; its answer counts."""
-    WARNED = "warned"
-    """It ended with a code that means a warning; its answer does not count."""
-    FAILED = "failed"
-    """It could not be started, or it raised."""
-    TIMED_OUT = "timed_out"
-    """It was ended at its deadline."""
-    WITHHELD = "withheld"
-    """It was not run, because its project is not trusted."""
-    SKIPPED = "skipped"
-    """It was not run: one before it in its sequence had denied or stopped, or its condition does
-    not cover the call."""
-    STARTED = "started"
-    """It runs in the background; what it says comes later."""
+__all__ = [
+    "NO_DECISION",
+    "Blame",
+    "Decision",
+    "HandlerResult",
+    "Message",
+    "Overrode",
+    "Status",
+]
 
 
 @dataclass(frozen=True, slots=True)

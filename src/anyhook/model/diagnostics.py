@@ -5,9 +5,9 @@ Every code is stable and has a section in `docs/diagnostics.md`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from anyhook.model.record import Record
 from anyhook.model.text import printable
 
 
@@ -19,8 +19,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Record, kw_only=False):
     """Where something was written.
 
     Attributes:
@@ -32,6 +31,12 @@ class Place:
     file: str
     line: int | None = None
     column: int | None = None
+
+    def __init__(self, file: str, line: int | None = None, column: int | None = None) -> None:
+        self.__dict__.update(file=file, line=line, column=column)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.line, self.column))
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.file, self.line) if part is not None)
@@ -108,8 +113,7 @@ CODES: dict[str, tuple[Severity, str]] = {
 """Code to severity and meaning. The severity is the usual one; a diagnostic may carry another."""
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(Record, kw_only=False):
     """One finding.
 
     Attributes:
@@ -125,6 +129,21 @@ class Diagnostic:
     place: Place | None = None
     severity: Severity = Severity.WARNING
     handler: str | None = None
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        place: Place | None = None,
+        severity: Severity = Severity.WARNING,
+        handler: str | None = None,
+    ) -> None:
+        self.__dict__.update(
+            code=code, message=message, place=place, severity=severity, handler=handler
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.message, self.place, self.severity, self.handler))
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""

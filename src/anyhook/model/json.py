@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DEPTH = 200
 """Levels of nesting that a repaired value keeps; the parser of no agent's hooks sees more."""
@@ -77,9 +79,10 @@ def repair(value: object, depth: int = DEPTH) -> Any:
 
 def _finite(value: float) -> float | None:
     try:
-        return value if math.isfinite(value) else None
+        number = float(value)
     except OverflowError:  # an integer that no float holds
         return None
+    return value if number - number == 0 else None  # infinity and NaN leave NaN
 
 
 def _reject_constant(word: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_UNSAFE = re.compile(
+_UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
 """Control characters, invisible and direction marks, and lone surrogates."""
@@ -16,6 +16,6 @@ def printable(text: str) -> str:
     What a hook or a repository says must not colour, hide or move what a person reads before
     trusting it.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():  # none of the unsafe ones is
         return text
-    return _UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+    return re.sub(_UNSAFE, lambda match: match[0].encode("unicode_escape").decode(), text)

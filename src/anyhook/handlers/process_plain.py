@@ -1,0 +1,346 @@
+"""One command run by a small program that does nothing else: no event loop, few imports.
+
+The engine runs commands with `anyhook.handlers.process`; this is for programs that an agent starts
+on every event, where each import costs the agent a millisecond.
+"""
+
+from __future__ import annotations
+
+import os
+
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+CHUNK = 64 * 1024
+OUTPUT_LIMIT = 1024 * 1024
+"""Bytes of each stream that are kept; the rest is read and thrown away."""
+GRACE = 1.0
+"""Seconds from SIGTERM to SIGKILL."""
+DRAIN = 0.2
+"""Seconds that the streams may stay open after the command ended."""
+DRAIN_SILENT = 1.0
+"""The same while standard output is still empty."""
+
+
+class PlainEnd(Record, kw_only=False):
+    """How a command ended.
+
+    Attributes:
+        code: Exit code; `None` if a signal or its deadline ended it, or it never started.
+        signal: The number of the signal.
+        stdout: What it printed.
+        stderr: What it printed there.
+        truncated: Standard output was longer than the limit.
+        timed_out: It was ended at its deadline.
+        error: Why it could not be started.
+    """
+
+    code: int | None = None
+    signal: int | None = None
+    stdout: bytes = b""
+    stderr: bytes = b""
+    truncated: bool = False
+    timed_out: bool = False
+    error: str | None = None
+
+
+def run_plain(
+    argv: Sequence[str], *, env: Mapping[str, str], stdin: bytes, timeout: float | None = None
+) -> PlainEnd:
+    """Run a command to its end.
+
+    While it runs, SIGTERM, SIGINT and SIGHUP end it and then this process too.
+
+    Args:
+        argv: Program, looked for on the PATH of `env`, and arguments.
+        env: Its whole environment.
+        stdin: What it reads.
+        timeout: Seconds; `None` for no deadline.
+
+    Returns:
+        How it ended. What goes wrong is a value, not an exception.
+    """
+    run = _run_posix if os.name == "posix" else _run_elsewhere
+    try:
+        return run(argv, env, stdin, timeout)
+    except (OSError, ValueError) as error:
+        said = getattr(error, "strerror", None) or str(error)
+        return PlainEnd(error=f"{argv[0]} cannot be run: {said}")
+
+
+def start_detached(argv: Sequence[str], *, env: Mapping[str, str], stdin: bytes) -> None:
+    """Start a command that outlives this process and whose output nobody reads.
+
+    Raises:
+        OSError: If it cannot be started.
+    """
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        file.write(stdin)
+        file.seek(0)
+        subprocess.Popen(
+            argv,
+            env=dict(env),
+            stdin=file,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+# -- Linux and macOS
+
+
+def _run_posix(
+    argv: Sequence[str], env: Mapping[str, str], stdin: bytes, timeout: float | None
+) -> PlainEnd:
+    child = _Child(argv, env, stdin)
+    try:
+        timed_out = not child.move(timeout)
+        if timed_out:
+            child.end()
+        return child.result(timed_out=timed_out)
+    finally:
+        child.close()
+
+
+def _find(program: str, env: Mapping[str, str]) -> str:
+    """Look a program up on the PATH of the command, not of this process."""
+    if "/" in program:
+        return program
+    for directory in os.get_exec_path(dict(env)):
+        path = f"{directory or '.'}/{program}"
+        if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113 - no pathlib here
+            return path
+    raise FileNotFoundError(2, "No such file or directory", program)
+
+
+class _Child:
+    """A child process in a group of its own, and the bytes that go in and out."""
+
+    def __init__(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> None:
+        import select
+        import signal
+
+        self.code: int | None = None
+        self.signal: int | None = None
+        self.unsent = memoryview(stdin)
+        self.kept: dict[int, bytearray] = {}
+        self.truncated = False
+        self.open: set[int] = set()
+        self.poll = select.poll()
+        self.before: dict[int, Any] = {}
+        self._signal = signal
+        inner, outer = self._pipes()
+        try:
+            self.pid = os.posix_spawn(
+                _find(argv[0], env),
+                list(argv),
+                dict(env),
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, at) for at, fd in enumerate(inner)],
+                setpgroup=0,
+                setsigdef=[signal.SIGPIPE],
+            )
+        except BaseException:
+            for fd in outer:
+                os.close(fd)
+            raise
+        finally:
+            for fd in inner:
+                os.close(fd)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            self.before[number] = signal.signal(number, self._interrupted)
+        self.stdin, self.stdout, self.stderr = outer
+        self.kept = {self.stdout: bytearray(), self.stderr: bytearray()}
+        for fd, mask in (
+            (self.stdin, select.POLLOUT),
+            (self.stdout, select.POLLIN),
+            (self.stderr, select.POLLIN),
+        ):
+            os.set_blocking(fd, False)
+            self.poll.register(fd, mask)
+            self.open.add(fd)
+        self.wake = self._watch()
+        self.poll.register(self.wake, select.POLLIN)
+
+    def _pipes(self) -> tuple[list[int], list[int]]:
+        """Open three pipes whose ends are no standard streams, even if those are closed."""
+        fds: list[int] = []
+        spare: list[int] = []
+        while len(fds) < 6:
+            pair = os.pipe()
+            (spare if min(pair) < 3 else fds).extend(pair)
+        for fd in spare:
+            os.close(fd)
+        return [fds[0], fds[3], fds[5]], [fds[1], fds[2], fds[4]]
+
+    def _watch(self) -> int:
+        """Return what becomes readable when the child has ended."""
+        if hasattr(os, "pidfd_open"):
+            try:
+                return os.pidfd_open(self.pid)
+            except OSError:  # an old kernel, or a jail that forbids it
+                pass
+        read, write = os.pipe()
+        self.open.add(write)
+        os.set_blocking(write, False)
+        self.before[self._signal.SIGCHLD] = self._signal.signal(
+            self._signal.SIGCHLD, lambda *_args: None
+        )
+        self._signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        if self._has_ended():
+            os.write(write, b"x")
+        return read
+
+    def move(self, timeout: float | None) -> bool:
+        """Move bytes until the child has ended and said all; `False` at the deadline."""
+        import time
+
+        deadline = None if timeout is None else time.monotonic() + timeout
+        drained_at: float | None = None
+        while self.open & {self.stdin, self.stdout, self.stderr} or self.code is None:
+            if self._has_ended():
+                if drained_at is None:
+                    self._drop(self.stdin)
+                    drained_at = time.monotonic()
+                last = drained_at + (DRAIN if self.kept[self.stdout] else DRAIN_SILENT)
+                if not self.open & {self.stdout, self.stderr} or time.monotonic() >= last:
+                    return True
+                limit: float | None = last
+            else:
+                limit = deadline
+            wait = None if limit is None else max(0.0, limit - time.monotonic()) * 1000
+            ready = self.poll.poll(wait)
+            if not ready and self.code is None and self.signal is None:
+                return self._has_ended()
+            for fd, _mask in ready:
+                self._serve(fd)
+        return True
+
+    def _serve(self, fd: int) -> None:
+        if fd == self.wake:
+            self._has_ended()
+        elif fd == self.stdin:
+            self._send()
+        elif fd in self.open:
+            self._receive(fd)
+
+    def _send(self) -> None:
+        try:
+            self.unsent = self.unsent[os.write(self.stdin, self.unsent[:CHUNK]) :]
+        except BlockingIOError:
+            return
+        except OSError:  # it does not read its input
+            self.unsent = self.unsent[:0]
+        if not self.unsent:
+            self._drop(self.stdin)
+
+    def _receive(self, fd: int) -> None:
+        try:
+            data = os.read(fd, CHUNK)
+        except BlockingIOError:
+            return
+        if not data:
+            self._drop(fd)
+            return
+        room = OUTPUT_LIMIT - len(self.kept[fd])
+        self.kept[fd] += data[:room]
+        self.truncated = self.truncated or (fd == self.stdout and len(data) > room)
+
+    def _drop(self, fd: int) -> None:
+        if fd in self.open:
+            self.poll.unregister(fd)
+            self.open.discard(fd)
+            os.close(fd)
+
+    def _has_ended(self) -> bool:
+        if self.code is not None or self.signal is not None:
+            return True
+        try:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:  # somebody else reaped it: its status is lost
+            self.code = 255
+            return True
+        if not pid:
+            return False
+        if os.WIFSIGNALED(status):
+            self.signal = os.WTERMSIG(status)
+        else:
+            self.code = os.WEXITSTATUS(status)
+        self.poll.unregister(self.wake)
+        return True
+
+    def end(self) -> None:
+        """End the child and its children: politely, then not."""
+        self._kill(self._signal.SIGTERM)
+        if not self._has_ended() and not self.move(GRACE):
+            self._kill(self._signal.SIGKILL)
+            self.move(GRACE)
+        self._kill(self._signal.SIGKILL)
+
+    def _kill(self, number: int) -> None:
+        try:
+            os.killpg(self.pid, number)
+        except (ProcessLookupError, PermissionError):  # the whole group is gone already
+            return
+
+    def _interrupted(self, number: int, _frame: object) -> None:
+        """End the child before the host ends this process the hard way."""
+        self._kill(self._signal.SIGTERM)
+        if not self._has_ended():
+            self._signal.signal(self._signal.SIGALRM, self._give_up)
+            self._signal.setitimer(self._signal.ITIMER_REAL, GRACE / 2)
+            try:
+                os.waitpid(self.pid, 0)
+            except ChildProcessError:  # it is gone, and somebody else knows how
+                self.code = 255
+        self._give_up(number)
+
+    def _give_up(self, number: int, _frame: object = None) -> None:
+        self._kill(self._signal.SIGKILL)
+        os._exit(128 + number)
+
+    def result(self, *, timed_out: bool) -> PlainEnd:
+        """Return how it ended."""
+        stdout, stderr = self.kept[self.stdout], self.kept[self.stderr]
+        return PlainEnd(
+            code=None if timed_out else self.code,
+            signal=self.signal,
+            stdout=bytes(stdout),
+            stderr=bytes(stderr),
+            truncated=self.truncated,
+            timed_out=timed_out,
+        )
+
+    def close(self) -> None:
+        """Give back descriptors and signal handlers."""
+        for number, handler in self.before.items():
+            self._signal.signal(number, handler)
+        if self._signal.SIGCHLD in self.before:
+            self._signal.set_wakeup_fd(-1)
+        for fd in (*self.open, self.wake):
+            os.close(fd)
+        self.open.clear()
+
+
+# -- elsewhere
+
+
+def _run_elsewhere(
+    argv: Sequence[str], env: Mapping[str, str], stdin: bytes, timeout: float | None
+) -> PlainEnd:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            argv, env=dict(env), input=stdin, capture_output=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired as late:
+        return PlainEnd(stdout=late.stdout or b"", stderr=late.stderr or b"", timed_out=True)
+    return PlainEnd(done.returncode, stdout=done.stdout, stderr=done.stderr)

@@ -1,0 +1,1 @@
+"""Settings and scripts from one agent to another, with proof that they still decide the same."""

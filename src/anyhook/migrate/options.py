@@ -1,0 +1,126 @@
+"""The command line of the shim: read by the shim itself, written into settings, read back.
+
+    anyhook shim --as claude --event PostToolUse -- '"$CLAUDE_PROJECT_DIR"/check.sh'
+
+One argument after `--` is a command line for the shell of the agent that the command was written
+for; several are a program and its arguments, which need no shell.
+"""
+
+from __future__ import annotations
+
+from anyhook.errors import UsageError
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+USAGE = "anyhook shim --as AGENT [options] -- COMMAND"
+
+
+class ShimOptions(Record):
+    """What a shim is told.
+
+    Attributes:
+        agent: The agent that the command was written for.
+        command: A command line, or a program and its arguments.
+        host: The agent that runs the shim; empty: found out from its events.
+        event: The one event, by its name on the wire, that the command is for; empty for any.
+        matcher: A matcher in the words of `agent` that has to fit too.
+        condition: A rule on the tool call, in the same words, that has to hold.
+        shell: One of the shells that the agent lets hooks choose from.
+        timeout: Seconds; the command is ended then.
+        background: Nobody waits for the command.
+        on_failure: `block`: a failure counts as a denial.
+        env: Variables that are added to the command's environment.
+    """
+
+    agent: str
+    command: tuple[str, ...]
+    host: str = ""
+    event: str = ""
+    matcher: str = ""
+    condition: str = ""
+    shell: str = ""
+    timeout: float | None = None
+    background: bool = False
+    on_failure: str = "continue"
+    env: tuple[tuple[str, str], ...] = ()
+
+
+OPTIONS = {
+    "--as": "agent",
+    "--host": "host",
+    "--event": "event",
+    "--matcher": "matcher",
+    "--if": "condition",
+    "--shell": "shell",
+    "--timeout": "timeout",
+    "--on-failure": "on_failure",
+    "--env": "env",
+    "--background": "background",
+}
+"""Option to the field that it sets, in the order in which they are written."""
+
+
+def parse_options(words: Sequence[str]) -> ShimOptions:
+    """Read the arguments of a shim.
+
+    Raises:
+        UsageError: If they are none; the message says what to write.
+    """
+    values: dict[str, Any] = {}
+    env: list[tuple[str, str]] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            break
+        name, given, value = word.partition("=")
+        field = OPTIONS.get(name)
+        if field is None:
+            raise UsageError(f"the shim has no option {name!r}; write: {USAGE}")
+        if field == "background":
+            values[field] = True
+            continue
+        if not given:
+            if not rest or rest[0] == "--":
+                raise UsageError(f"{name} needs a value; write: {USAGE}")
+            value = rest.pop(0)
+        if field == "env":
+            key, found, text = value.partition("=")
+            if not found or not key:
+                raise UsageError(f"--env takes NAME=VALUE, not {value!r}")
+            env.append((key, text))
+        else:
+            values[field] = _seconds(value) if field == "timeout" else value
+    if "agent" not in values:
+        raise UsageError(f"--as says for which agent the command was written: {USAGE}")
+    if not rest or not rest[0]:
+        raise UsageError(f"there is no command; write: {USAGE}")
+    return ShimOptions(command=tuple(rest), env=tuple(env), **values)
+
+
+def write_options(options: ShimOptions) -> list[str]:
+    """Write what a shim is told as its arguments, in one order, without the defaults."""
+    words: list[str] = []
+    for option, field in OPTIONS.items():
+        value = getattr(options, field)
+        if field == "env":
+            words += [word for key, text in value for word in (option, f"{key}={text}")]
+        elif field == "background":
+            words += [option] if value else []
+        elif value not in ("", None) and value != getattr(ShimOptions, field, ""):
+            words += [option, f"{value:g}" if isinstance(value, float) else value]
+    return [*words, "--", *options.command]
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e7:
+        raise UsageError(f"--timeout takes seconds, not {text!r}")
+    return seconds
