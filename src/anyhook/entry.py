@@ -6,7 +6,13 @@ of the commands that people use.
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 QUICK = {"shim": "anyhook.migrate.shim"}
 """Command to the module whose `main` takes its arguments and returns the exit code."""
@@ -20,9 +26,21 @@ def main() -> int:
     """
     words = sys.argv[1:]
     if words and words[0] in QUICK and not {"-h", "--help"} & set(words[1:2]):
+        gc.disable()  # it ends before there is anything to collect
         module = __import__(QUICK[words[0]], fromlist=["main"])
         code: int = module.main(words[1:])
-        return code
+        _leave(code)
     from anyhook.cli import main as run
 
     return run()
+
+
+def _leave(code: int) -> NoReturn:
+    """End now: taking an interpreter down tidily costs the agent a millisecond or two."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:  # nobody reads it any more
+            continue
+    os._exit(code)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 AFTER_TOOL = "after_tool"
 FAILED_TOOL = "post_tool_use_failure"
+_PRIME = 2**61 - 1
 RAW = "raw"
 """The form of responses that are kept as they came."""
 
@@ -308,12 +309,10 @@ def _hidden(
 def _call_id(own: Mapping[str, Any]) -> str:
     """Name a call so that what is told before it and after it has the same name."""
     import json
-    import zlib
 
-    text = json.dumps(
-        [own.get("session_id"), own.get("tool_name"), own.get("tool_input")], default=str
-    ).encode()
-    return f"toolu_{zlib.crc32(text):08x}{zlib.adler32(text):08x}"
+    call = [own.get("session_id"), own.get("tool_name"), own.get("tool_input")]
+    text = json.dumps(call, default=str).encode()
+    return f"toolu_{int.from_bytes(text, 'big') % _PRIME:016x}"
 
 
 def _now(_own: Mapping[str, Any]) -> str:
