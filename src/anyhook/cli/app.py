@@ -9,10 +9,13 @@ import typer
 from anyhook import __version__
 from anyhook.cli.capabilities import capabilities
 from anyhook.cli.check import check
+from anyhook.cli.convert import convert_payload
 from anyhook.cli.fire import fire
 from anyhook.cli.install import init, install, uninstall
 from anyhook.cli.listing import list_hooks
+from anyhook.cli.migrate import migrate
 from anyhook.cli.schema import schema
+from anyhook.cli.shim import shim
 from anyhook.cli.switch import disable, enable
 from anyhook.cli.test import test
 from anyhook.cli.trust import trust
@@ -36,6 +39,9 @@ app.command("trust")(trust)
 app.command("test")(test)
 app.command("install")(install)
 app.command("uninstall")(uninstall)
+app.command("migrate")(migrate)
+app.command("shim")(shim)
+app.command("convert-payload")(convert_payload)
 app.command("capabilities")(capabilities)
 app.command("schema")(schema)
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,16 +15,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from anyhook.atomic import replace_file
 from anyhook.authoring.inspect import gaps, scan
 from anyhook.cli import OK, USAGE
+from anyhook.cli.editing import (
+    LAYERS,
+    Edit,
+    Starter,
+    Wish,
+    list_at,
+    parsed,
+    read_text,
+    settings_file,
+    stay_inside,
+    write_edits,
+)
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
-from anyhook.cli.output import console, print_json, say_error, show_path
+from anyhook.cli.output import console, print_json, say_error
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import SettingsError, UsageError
-from anyhook.model.layers import Layer
-from anyhook.settings.edit import add_item, remove_item, remove_member, set_member, write_atomically
-from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse, strip_comments
+from anyhook.migrate.merge import switched_on
+from anyhook.settings.edit import add_item, remove_item, remove_member
 from anyhook.settings.sources import Surroundings, places
 from anyhook.testing.running import load_hooks
 
@@ -86,48 +93,8 @@ Python = Annotated[
 ]
 HookPath = Annotated[Path, typer.Argument(metavar="FILE", help="A hook file.")]
 
-LAYERS = {"project": Layer.PROJECT, "local": Layer.LOCAL, "user": Layer.USER}
 DEVIATION = 5.0
 """Seconds that an agent waits longer than the hook takes at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How the user wants it: without asking, without writing, for programs."""
-
-    yes: bool
-    dry_run: bool
-    as_json: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Starter:
-    """A hook file that is to be written."""
-
-    path: Path
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """One settings file as it is and as it will be.
-
-    Attributes:
-        dialect: Whose it is.
-        path: The file.
-        before: Its text; `None` if there is none.
-        after: Its new text.
-    """
-
-    dialect: Dialect
-    path: Path
-    before: str | None
-    after: str
-
-    @property
-    def changes(self) -> bool:
-        """Whether it changes anything."""
-        return self.after != (self.before or "")
 
 
 def init(
@@ -150,7 +117,7 @@ def init(
     """
     here = existing_project(project)
     path = here / STARTER
-    _stay_inside(here, path)
+    stay_inside(here, path)
     with TemporaryDirectory() as scratch:
         source, starter = path, None
         if not path.exists():
@@ -218,7 +185,7 @@ def _wire(
         d.name: [f"{file.name}:{u.line}: {text}" for u, text in gaps(scan(source), d)]
         for d in dialects
     }
-    done = _write(edits, wish, starter)
+    done = write_edits(edits, wish, starter)
     if wish.as_json:
         print_json(_json(edits, missing, done))
         return OK
@@ -260,7 +227,7 @@ def uninstall(
         except UsageError:
             if agents:
                 raise
-    done = _write(edits, Wish(yes=yes, dry_run=dry_run, as_json=as_json))
+    done = write_edits(edits, Wish(yes=yes, dry_run=dry_run, as_json=as_json))
     if as_json:
         print_json(_json(edits, {}, done))
     return USAGE if broken else OK
@@ -296,8 +263,8 @@ OWN = frozenset(LAYERS.values())
 def _installed(
     dialect: Dialect, project: Path, scope: str, file: Path, hooks: Hooks, python: str
 ) -> Edit:
-    path = _file(dialect, project, scope)
-    before = _text(path)
+    path = settings_file(dialect, project, scope)
+    before = read_text(path)
     after = before or ""
     command = _command(dialect, project, scope, file, python)
     wanted: dict[tuple[str, ...], dict[str, Any]] = {}
@@ -310,7 +277,7 @@ def _installed(
     after = _without(dialect, after, path, _marks(dialect, project, file), keep=wanted)
     for where, entry in wanted.items():
         after = add_item(after, where, entry, file=str(path))
-    after = _switched_on(dialect, after, path)
+    after = switched_on(dialect, after, str(path))
     return Edit(dialect, path, before, after)
 
 
@@ -358,15 +325,6 @@ def _tool_names(dialect: Dialect, subject: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _switched_on(dialect: Dialect, text: str, path: Path) -> str:
-    """Switch hooks on where the agent itself runs none without that."""
-    observed = dialect.rules.get("observed")
-    if observed is None or observed.enabled:
-        return text
-    switch = next(s for s in dialect.switches if s.kind == "enabled")
-    return set_member(text, switch.path, True, file=str(path))
-
-
 def _command(dialect: Dialect, project: Path, scope: str, file: Path, python: str) -> str:
     script = file.resolve()
     program = shlex.quote(python)
@@ -392,8 +350,8 @@ def _interpreter(scope: str) -> str:
 
 
 def _uninstalled(dialect: Dialect, project: Path, scope: str, file: Path) -> Edit:
-    path = _file(dialect, project, scope)
-    before = _text(path)
+    path = settings_file(dialect, project, scope)
+    before = read_text(path)
     after = before or ""
     if before is None:
         return Edit(dialect, path, before, after)
@@ -414,7 +372,7 @@ def _without(
         where, index, definition, handler = found
         if all(_is_ours(h, marks) for h in definition["hooks"]):
             text = remove_item(text, where, definition, file=str(path))
-            if not _list_at(text, where, path):
+            if not list_at(text, where, path):
                 text = remove_member(text, where, file=str(path))
         else:
             text = remove_item(text, (*where, index, "hooks"), handler, file=str(path))
@@ -461,117 +419,13 @@ def _is_ours(handler: Any, marks: tuple[str, ...]) -> bool:
 def _definitions(
     dialect: Dialect, text: str, path: Path
 ) -> Iterator[tuple[tuple[str, ...], int, dict[str, Any]]]:
-    value = _parsed(text, path)
+    value = parsed(text, path)
     for key in dialect.hooks_path:
         value = value.get(key) if isinstance(value, dict) else None
     for event, entries in value.items() if isinstance(value, dict) else ():
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and isinstance(entry.get("hooks"), list):
                 yield (*dialect.hooks_path, event), index, entry
-
-
-def _parsed(text: str, path: Path) -> Any:
-    if not strip_comments(text).strip():
-        return {}
-    try:
-        return parse(text, str(path)).value
-    except JsonSyntaxError as problem:
-        line = sum(start <= problem.offset for start in line_starts(text))
-        told = f"{problem}; it was not changed"
-        raise SettingsError(told, path=str(path), line=line) from None
-
-
-def _list_at(text: str, where: tuple[str, ...], path: Path) -> Any:
-    value = _parsed(text, path)
-    for key in where:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _file(dialect: Dialect, project: Path, scope: str) -> Path:
-    if scope not in LAYERS:
-        raise UsageError(f"--scope is {', '.join(LAYERS)}, not {scope!r}")
-    layer = LAYERS[scope]
-    around = Surroundings.of(project, home_variable=dialect.home_variable)
-    found = next((path for own, path in places(dialect, around) if own is layer), None)
-    if found is None:
-        raise UsageError(f"{dialect.title} has no settings of the scope {scope!r}")
-    if scope != "user":
-        _stay_inside(project, found)
-    return found
-
-
-def _stay_inside(project: Path, path: Path) -> None:
-    """Refuse a file of the project that a link of the repository puts elsewhere."""
-    real = os.path.realpath(path)
-    if not Path(real).is_relative_to(os.path.realpath(project)):
-        raise SettingsError(
-            f"a link leads to {real}, outside the project; it was not touched", path=str(path)
-        )
-
-
-def _text(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"it cannot be read: {error}", path=str(path)) from error
-
-
-# -- showing and writing
-
-
-def _write(edits: list[Edit], wish: Wish, starter: Starter | None = None) -> bool:
-    """Show the differences, ask, and write. Returns whether anything was written."""
-    changed = [edit for edit in edits if edit.changes]
-    if not wish.as_json:
-        _show_all(edits, starter)
-    if wish.dry_run or not (changed or starter) or not _agreed(wish):
-        return False
-    if starter:
-        starter.path.parent.mkdir(exist_ok=True)
-        replace_file(starter.path, starter.text.encode())
-    for edit in changed:
-        write_atomically(edit.path, edit.after, expected=edit.before)
-    if not wish.as_json:
-        written = [*([starter.path] if starter else []), *(edit.path for edit in changed)]
-        for path in written:
-            console().print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
-    return True
-
-
-def _agreed(wish: Wish) -> bool:
-    if wish.yes:
-        return True
-    if wish.as_json or sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nobody is there to ask; look with --dry-run, then use --yes")
-    return typer.confirm("Write this?", default=False)
-
-
-def _show_all(edits: list[Edit], starter: Starter | None) -> None:
-    if starter:
-        console().print(f"a new file {show_path(str(starter.path))}", markup=False)
-    for edit in edits:
-        if edit.changes:
-            _show(edit)
-        else:
-            console().print(f"{show_path(str(edit.path))} stays as it is", markup=False)
-
-
-def _show(edit: Edit) -> None:
-    name = show_path(str(edit.path))
-    lines = difflib.unified_diff(
-        (edit.before or "").splitlines(),
-        edit.after.splitlines(),
-        name if edit.before is not None else os.devnull,
-        name,
-        lineterm="",
-        n=2,
-    )
-    styles = {"+": "green", "-": "red", "@": "cyan"}
-    for line in lines:
-        console().print(Text(line, style=styles.get(line[:1], "")), soft_wrap=True)
 
 
 def _json(edits: list[Edit], missing: dict[str, list[str]], done: bool) -> dict[str, Any]:

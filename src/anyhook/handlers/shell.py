@@ -39,7 +39,7 @@ def refer(command: str, names: Collection[str]) -> str:
     if not any(f"${{{name}}}" in command for name in names):
         return command
     rewritten, done = [], 0
-    for match, quote in _uses(command):
+    for match, quote in uses(command):
         if match[1] in names:
             rewritten += [command[done : match.start()], _BY_QUOTE[quote].format(match[1])]
             done = match.end()
@@ -56,11 +56,11 @@ def unquoted(command: str, names: Collection[str]) -> list[str]:
     Returns:
         Their names, in order.
     """
-    found = (match[1] or match[2] for match, quote in _uses(command) if not quote)
+    found = (match[1] or match[2] for match, quote in uses(command) if not quote)
     return [name for name in found if name in names]
 
 
-def _uses(command: str) -> Iterator[tuple[re.Match[str], str]]:
+def uses(command: str) -> Iterator[tuple[re.Match[str], str]]:
     """Yield every variable of a command line with the quotes that it stands in: none, " or '."""
     quotes = [""]  # one for the command line, and one for each `$(` inside
     at = 0

@@ -156,11 +156,7 @@ class _Shim:
         from anyhook.model.matching import compile_matcher
 
         matcher = compile_matcher(self.options.matcher, spec.style)
-        subject = getattr(shown, spec.subject, None) if spec.subject else None
-        words = self.source.vocabulary
-        tool = words.canonical.get(subject) if isinstance(subject, str) else None
-        names = words.tools[tool].names if tool else (subject,)
-        return any(matcher.matches(name) for name in names)
+        return matcher.matches(getattr(shown, spec.subject, None) if spec.subject else None)
 
     def _holds(self, shown: Event) -> bool:
         from anyhook.model.conditions import compile_condition
@@ -199,7 +195,7 @@ class _Shim:
     def _argv(self, env: Mapping[str, str]) -> list[str] | None:
         command = self.options.command
         if len(command) > 1:
-            return list(command)
+            return [self._filled(word, env) for word in command]
         line = command[0]
         if "/" in line and os.path.isfile(line) and os.access(line, os.X_OK):  # noqa: PTH113
             return [line]
@@ -209,6 +205,13 @@ class _Shim:
                 if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
                     return [path, *words, line]
         return None
+
+    def _filled(self, word: str, env: Mapping[str, str]) -> str:
+        """Put in what `${name}` stands for, where the agent itself does so in arguments."""
+        if self.source.types["command"].programs and "${" in word:
+            for name in (*self.source.environment, *(key for key, _ in self.options.env)):
+                word = word.replace(f"${{{name}}}", env.get(name, ""))
+        return word
 
     def _leave_behind(self, text: bytes, target: EventSpec) -> int:
         """Start this shim again, without anybody who waits for it."""

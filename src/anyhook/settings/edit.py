@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +27,13 @@ from anyhook.settings.jsonc import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from anyhook.settings.jsonc import Path as JsonPath
 
 DEFAULT_INDENT = "  "
+STALE = 10.0
+"""Seconds after which nobody holds a lock any more: those who hold one touch it more often."""
 
 
 def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -163,18 +169,40 @@ def write_atomically(path: Path, text: str, *, expected: str | None) -> None:
         expected: What the file holds now, or `None` if it must not exist yet.
 
     Raises:
-        SettingsError: If the file holds something else by now, or cannot be written. Then the
-            file is as it was.
+        SettingsError: If the file holds something else by now, another program holds its lock
+            (`NAME.lock` beside it), or it cannot be written. Then the file is as it was.
     """
     real = Path(os.path.realpath(path))
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
-        current = real.read_bytes().decode() if real.exists() else None
-        if current != expected:
-            raise SettingsError("it changed while it was being edited; try again", path=str(path))
-        replace_file(real, text.encode())
+        if real.exists() and not os.access(real, os.W_OK):
+            raise SettingsError("it is read-only; it was not changed", path=str(path))
+        with _locked(real, path):
+            current = real.read_bytes() if real.exists() else None
+            if current != (None if expected is None else expected.encode()):
+                told = "it changed while it was being edited; try again"
+                raise SettingsError(told, path=str(path))
+            replace_file(real, text.encode())
     except OSError as error:
         raise SettingsError(f"it cannot be written: {error.strerror}", path=str(path)) from error
+
+
+@contextmanager
+def _locked(real: Path, path: Path) -> Iterator[None]:
+    """Hold the lock of a file, which is a directory beside it: agents lock their files so."""
+    lock = real.with_name(f"{real.name}.lock")
+    try:
+        lock.mkdir()
+    except FileExistsError:
+        if time.time() - lock.stat().st_mtime < STALE:
+            told = f"another program is editing it ({lock.name} is there); it was not changed"
+            raise SettingsError(told, path=str(path)) from None
+        yield  # left behind by a program that is gone
+        return
+    try:
+        yield
+    finally:
+        lock.rmdir()
 
 
 def _with_object(text: str) -> str:

@@ -1,0 +1,375 @@
+"""`anyhook migrate`: one agent's hooks for another agent, with proof."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.editing import Edit, Wish, read_text, settings_file, write_edits
+from anyhook.cli.options import HERE, AsJson, Project, existing_project
+from anyhook.cli.output import console, print_json, show_path, show_place
+from anyhook.dialects import AGENTS, get_dialect
+from anyhook.engine.guard import Guard
+from anyhook.errors import UsageError
+from anyhook.migrate.corpus import builtin_probes, recorded_probes
+from anyhook.migrate.losses import KINDS
+from anyhook.migrate.merge import merge_into
+from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.prove import prove
+from anyhook.settings.sources import Surroundings
+from anyhook.trust.store import TrustStore
+
+if TYPE_CHECKING:
+    from anyhook.dialects.base import Dialect
+    from anyhook.migrate.corpus import Probe
+    from anyhook.migrate.losses import Loss
+    from anyhook.migrate.plan import Migration
+    from anyhook.migrate.prove import Difference, Proof
+
+BUILTIN = "builtin"
+KIND_STYLE = {"lost": "bold red", "weaker": "yellow", "changed": "yellow", "note": "cyan"}
+
+HELP = """Move an agent's hooks into another agent's settings.
+
+Everything of the scope is read (for Claude Code settings.json and settings.local.json), put in the
+other agent's words, and added to what its settings have already. Commands keep the events and
+answers of the agent that they were written for: `anyhook shim` stands between. What is lost on the
+way is told. It shows the difference and asks before anything is written, and keeps a copy of what
+was there.
+
+With `--prove` the hooks of both sides first decide the same events, in copies of the project.
+
+For example:
+
+    anyhook migrate --from claude --to gemini --dry-run
+    anyhook migrate --from claude --to gemini --prove
+    anyhook migrate --from gemini --to claude --prove --events session.jsonl --yes
+"""
+
+
+def migrate(
+    source: Annotated[str, typer.Option("--from", help=f"Whose hooks: {', '.join(AGENTS)}.")],
+    target: Annotated[str, typer.Option("--to", help="The agent that they shall run under.")],
+    project: Project = HERE,
+    scope: Annotated[
+        str, typer.Option("--scope", help="Whose settings: project or user.")
+    ] = "project",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the difference, change nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write it without asking.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Write nothing if anything is lost.")
+    ] = False,
+    no_shim: Annotated[
+        bool,
+        typer.Option(
+            "--no-shim", help="The commands speak the other agent's language: call them directly."
+        ),
+    ] = False,
+    proved: Annotated[
+        bool, typer.Option("--prove", help="Let both sides decide the same events first.")
+    ] = False,
+    events: Annotated[
+        str | None,
+        typer.Option(
+            "--events",
+            metavar="FILE|builtin",
+            help="Events for the proof: recorded payloads, one a line, or the built-in ones.",
+        ),
+    ] = None,
+    trust_once: Annotated[
+        bool,
+        typer.Option("--trust-once", help="Run the project's hooks for the proof without asking."),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Move an agent's hooks into another agent's settings."""
+    if events is not None and not proved:
+        raise UsageError("--events says what to prove it with; add --prove")
+    here = existing_project(project)
+    old, new = _agent(source), _agent(target)
+    around = Surroundings.of(here, home_variable=old.home_variable)
+    migration = plan_migration(
+        old, new, around, scope=scope, shim=not no_shim, program=_program(scope)
+    )
+    path = settings_file(new, here, scope)
+    before = read_text(path)
+    after, notes = merge_into(migration, before or "", str(path))
+    losses = [*migration.losses, *notes]
+    if not as_json:
+        _show(migration, losses, here)
+    proof = None
+    if proved and migration.entries:
+        _allow(migration, here, trust_once=trust_once, quiet=as_json)
+        proof = _proof(migration, around, events or BUILTIN, quiet=as_json)
+        if not as_json:
+            _show_proof(proof, migration, here)
+    refused = _refused(migration, proof, strict=strict)
+    done = False
+    edit = Edit(new, path, before, after)
+    if refused is None:
+        done = write_edits([edit], Wish(yes, dry_run, as_json), backup=True)
+        if done and not as_json and scope == "project":
+            console().print(f"Under anyhook itself: anyhook trust --dialect {new.name}")
+    elif not as_json:
+        console().print(Text.assemble(("not written", "bold red"), f"  {refused}"))
+    if as_json:
+        print_json(_json(migration, losses, proof, edit, done=done, refused=refused))
+    return PROBLEMS if refused else OK
+
+
+migrate.__doc__ = HELP
+
+
+def _agent(name: str) -> Dialect:
+    if name not in AGENTS:
+        get_dialect(name)  # the error for a name that nobody knows
+        raise UsageError(f"{name} is no agent with settings of its own; it is {', '.join(AGENTS)}")
+    return get_dialect(name)
+
+
+def _program(scope: str) -> tuple[str, ...]:
+    """Return what starts anyhook in a command line: for a file that is shared, its plain name."""
+    if scope == "project" or shutil.which("anyhook"):
+        return ("anyhook",)
+    return (sys.executable, "-m", "anyhook")
+
+
+def _refused(migration: Migration, proof: Proof | None, *, strict: bool) -> str | None:
+    if strict and migration.loses:
+        return "something is lost, and --strict is set"
+    if proof is not None and not proof.holds:
+        return "the two sides decide differently, and nothing above told so"
+    return None
+
+
+# -- the proof
+
+
+def _allow(migration: Migration, project: Path, *, trust_once: bool, quiet: bool) -> None:
+    """Let nothing of a project run that its user has not seen."""
+    needs = [
+        definition
+        for definition in migration.hooks.definitions
+        if definition.layer in migration.source.needs_trust
+    ]
+    if trust_once or not needs:
+        return
+    store = TrustStore()
+    found = Guard(migration.source, project, store, tuple(needs)).subjects()
+    changes, _ = store.changes(project, found)
+    if not changes:
+        return
+    if quiet or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(
+            "the proof runs the project's hooks, and you have not trusted them: look at them with "
+            f"anyhook trust --dialect {migration.source.name}, or add --trust-once"
+        )
+    out = console()
+    out.print("The proof runs these commands of the project, in copies of it:")
+    for change in changes:
+        out.print(Text(f"  {change.subject.handler.identifier}"))
+    if not typer.confirm("Run them?", default=False):
+        raise UsageError("nothing was run and nothing was written")
+
+
+def _proof(migration: Migration, around: Surroundings, events: str, *, quiet: bool) -> Proof:
+    source, target = migration.source, migration.target
+
+    def probes(project: Path) -> list[Probe]:
+        if events == BUILTIN:
+            return builtin_probes(source, target, migration.hooks.definitions, project)
+        return recorded_probes(Path(events), source, target, project)
+
+    with Progress(console=console(stderr=True), transient=True, disable=quiet) as progress:
+        task = progress.add_task("proving", total=None)
+        return prove(
+            migration,
+            around,
+            probes,
+            progress=lambda done, total: progress.update(task, completed=done, total=total),
+        )
+
+
+# -- for people
+
+
+def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
+    out = console()
+    source, target = migration.source, migration.target
+    moved = len({(o.handler.place, o.event) for e in migration.entries for o in e.origins})
+    if not moved and not losses:
+        files = ", ".join(
+            show_path(str(file.source.path), project) for file in migration.hooks.files
+        )
+        out.print(f"There are no hooks of {source.title} here ({files}).", markup=False)
+        return
+    table = Table(title=f"{source.title} → {target.title}", title_justify="left", box=None)
+    for name in ("hook", "from", "to", "matcher", ""):
+        table.add_column(name, overflow="fold")
+    for entry in migration.entries:
+        for origin in entry.origins:
+            spec = source.by_canonical[origin.event]
+            table.add_row(
+                Text(origin.handler.label),
+                f"{spec.wire} {show_place(origin.handler.place, project, short=True)}",
+                entry.event,
+                Text(str(entry.definition.get("matcher", ""))),
+                Text("shim" if origin.shimmed else "direct", style="dim"),
+            )
+    if moved:
+        out.print(table)
+    if losses:
+        rows = Table(title="What does not come along whole", title_justify="left", box=None)
+        for name in ("", "where", "what", "why", "what to do"):
+            rows.add_column(name, overflow="fold")
+        for loss in losses:
+            rows.add_row(
+                Text(loss.kind, style=KIND_STYLE[loss.kind]),
+                show_place(loss.place, project, short=True),
+                Text(loss.what),
+                Text(loss.why),
+                Text(loss.instead),
+            )
+        out.print(rows)
+    else:
+        out.print(Text("nothing is lost", style="green"))
+
+
+def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
+    out = console()
+    table = Table(title=f"Proof over {proof.events} events", title_justify="left", box=None)
+    for name in ("", "hook", "where", "event", "reached it", "it decided", "differ"):
+        table.add_column(name, overflow="fold")
+    for hook in proof.hooks:
+        sign, style = _verdict(hook.differences, hook.decided)
+        table.add_row(
+            Text(sign, style=style),
+            Text(hook.label),
+            show_place(hook.place, project, short=True),
+            hook.event,
+            str(hook.events),
+            str(hook.decided),
+            str(len(hook.differences)),
+        )
+    out.print(table)
+    for hook in proof.hooks:
+        for difference in hook.differences:
+            _show_difference(hook.label, difference, migration)
+    for difference in proof.combined:
+        _show_difference("all hooks together", difference, migration)
+    silent = [hook.label for hook in proof.hooks if not hook.decided]
+    if silent:
+        out.print(
+            f"{len(silent)} hook(s) had nothing to say on any of these events; prove them with "
+            "recorded ones: --events FILE",
+            style="yellow",
+        )
+    if proof.holds and not silent:
+        out.print("both sides decide the same", style="green")
+
+
+def _verdict(differences: list[Difference], decided: int) -> tuple[str, str]:
+    if any(not difference.told for difference in differences):
+        return "✗", "bold red"
+    if differences:
+        return "~", "yellow"
+    return ("✓", "green") if decided else ("·", "dim")
+
+
+def _show_difference(label: str, difference: Difference, migration: Migration) -> None:
+    out = console()
+    style = "yellow" if difference.told else "bold red"
+    told = "told above" if difference.told else "not told"
+    out.print(Text.assemble(("differs", style), f"  {difference.event}  ({label}; {told})"))
+    for dialect, said in (
+        (migration.source, difference.here),
+        (migration.target, difference.there),
+    ):
+        words = ", ".join(f"{key}: {value!r}" for key, value in said.items()) or "nothing"
+        out.print(Text(f"    {dialect.title}: {words}"))
+
+
+# -- for programs
+
+
+def _json(
+    migration: Migration,
+    losses: list[Loss],
+    proof: Proof | None,
+    edit: Edit,
+    *,
+    done: bool,
+    refused: str | None,
+) -> dict[str, Any]:
+    return {
+        "from": migration.source.name,
+        "to": migration.target.name,
+        "scope": migration.scope,
+        "written": done,
+        "refused": refused,
+        "path": str(edit.path),
+        "changes": edit.changes,
+        "text": edit.after,
+        "hooks": [
+            {
+                "hook": origin.handler.shown_identifier,
+                "place": str(origin.handler.place),
+                "from": migration.source.by_canonical[origin.event].wire,
+                "to": entry.event,
+                "matcher": entry.definition.get("matcher"),
+                "shim": origin.shimmed,
+            }
+            for entry in migration.entries
+            for origin in entry.origins
+        ],
+        "losses": [
+            {
+                "kind": loss.kind,
+                "means": KINDS[loss.kind],
+                "place": None if loss.place is None else str(loss.place),
+                "what": loss.what,
+                "why": loss.why,
+                "instead": loss.instead,
+            }
+            for loss in losses
+        ],
+        "proof": None if proof is None else _proof_json(proof),
+    }
+
+
+def _proof_json(proof: Proof) -> dict[str, Any]:
+    return {
+        "events": proof.events,
+        "holds": proof.holds,
+        "hooks": [
+            {
+                "hook": hook.label,
+                "place": str(hook.place),
+                "event": hook.event,
+                "reached": hook.events,
+                "decided": hook.decided,
+                "differences": [_difference_json(d) for d in hook.differences],
+            }
+            for hook in proof.hooks
+        ],
+        "combined": [_difference_json(d) for d in proof.combined],
+    }
+
+
+def _difference_json(difference: Difference) -> dict[str, Any]:
+    return {
+        "event": difference.event,
+        "from": difference.here,
+        "to": difference.there,
+        "told": difference.told,
+    }

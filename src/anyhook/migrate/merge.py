@@ -1,0 +1,116 @@
+"""What was migrated, put beside what the target's file has already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.migrate.commands import unwrap
+from anyhook.migrate.losses import Loss
+from anyhook.migrate.matchers import covers_same
+from anyhook.model.diagnostics import Place
+from anyhook.settings.edit import add_item, set_member
+from anyhook.settings.jsonc import parse, strip_comments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.migrate.plan import Migration
+
+
+def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Loss]]:
+    """Add the migrated hooks to a settings file.
+
+    A hook that is there already, on the same event with the same matcher and command, is left as
+    it is, whatever its other members say: somebody may have changed them on purpose.
+
+    Args:
+        migration: What to add.
+        text: The target's file; empty if there is none.
+        file: Its path, for messages.
+
+    Returns:
+        The new text, with comments, order and everything else kept, and what was there already
+        and differs.
+
+    Raises:
+        SettingsError: If the file is no JSON with comments, or something in it is in the way.
+    """
+    target = migration.target
+    notes: list[Loss] = []
+    for entry in migration.entries:
+        where = (*target.hooks_path, entry.event)
+        there = list(_handlers(text, where, file))
+        matcher = entry.definition.get("matcher")
+        missing = []
+        for handler in entry.definition["hooks"]:
+            same = next((h for h in there if _is_same(h, matcher, handler)), None)
+            if same is None:
+                missing.append(handler)
+            else:
+                notes += _differences(same, handler, file)
+        if missing:
+            text = add_item(text, where, {**entry.definition, "hooks": missing}, file=file)
+    if migration.entries:
+        text = switched_on(target, text, file)
+    return text, notes
+
+
+def switched_on(target: Dialect, text: str, file: str) -> str:
+    """Switch hooks on where an agent runs none without that.
+
+    Raises:
+        SettingsError: If the file switches them off.
+    """
+    observed = target.rules.get("observed", target.documented)
+    if observed.enabled:
+        return text
+    switch = next(s for s in target.switches if s.kind == "enabled")
+    return set_member(text, switch.path, True, file=file)
+
+
+def _handlers(
+    text: str, where: tuple[str, ...], file: str
+) -> Iterator[tuple[str | None, dict[str, Any], int]]:
+    """Yield the handlers of an event with their matchers and lines."""
+    if not strip_comments(text).strip():
+        return
+    document = parse(text, file)
+    value: Any = document.value
+    for key in where:
+        value = value.get(key) if isinstance(value, dict) else None
+    for i, definition in enumerate(value if isinstance(value, list) else ()):
+        handlers = definition.get("hooks") if isinstance(definition, dict) else None
+        for j, handler in enumerate(handlers if isinstance(handlers, list) else ()):
+            if isinstance(handler, dict):
+                line = document.place((*where, i, "hooks", j)).line or 0
+                yield definition.get("matcher"), handler, line
+
+
+def _is_same(
+    there: tuple[str | None, dict[str, Any], int], matcher: Any, handler: dict[str, Any]
+) -> bool:
+    if isinstance(there[0], str | None) and covers_same(there[0], matcher):
+        return bool(_command(there[1]) == _command(handler))
+    return False
+
+
+def _command(handler: dict[str, Any]) -> Any:
+    command = handler.get("command")
+    inner = unwrap(command) if isinstance(command, str) else None
+    return (inner or command, handler.get("args"), handler.get("if"))
+
+
+def _differences(
+    there: tuple[str | None, dict[str, Any], int], handler: dict[str, Any], file: str
+) -> Iterator[Loss]:
+    _, own, line = there
+    for key in sorted(own.keys() | handler.keys()):
+        if key != "command" and own.get(key) != handler.get(key):
+            yield Loss(
+                kind="note",
+                place=Place(file, line),
+                what=f"{key} of a hook that is there already",
+                why=f"it says {own.get(key)!r}; the source means {handler.get(key)!r}",
+                instead="change it yourself if you want that",
+            )

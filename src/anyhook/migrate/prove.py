@@ -1,0 +1,428 @@
+"""The proof: the source's hooks and the migrated ones decide the same events, side by side.
+
+Each side runs in a copy of the project of its own, so that nothing of the real one changes and
+neither sees what the other did.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from anyhook.dialects.payload import decode_event
+from anyhook.dialects.responses import read_response
+from anyhook.dialects.translate import call_of
+from anyhook.engine.engine import Engine
+from anyhook.errors import UsageError
+from anyhook.migrate.corpus import moved
+from anyhook.migrate.merge import merge_into
+from anyhook.migrate.plan import SCOPES
+from anyhook.model.answers import Answer, Outcome
+from anyhook.model.events import ToolEvent
+from anyhook.model.layers import Layer
+from anyhook.settings.sources import Surroundings, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.migrate.corpus import Probe
+    from anyhook.migrate.plan import Migration
+    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.definitions import HookDefinition
+    from anyhook.model.diagnostics import Place
+    from anyhook.model.events import Event
+
+LARGEST = 256 * 1024 * 1024
+"""Bytes of a project that are copied at most."""
+LINKED = frozenset({"node_modules", ".venv", "venv", ".git", "target", ".tox", "__pycache__"})
+"""Directories that hooks may need and that are too large to copy; they are linked."""
+OWN_REASON = re.compile(r"blocked by hook .*", re.DOTALL)
+"""What is said where a hook denies without a reason; it names the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One event that the two sides decide differently.
+
+    Attributes:
+        event: The event, for people.
+        here: What the source's hook says, in canonical form.
+        there: What the migrated one says.
+        told: Whether the migration had said that something of this hook is lost or changes.
+    """
+
+    event: str
+    here: Mapping[str, Any]
+    there: Mapping[str, Any]
+    told: bool
+
+
+@dataclass(slots=True)
+class HookProof:
+    """How one hook fared.
+
+    Attributes:
+        place: Where it is written in the source.
+        event: Its event at the source.
+        label: Its name.
+        events: How many events reached it, on either side.
+        decided: On how many of them it had something to say.
+        differences: Those that are decided differently.
+    """
+
+    place: Place
+    event: str
+    label: str
+    events: int = 0
+    decided: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a proof found.
+
+    Attributes:
+        events: How many events were tried.
+        hooks: The hooks that were moved.
+        combined: Events on which all hooks together decide differently.
+    """
+
+    events: int
+    hooks: tuple[HookProof, ...]
+    combined: tuple[Difference, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every difference was told beforehand."""
+        found = [d for hook in self.hooks for d in hook.differences]
+        return all(difference.told for difference in (*found, *self.combined))
+
+
+def prove(
+    migration: Migration,
+    around: Surroundings,
+    probes: Callable[[Path], Sequence[Probe]],
+    *,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Proof:
+    """Run both configurations over some events and compare what they decide.
+
+    The hooks run for real, in copies of the project. Ask their user first.
+
+    Args:
+        migration: What was migrated.
+        around: The project, home and environment.
+        probes: Makes the events, given the directory that they happen in.
+        progress: Called with the number of events that are done, and of all.
+
+    Raises:
+        UsageError: If the project is too large to copy.
+    """
+    with scratch(migration, around) as (here, there):
+        pairs = [_in_copy(probe, migration, here, there) for probe in probes(here)]
+        return anyio.run(_prove, migration, around, (here, there), pairs, progress)
+
+
+def _in_copy(probe: Probe, migration: Migration, here: Path, there: Path) -> Probe:
+    """Let the target's event happen in the target's copy."""
+    payload = moved(probe.there.raw, str(here), str(there))
+    event, _ = decode_event(migration.target, payload)
+    return probe.replace(there=event)
+
+
+async def _prove(
+    migration: Migration,
+    around: Surroundings,
+    copies: tuple[Path, Path],
+    probes: list[Probe],
+    progress: Callable[[int, int], None],
+) -> Proof:
+    here, there = copies
+    environ = _environ(migration, around, here.parent)
+    source = _engine(migration.source, here, environ)
+    target = _engine(migration.target, there, environ)
+    sides = _Sides(migration, copies)
+    for definition in sides.moved_definitions():
+        source.define(definition)
+    async with source, target:
+        for done, probe in enumerate(probes):
+            progress(done, len(probes))
+            decisions: dict[str, Decision] = {}
+
+            async def ask(
+                name: str, engine: Engine, event: Event, into: dict[str, Decision]
+            ) -> None:
+                into[name] = await engine.dispatch(event)
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, "here", source, probe.here, decisions)
+                group.start_soon(ask, "there", target, probe.there, decisions)
+            sides.compare(probe, decisions["here"], decisions["there"])
+    progress(len(probes), len(probes))
+    return Proof(len(probes), tuple(sides.proofs.values()), tuple(sides.combined))
+
+
+def _engine(dialect: Dialect, project: Path, environ: Mapping[str, str]) -> Engine:
+    home = project.parent / "home"
+    return Engine.load(project, dialect=dialect.name, trust_once=True, home=home, environ=environ)
+
+
+def _environ(migration: Migration, around: Surroundings, root: Path) -> dict[str, str]:
+    """Return the environment of both sides: no settings but those of the copies count."""
+    environ = dict(around.environ)
+    for dialect in (migration.source, migration.target):
+        environ.pop(dialect.config_variable or "", None)
+        environ.pop(dialect.home_variable or "", None)
+        for file in dialect.settings:
+            if file.variable:
+                environ[file.variable] = str(root / "none" / f"{file.layer}.json")
+    return environ
+
+
+class _Sides:
+    """The hooks of both sides, and how they compare."""
+
+    def __init__(self, migration: Migration, copies: tuple[Path, Path]) -> None:
+        self.migration = migration
+        self.roots = [str(copy) for copy in copies]
+        self.proofs: dict[tuple[Any, str], HookProof] = {}
+        self.origins: dict[tuple[str, str | None, str], list[tuple[Any, str]]] = {}
+        self.combined: list[Difference] = []
+        self.told = {loss.place for loss in migration.losses if loss.counts and loss.place}
+        for entry in migration.entries:
+            matcher = entry.definition.get("matcher")
+            for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
+                key = (origin.handler.place, origin.event)
+                spec = migration.source.by_canonical[origin.event]
+                self.proofs.setdefault(
+                    key, HookProof(origin.handler.place, spec.wire, origin.handler.label)
+                )
+                at = (entry.event, matcher, handler["command"])
+                self.origins.setdefault(at, []).append(key)
+
+    def moved_definitions(self) -> Iterator[HookDefinition]:
+        """Yield the source's definitions with the handlers that were moved."""
+        for definition in self.migration.hooks.definitions:
+            kept = tuple(
+                handler
+                for handler in definition.handlers
+                if (handler.place, definition.event) in self.proofs
+            )
+            if kept:
+                yield replace(definition, handlers=kept)
+
+    def compare(self, probe: Probe, here: Decision, there: Decision) -> None:
+        """Compare what each hook said, and what all of them together decide."""
+        source, target = self.migration.source, self.migration.target
+        said: dict[tuple[Any, str], dict[str, Any]] = {}
+        for result in here.results:
+            key = (result.handler.place, probe.here.name)
+            if key in self.proofs:
+                said[key] = self._canonical(result.answer, probe.here, source)
+        answered: dict[tuple[Any, str], dict[str, Any]] = {}
+        for result in there.results:
+            own = self._canonical(result.answer, probe.there, target)
+            for key in self._origins(result, probe):
+                answered[key] = {**answered.get(key, {}), **own}
+        for key in said.keys() | answered.keys():
+            proof = self.proofs[key]
+            one, other = said.get(key, {}), answered.get(key, {})
+            proof.events += 1
+            proof.decided += bool(one or other)
+            if one != other:
+                told = proof.place in self.told
+                proof.differences.append(Difference(probe.label, one, other, told))
+        self._compare_all(probe, here, there)
+
+    def _compare_all(self, probe: Probe, here: Decision, there: Decision) -> None:
+        one = self._canonical(_answer(here), probe.here, self.migration.source)
+        other = self._canonical(_answer(there), probe.there, self.migration.target)
+        if one != other and not any(
+            difference.event == probe.label
+            for proof in self.proofs.values()
+            for difference in proof.differences
+        ):
+            self.combined.append(Difference(probe.label, one, other, told=False))
+
+    def _origins(self, result: HandlerResult, probe: Probe) -> Iterator[tuple[Any, str]]:
+        for (event, _matcher, command), keys in self.origins.items():
+            spec = self.migration.target.by_canonical[probe.there.name]
+            if event == spec.wire and command == result.handler.command:
+                yield from (key for key in keys if key[1] == probe.here.name)
+
+    def _canonical(self, answer: Answer, event: Event, dialect: Dialect) -> dict[str, Any]:
+        """Say what an answer does in words that do not depend on the agent."""
+        found: dict[str, Any] = {}
+        for name in answer.record_fields:
+            value = getattr(answer, name)
+            reader = CANONICAL.get(name)
+            shown = reader(answer, event, dialect) if reader else value
+            if shown not in (None, False, "", Outcome.NONE) and shown != {}:
+                found[name] = self._plain(shown)
+        return found
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, str):
+            text = str(value)
+            for root in self.roots:
+                text = text.replace(root, "{project}")
+            return OWN_REASON.sub("blocked by a hook", text).strip()
+        if isinstance(value, dict):
+            return {key: self._plain(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._plain(item) for item in value]
+        return value
+
+
+def _answer(decision: Decision) -> Answer:
+    """Write a decision as one answer."""
+    return Answer(
+        outcome=decision.outcome,
+        approve=decision.approve,
+        reason=decision.reason,
+        stop=decision.stop,
+        system_message="\n".join(decision.system_messages) or None,
+        context="\n".join(decision.context) or None,
+        tool_input=decision.tool_input,
+        llm_request=decision.llm_request,
+        llm_response=decision.llm_response,
+        tool_config=decision.tool_config,
+        clear_context=decision.clear_context,
+        tail_tool_call=decision.tail_tool_call,
+        tool_output=decision.tool_output,
+        extra=dict(decision.extra) or None,
+    )
+
+
+def _outcome(answer: Answer, _event: Event, _dialect: Dialect) -> str:
+    """An allowance that approves nothing is no opinion to an agent."""
+    return "" if answer.outcome in (Outcome.NONE, Outcome.ALLOW) else str(answer.outcome)
+
+
+def _reason(answer: Answer, event: Event, dialect: Dialect) -> str | None:
+    decides = _outcome(answer, event, dialect) or answer.stop
+    return answer.reason or (answer.stop_reason if answer.stop else None) if decides else None
+
+
+def _input(answer: Answer, event: Event, dialect: Dialect) -> dict[str, Any] | None:
+    if answer.tool_input is None or not isinstance(event, ToolEvent):
+        return None
+    before = call_of(event, dialect).arguments
+    words = dialect.vocabulary
+    after = words.call(event.tool_name, {**event.tool_input, **answer.tool_input}).arguments
+    return {key: value for key, value in after.items() if before.get(key) != value}
+
+
+def _output(answer: Answer, event: Event, dialect: Dialect) -> str | None:
+    if answer.outcome is Outcome.DENY or not isinstance(event, ToolEvent):
+        return None  # the reason says it already
+    if answer.tool_output is None:
+        return None
+    return read_response(dialect, call_of(event, dialect), answer.tool_output).text
+
+
+def _config(answer: Answer, _event: Event, dialect: Dialect) -> dict[str, Any] | None:
+    if answer.tool_config is None:
+        return None
+    names = answer.tool_config.get("allowedFunctionNames") or []
+    tools = sorted(dialect.vocabulary.tool(name) for name in names)
+    return {**answer.tool_config, "allowedFunctionNames": tools}
+
+
+def _tail(answer: Answer, _event: Event, dialect: Dialect) -> list[Any] | None:
+    if answer.tail_tool_call is None:
+        return None
+    call = dialect.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
+    return [call.tool, dict(call.arguments)]
+
+
+CANONICAL: dict[str, Callable[[Answer, Event, Dialect], Any]] = {
+    "outcome": _outcome,
+    "approve": lambda answer, _event, _dialect: answer.approve,
+    "reason": _reason,
+    "stop_reason": lambda _answer, _event, _dialect: None,
+    "suppress_output": lambda _answer, _event, _dialect: None,
+    "tool_input": _input,
+    "tool_output": _output,
+    "tool_config": _config,
+    "tail_tool_call": _tail,
+}
+"""Field of an answer to what it says in canonical form, where that is not its value."""
+
+
+# -- copies
+
+
+@contextmanager
+def scratch(migration: Migration, around: Surroundings) -> Iterator[tuple[Path, Path]]:
+    """Copy the project twice, without the settings of either agent; with the migrated ones in one.
+
+    Yields:
+        The source's copy and the target's.
+
+    Raises:
+        UsageError: If the project is too large to copy.
+    """
+    with tempfile.TemporaryDirectory(prefix="anyhook-proof-") as root:
+        copies = []
+        for name in ("here", "there"):
+            base = Path(os.path.realpath(root)) / name
+            (base / "home").mkdir(parents=True)
+            copy = base / around.project.name
+            if migration.scope == "project":
+                _copy(around.project, copy)
+            else:
+                copy.mkdir()
+            for dialect in (migration.source, migration.target):
+                for _, path in places(dialect, Surroundings(copy, base / "home", {})):
+                    if path.is_relative_to(base):
+                        path.unlink(missing_ok=True)
+            copies.append(copy)
+        here, there = copies
+        own = places(migration.target, Surroundings(there, there.parent / "home", {}))
+        layers = SCOPES[migration.scope] - {Layer.LOCAL}
+        path = next(path for layer, path in own if layer in layers)
+        text, _ = merge_into(migration, "", str(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        yield here, there
+
+
+def _copy(project: Path, copy: Path) -> None:
+    """Copy what the project's own files are; link what is too large and not its own."""
+    total = 0
+
+    def ignore(directory: str, names: list[str]) -> set[str]:
+        nonlocal total
+        left = set()
+        for name in names:
+            path = Path(directory) / name
+            if name in LINKED and path.is_dir():
+                left.add(name)
+            elif path.is_file() and not path.is_symlink():
+                total += path.stat().st_size
+                if total > LARGEST:
+                    raise UsageError(
+                        f"the project has more than {LARGEST // 1024 // 1024} MiB to copy; prove "
+                        "the migration in a smaller checkout"
+                    )
+            elif not path.is_dir() and not path.is_symlink():
+                left.add(name)  # a socket, a pipe, a device
+        return left
+
+    shutil.copytree(project, copy, symlinks=True, ignore=ignore)
+    for directory, names, _ in os.walk(project):
+        for name in [n for n in names if n in LINKED]:
+            names.remove(name)
+            inside = (Path(directory) / name).relative_to(project)
+            (copy / inside).symlink_to(project / inside)
