@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from anyhook.migrate.prove import Difference, Proof
 
 BUILTIN = "builtin"
+HOOK_WIDTH = 40
+SHOWN = 3
+"""Differences of one hook that people are shown."""
 KIND_STYLE = {"lost": "bold red", "weaker": "yellow", "changed": "yellow", "note": "cyan"}
 
 HELP = """Move an agent's hooks into another agent's settings.
@@ -214,7 +217,8 @@ def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
         out.print(f"There are no hooks of {source.title} here ({files}).", markup=False)
         return
     table = Table(title=f"{source.title} → {target.title}", title_justify="left", box=None)
-    for name in ("hook", "from", "to", "matcher", ""):
+    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=HOOK_WIDTH)
+    for name in ("from", "to", "matcher", ""):
         table.add_column(name, overflow="fold")
     for entry in migration.entries:
         for origin in entry.origins:
@@ -248,7 +252,9 @@ def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
 def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
     out = console()
     table = Table(title=f"Proof over {proof.events} events", title_justify="left", box=None)
-    for name in ("", "hook", "where", "event", "reached it", "it decided", "differ"):
+    table.add_column("")
+    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=HOOK_WIDTH)
+    for name in ("where", "event", "reached it", "it decided", "differ"):
         table.add_column(name, overflow="fold")
     for hook in proof.hooks:
         sign, style = _verdict(hook.differences, hook.decided)
@@ -263,8 +269,11 @@ def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
         )
     out.print(table)
     for hook in proof.hooks:
-        for difference in hook.differences:
+        for difference in hook.differences[:SHOWN]:
             _show_difference(hook.label, difference, migration)
+        if len(hook.differences) > SHOWN:
+            more = len(hook.differences) - SHOWN
+            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
     for difference in proof.combined:
         _show_difference("all hooks together", difference, migration)
     silent = [hook.label for hook in proof.hooks if not hook.decided]

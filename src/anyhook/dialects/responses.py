@@ -133,6 +133,8 @@ def _write_content(call: ToolCall, result: ToolResult) -> dict[str, Any]:
     if call.tool == "shell":
         text = _written_shell(result)
     made: dict[str, Any] = {"llmContent": text, "returnDisplay": result.text or text}
+    if call.tool.startswith(MCP_PREFIX):
+        made["llmContent"] = [{"text": text}]
     if call.tool in FILE_TOOLS and result.file_path and not failed:
         made["returnDisplay"] = {
             "fileName": result.file_path.replace("\\", "/").rpartition("/")[2],
@@ -197,6 +199,15 @@ def _read_edit(call: ToolCall, response: dict[str, Any]) -> str:
     return f"Successfully modified file: {path}."
 
 
+def _read_todos(_call: ToolCall, _response: dict[str, Any]) -> str:
+    return "Successfully updated the todo list."
+
+
+def _read_skill(call: ToolCall, response: dict[str, Any]) -> str:
+    name = response.get("commandName") or call.arguments.get("name")
+    return f"Skill {name} is active."
+
+
 STRUCTURED_TEXTS: dict[str, Callable[[ToolCall, dict[str, Any]], str]] = {
     "glob": _texts_at("filenames"),
     "grep": _read_grep,
@@ -204,6 +215,8 @@ STRUCTURED_TEXTS: dict[str, Callable[[ToolCall, dict[str, Any]], str]] = {
     "agent": _texts_at("content"),
     "write_file": _read_write,
     "edit_file": _read_edit,
+    "write_todos": _read_todos,
+    "skill": _read_skill,
 }
 """Canonical tool to the text for the model in its object, where that has no usual name."""
 

@@ -137,7 +137,7 @@ def translate_answer(
         if answer.tool_output is not None and _differ(source, target):
             result = read_response(source, call, answer.tool_output)
             changes["tool_output"] = write_response(target, call, result)
-        changes |= _hidden(answer, shown, call, source, target)
+        changes |= _hidden(answer, shown, asked, source, target)
     if answer.tail_tool_call is not None:
         made = source.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
         changes["tail_tool_call"] = {
@@ -289,10 +289,10 @@ def _changed_input(
 
 
 def _hidden(
-    answer: Answer, shown: ToolEvent, call: ToolCall, source: Dialect, target: Dialect
+    answer: Answer, shown: ToolEvent, asked: ToolEvent, source: Dialect, target: Dialect
 ) -> dict[str, Any]:
     """Put the reason in place of a result that the hook wanted hidden, where a denial does not."""
-    here, there = source.by_canonical.get(shown.name), target.by_canonical.get(shown.name)
+    here, there = source.by_canonical.get(shown.name), target.by_canonical.get(asked.name)
     if answer.outcome is not Outcome.DENY or here is None or there is None:
         return {}
     if here.denial is not Denial.HIDES or there.denial is Denial.HIDES:
@@ -300,7 +300,7 @@ def _hidden(
     if "tool_output" not in there.acts_on or answer.tool_output is not None:
         return {}
     reason = ToolResult(text=answer.reason or "", exit_code=None)
-    return {"tool_output": write_response(target, call, reason)}
+    return {"tool_output": write_response(target, call_of(asked, target), reason)}
 
 
 # -- what an agent always sends

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects import get_dialect, recognise
 from anyhook.dialects.payload import decode_event, encode_event
-from anyhook.dialects.translate import counterparts, translate_event
+from anyhook.dialects.responses import write_response
+from anyhook.dialects.translate import FAILED_TOOL, counterparts, translate_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
 from anyhook.model.events import UnknownEvent
 from anyhook.model.record import Record
+from anyhook.model.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from anyhook.dialects.base import Dialect
@@ -64,9 +66,6 @@ PROMPTS = (
     "Use the key sk-ant-REDACTED please.",
 )
 OTHER_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("read_file", {"file_path": "src/app.py"}),
-    ("read_file", {"file_path": ".env"}),
-    ("list_directory", {"dir_path": "."}),
     ("glob", {"pattern": "**/*.py"}),
     ("grep_search", {"pattern": "password"}),
     ("web_fetch", {"prompt": "Read https://example.com/page"}),
@@ -78,6 +77,15 @@ OTHER_CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("activate_skill", {"name": "review"}),
     ("exit_plan_mode", {"plan": "First this, then that."}),
 )
+RESPONSES = {
+    "run_shell_command": "Output: one\ntwo",
+    "write_file": "Successfully created and wrote to new file: {file_path}.",
+    "replace": "Successfully modified file: {file_path}.",
+    "glob": "/srv/project/src/app.py",
+    "grep_search": "File: src/app.py\nL1: password",
+    "write_todos": "Successfully updated the todo list.",
+    "activate_skill": "Skill {name} is active.",
+}
 MCP_CALLS = (
     ("github", "create_issue"),
     ("memory", "delete_entities"),
@@ -133,18 +141,21 @@ def builtin_payloads(project: Path) -> Iterator[dict[str, Any]]:
 
 
 def _calls(project: Path) -> Iterator[dict[str, Any]]:
+    files = [(str(project / path), text) for path, text in FILES]
     calls: list[tuple[str, dict[str, Any]]] = [
         *(("run_shell_command", {"command": command}) for command in COMMANDS),
-        *(("write_file", {"file_path": path, "content": text}) for path, text in FILES),
+        *(("write_file", {"file_path": path, "content": text}) for path, text in files),
         *(
             ("replace", {"file_path": path, "old_string": "a", "new_string": text})
-            for path, text in FILES[:4]
+            for path, text in files[:4]
         ),
+        *(("read_file", {"file_path": path}) for path, _ in files[1:3]),
+        ("list_directory", {"dir_path": str(project)}),
         *OTHER_CALLS,
     ]
     for name, arguments in calls:
         yield _payload(project, "BeforeTool", tool_name=name, tool_input=arguments)
-        for response in _responses(name):
+        for response in _responses(name, arguments):
             yield _payload(
                 project,
                 "AfterTool",
@@ -163,11 +174,12 @@ def _calls(project: Path) -> Iterator[dict[str, Any]]:
         yield _payload(project, "AfterTool", **about, tool_response=done)
 
 
-def _responses(name: str) -> Iterator[dict[str, Any]]:
+def _responses(name: str, arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what a tool may return, in texts that survive being put in another agent's form."""
+    text = RESPONSES.get(name, "done").format(**{"file_path": "", "name": "", **arguments})
+    yield {"llmContent": text, "returnDisplay": text.removeprefix("Output: ")}
     if name == "run_shell_command":
-        yield {"llmContent": "Output: one\ntwo", "returnDisplay": "one\ntwo"}
-        return
-    yield {"llmContent": "done", "returnDisplay": "done"}
+        yield {"llmContent": "Output: it went wrong\nExit Code: 1", "returnDisplay": "Exit Code: 1"}
     if name in ("read_file", "web_fetch"):
         wrong = "it cannot be read"
         error = {"message": wrong, "type": "failed"}
@@ -203,12 +215,10 @@ def builtin_probes(
         found += _probe(translate_event(event, language, source), source, target)
     for name in dict.fromkeys(_named_tools(source, definitions)):
         for wire in ("before_tool", "after_tool"):
-            payload = {
-                **_payload(project, source.event(wire).wire),
-                "tool_name": name,
-                "tool_input": {"command": "ls", "file_path": str(project / "src/app.py")},
-                "tool_response": {},
-            }
+            payload = _payload(project, source.event(wire).wire, tool_name=name)
+            payload["tool_input"] = {"command": "ls", "file_path": str(project / "src/app.py")}
+            call = source.vocabulary.call(name, payload["tool_input"])
+            payload["tool_response"] = write_response(source, call, ToolResult(text="done"))
             event, _ = decode_event(source, payload)
             found += _probe(event, source, target)
     return found
@@ -293,4 +303,12 @@ def _label(event: Event) -> str:
     )
     given = getattr(event, "tool_input", None) or {}
     detail = next((given[k] for k in ("command", "file_path", "url", "prompt") if k in given), "")
-    return " ".join(str(part) for part in (event.wire_name, subject, detail) if part)
+    failed = "(failed)" if event.name == FAILED_TOOL or _has_failed(event) else ""
+    return " ".join(str(part) for part in (event.wire_name, subject, detail, failed) if part)
+
+
+def _has_failed(event: Event) -> bool:
+    response = getattr(event, "tool_response", None)
+    if not isinstance(response, dict):
+        return False
+    return "error" in response or "Exit Code" in str(response.get("llmContent"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.authoring.degrade import NAMES, fit
-from anyhook.dialects.base import Denial
+from anyhook.dialects.base import Denial, PlainText
 from anyhook.dialects.capabilities import ABILITIES, Support, support
 from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.model.answers import Outcome
@@ -136,9 +136,17 @@ def lost_abilities(
         if hides and replaces:
             return  # the shim puts the reason in place of the result
         kind = "weaker" if hides else "changed"
-        yield kind, NAMES["deny"], f"{DENIALS[old.denial]}; in {target.title} {DENIALS[new.denial]}"
+        there = f"on {new.wire} in {target.title} {DENIALS[new.denial]}"
+        yield kind, NAMES["deny"], f"{DENIALS[old.denial]}; {there}"
 
 
+PLAIN = {
+    PlainText.SYSTEM_MESSAGE: "tell",
+    PlainText.CONTEXT: "context",
+    PlainText.TOOL_NAMES: "filter_tools",
+}
+"""What plain text on standard output asks for."""
+_PRINTS = re.compile(r"""\b(?:echo|printf|print|puts|console\.log)\b(?![^;\n|&]*(?:>&2|stderr))""")
 DECIDING = frozenset({"deny", "ask", "defer", "stop", "rewrite"})
 DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
@@ -152,6 +160,8 @@ DENIALS = {
 def _mentions(source: Dialect, old: EventSpec, ability: str, text: str) -> bool:
     """Tell whether a text has the words that ask for an ability."""
     field, sample = ABILITIES[ability]
+    if PLAIN.get(old.plain_text) == ability and _prints_text(source, text):
+        return True
     wanted = "outcome" if field == "approve" else field
     for item in source.output:
         if item.field != wanted or not item.belongs_to(old.canonical):
@@ -171,6 +181,14 @@ def _mentions(source: Dialect, old: EventSpec, ability: str, text: str) -> bool:
     return sample.outcome is Outcome.DENY and re.search(r"exit[ (]*2\b", text) is not None
 
 
+def _prints_text(source: Dialect, text: str) -> bool:
+    """Tell whether a text prints something that is not the JSON of an answer."""
+    keys = {item.path[-1] for item in source.output}
+    return _PRINTS.search(text) is not None and not any(
+        re.search(rf"\b{key}\b", text) for key in keys
+    )
+
+
 def _value_is_set(kind: str, key: str, text: str) -> bool:
     if kind != "not_boolean":
         return True
@@ -186,6 +204,8 @@ def lost_fields(
         What, and why.
     """
     cls, there = event_class(old.canonical), event_class(new.canonical)
+    if new.canonical != old.canonical:
+        return  # the shim makes up the one event from the other
     for name in cls.record_fields:
         key = None if name in NOT_ON_WIRE else wire_key(source, old, name)
         if key is None or name in target.fills or name in SMALL_WORDS:

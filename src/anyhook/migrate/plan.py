@@ -34,7 +34,7 @@ from anyhook.model.diagnostics import Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import HookSet, load_hooks
 from anyhook.settings.jsonc import parse
-from anyhook.trust.scripts import named_files
+from anyhook.trust.scripts import named_files, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -135,7 +135,7 @@ class _Building:
     target: Dialect
     around: Surroundings
     shim: bool
-    program: Sequence[str]
+    starter: Sequence[str]
     entries: list[Entry] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 
@@ -430,10 +430,15 @@ def _text_of(building: _Building, handler: HandlerSpec) -> tuple[str, bool]:
             continue
         if len(data) <= LARGEST_SCRIPT and b"\0" not in data:
             texts.append(data.decode("utf-8", "replace"))
-    inline = "'" in texts[0] or "|" in texts[0] or "{" in texts[0].replace("${", "")
-    return "\n".join(texts), len(texts) > 1 or inline
+    runs = program(handler, building.around.project, {})
+    return "\n".join(texts), len(texts) > 1 or runs is None or runs in SAYS_ALL
 
 
+SAYS_ALL = frozenset(
+    "true false : exit echo printf jq grep egrep fgrep test [ cat sed awk sh bash zsh dash "
+    "node python python3 perl ruby deno bun if case while for read cd".split()
+)
+"""Programs that do what their command line says, and no script beside it."""
 LARGEST_SCRIPT = 512 * 1024
 """Bytes; a larger file is no script of people."""
 
@@ -472,7 +477,7 @@ def _command(  # noqa: PLR0917 - one command, from where to where
         member = _env_member(building, handler, env)
         if env and not member:
             options = options.replace(env=tuple(env.items()))
-        return wrap(options, target, building.program), member, True
+        return wrap(options, target, building.starter), member, True
     names, lost = counterpart_variables(source, target)
     for name in lost:
         if name in plain:
