@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from anyhook.dialects import get_dialect, recognise
 from anyhook.dialects.payload import decode_event, encode_event
 from anyhook.dialects.responses import write_response
-from anyhook.dialects.translate import FAILED_TOOL, counterparts, translate_event
+from anyhook.dialects.translate import FAILED_TOOL, call_of, counterparts, translate_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
-from anyhook.model.events import UnknownEvent
+from anyhook.model.events import AfterTool, UnknownEvent
 from anyhook.model.record import Record
 from anyhook.model.tools import ToolResult
 
@@ -217,9 +217,10 @@ def builtin_probes(
         for wire in ("before_tool", "after_tool"):
             payload = _payload(project, source.event(wire).wire, tool_name=name)
             payload["tool_input"] = {"command": "ls", "file_path": str(project / "src/app.py")}
-            call = source.vocabulary.call(name, payload["tool_input"])
-            payload["tool_response"] = write_response(source, call, ToolResult(text="done"))
             event, _ = decode_event(source, payload)
+            if isinstance(event, AfterTool):
+                done = write_response(source, call_of(event, source), ToolResult(text="done"))
+                event, _ = decode_event(source, {**payload, "tool_response": done})
             found += _probe(event, source, target)
     return found
 

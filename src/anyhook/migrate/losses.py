@@ -146,7 +146,9 @@ PLAIN = {
     PlainText.TOOL_NAMES: "filter_tools",
 }
 """What plain text on standard output asks for."""
-_PRINTS = re.compile(r"""\b(?:echo|printf|print|puts|console\.log)\b(?![^;\n|&]*(?:>&2|stderr))""")
+_PRINTS = re.compile(
+    r"""\b(?:echo|printf|print|puts|console\.log)\b(?![\s(]*["']?\{)(?![^;\n|&]*(?:>&2|stderr))"""
+)
 DECIDING = frozenset({"deny", "ask", "defer", "stop", "rewrite"})
 DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
