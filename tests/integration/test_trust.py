@@ -104,6 +104,21 @@ def test_a_script_that_was_only_touched_runs(world, store):
     assert decide(engine).denied
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "anyhook shim --as claude -- '\"${CLAUDE_PROJECT_DIR}\"/guard.sh'",
+        "anyhook shim --as terminai -- 'sh \"$''TERMINAI_PROJECT_DIR\"/guard.sh'",
+        "anyhook shim --as claude -- ./guard.sh",
+    ],
+)
+def test_a_script_behind_the_shim_is_bound(world, store, command):
+    world.configure(command=command)
+    subject = load(world, store).guard.subjects()[0]
+
+    assert [script.path for script in subject.scripts] == [world.script]
+
+
 def test_a_script_that_goes_away_is_a_change(world, store):
     trust(world, store)
     world.script.unlink()

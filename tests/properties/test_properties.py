@@ -46,9 +46,6 @@ RECORDED = [
 DISABLED = ("hooksConfig", "disabled")
 WIRE_FIELDS = ("tool_name", "tool_input", "prompt", "llm_request", "source", "session_id")
 
-settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
-settings.load_profile("repeatable")
-
 
 def event_for(spec):
     payload = {

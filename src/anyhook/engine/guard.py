@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyhook.dialects import AGENTS, get_dialect
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.trust.scripts import named_files
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.trust.store import Change, FileStamp, Subject
 
+SHIM = " shim --as "
+"""What a command holds that sets the variables of another agent."""
 HOW = "look at it with `anyhook trust --dialect {}`, or use --trust-once"
 
 
@@ -53,10 +56,13 @@ class Guard:
         return subjects(self._definitions, self._project, self.variables())
 
     def variables(self, cwd: Path | None = None) -> dict[str, str]:
-        """Return the variables of the dialect that hold paths."""
+        """Return the variables that hold paths: the dialect's, and those that the shim sets."""
         held = {"project_dir": self._project, "cwd": cwd or self._project}
-        environment = self._dialect.environment.items()
-        return {name: str(held[what]) for name, what in environment if what in held}
+        commands = (h.command or "" for d in self._definitions for h in d.handlers)
+        agents = AGENTS if any(SHIM in command for command in commands) else ()
+        tables = [*map(get_dialect, agents), self._dialect]
+        pairs = (pair for table in tables for pair in table.environment.items())
+        return {name: str(held[what]) for name, what in pairs if what in held}
 
     def changes(self) -> list[Change]:
         """Return what is not trusted, as it is now."""

@@ -245,8 +245,11 @@ def _mcp_pattern(source: Dialect, piece: str, target: Dialect) -> list[str] | No
     if not cuts:
         return [f"{new_head}{rest}"]
     wide = {".*", ".+"}
-    if any(rest[at + len(separator) :] in wide for at in places[-1:]):
-        return [f"{new_head}{rest}"]
+    if rest[places[-1] + len(separator) :] in wide:
+        if new_head:
+            return [f"{new_head}{rest}"]
+        server = rest[: places[-1]]
+        return [f"{server}{new_separator}.*", f"{server}{separator}.*{new_separator}.*"]
     return cuts
 
 

@@ -38,17 +38,18 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     """
     target = migration.target
     notes: list[Loss] = []
+    before = text
     for entry in migration.entries:
         where = (*target.hooks_path, entry.event)
-        there = list(_handlers(text, where, file))
+        there = list(_handlers(before, where, file))
         matcher = entry.definition.get("matcher")
         missing = []
         for handler in entry.definition["hooks"]:
-            same = next((h for h in there if _is_same(h, matcher, handler)), None)
-            if same is None:
+            same = [h for h in there if _is_same(h, matcher, handler)]
+            if not same:
                 missing.append(handler)
-            else:
-                notes += _differences(same, handler, file)
+            elif all(own != handler for _, own, _ in same):
+                notes += _differences(same[0], handler, file)
         if missing:
             text = add_item(text, where, {**entry.definition, "hooks": missing}, file=file)
     if migration.entries:
@@ -98,7 +99,7 @@ def _is_same(
 def _command(handler: dict[str, Any]) -> Any:
     command = handler.get("command")
     inner = unwrap(command) if isinstance(command, str) else None
-    return (inner or command, handler.get("args"), handler.get("if"))
+    return (inner or command, *(handler.get(key) for key in ("args", "if", "env")))
 
 
 def _differences(

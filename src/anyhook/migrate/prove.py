@@ -7,7 +7,6 @@ neither sees what the other did.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import tempfile
 from contextlib import contextmanager
@@ -18,15 +17,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.dialects.payload import decode_event
-from anyhook.dialects.responses import read_response
-from anyhook.dialects.translate import call_of
 from anyhook.engine.engine import Engine
 from anyhook.errors import UsageError
+from anyhook.migrate.canonical import answer_of, canonical
 from anyhook.migrate.corpus import moved
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
-from anyhook.model.answers import Answer, Outcome
-from anyhook.model.events import ToolEvent
 from anyhook.model.layers import Layer
 from anyhook.settings.sources import Surroundings, places
 
@@ -45,8 +41,6 @@ LARGEST = 256 * 1024 * 1024
 """Bytes of a project that are copied at most."""
 LINKED = frozenset({"node_modules", ".venv", "venv", ".git", "target", ".tox", "__pycache__"})
 """Directories that hooks may need and that are too large to copy; they are linked."""
-OWN_REASON = re.compile(r"blocked by hook .*", re.DOTALL)
-"""What is said where a hook denies without a reason; it names the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +145,7 @@ async def _prove(
     environ = _environ(migration, around, here.parent)
     source = _engine(migration.source, here, environ)
     target = _engine(migration.target, there, environ)
-    sides = _Sides(migration, copies)
+    sides = Sides(migration, copies)
     for definition in sides.moved_definitions():
         source.define(definition)
     async with source, target:
@@ -189,7 +183,7 @@ def _environ(migration: Migration, around: Surroundings, root: Path) -> dict[str
     return environ
 
 
-class _Sides:
+class Sides:
     """The hooks of both sides, and how they compare."""
 
     def __init__(self, migration: Migration, copies: tuple[Path, Path]) -> None:
@@ -228,10 +222,10 @@ class _Sides:
         for result in here.results:
             key = (result.handler.place, probe.here.name)
             if key in self.proofs:
-                said[key] = self._canonical(result.answer, probe.here, source)
+                said[key] = canonical(result.answer, probe.here, source, self.roots)
         answered: dict[tuple[Any, str], dict[str, Any]] = {}
         for result in there.results:
-            own = self._canonical(result.answer, probe.there, target)
+            own = canonical(result.answer, probe.there, target, self.roots)
             for key in self._origins(result, probe):
                 answered[key] = {**answered.get(key, {}), **own}
         for key in said.keys() | answered.keys():
@@ -245,8 +239,8 @@ class _Sides:
         self._compare_all(probe, here, there)
 
     def _compare_all(self, probe: Probe, here: Decision, there: Decision) -> None:
-        one = self._canonical(_answer(here), probe.here, self.migration.source)
-        other = self._canonical(_answer(there), probe.there, self.migration.target)
+        one = canonical(answer_of(here), probe.here, self.migration.source, self.roots)
+        other = canonical(answer_of(there), probe.there, self.migration.target, self.roots)
         if one != other and not any(
             difference.event == probe.label
             for proof in self.proofs.values()
@@ -259,105 +253,6 @@ class _Sides:
             spec = self.migration.target.by_canonical[probe.there.name]
             if event == spec.wire and command == result.handler.command:
                 yield from (key for key in keys if key[1] == probe.here.name)
-
-    def _canonical(self, answer: Answer, event: Event, dialect: Dialect) -> dict[str, Any]:
-        """Say what an answer does in words that do not depend on the agent."""
-        found: dict[str, Any] = {}
-        for name in answer.record_fields:
-            value = getattr(answer, name)
-            reader = CANONICAL.get(name)
-            shown = reader(answer, event, dialect) if reader else value
-            if shown not in (None, False, "", Outcome.NONE) and shown != {}:
-                found[name] = self._plain(shown)
-        return found
-
-    def _plain(self, value: Any) -> Any:
-        if isinstance(value, str):
-            text = str(value)
-            for root in self.roots:
-                text = text.replace(root, "{project}")
-            return OWN_REASON.sub("blocked by a hook", text).strip()
-        if isinstance(value, dict):
-            return {key: self._plain(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._plain(item) for item in value]
-        return value
-
-
-def _answer(decision: Decision) -> Answer:
-    """Write a decision as one answer."""
-    return Answer(
-        outcome=decision.outcome,
-        approve=decision.approve,
-        reason=decision.reason,
-        stop=decision.stop,
-        system_message="\n".join(decision.system_messages) or None,
-        context="\n".join(decision.context) or None,
-        tool_input=decision.tool_input,
-        llm_request=decision.llm_request,
-        llm_response=decision.llm_response,
-        tool_config=decision.tool_config,
-        clear_context=decision.clear_context,
-        tail_tool_call=decision.tail_tool_call,
-        tool_output=decision.tool_output,
-        extra=dict(decision.extra) or None,
-    )
-
-
-def _outcome(answer: Answer, _event: Event, _dialect: Dialect) -> str:
-    """An allowance that approves nothing is no opinion to an agent."""
-    return "" if answer.outcome in (Outcome.NONE, Outcome.ALLOW) else str(answer.outcome)
-
-
-def _reason(answer: Answer, event: Event, dialect: Dialect) -> str | None:
-    decides = _outcome(answer, event, dialect) or answer.stop
-    return answer.reason or (answer.stop_reason if answer.stop else None) if decides else None
-
-
-def _input(answer: Answer, event: Event, dialect: Dialect) -> dict[str, Any] | None:
-    if answer.tool_input is None or not isinstance(event, ToolEvent):
-        return None
-    before = call_of(event, dialect).arguments
-    words = dialect.vocabulary
-    after = words.call(event.tool_name, {**event.tool_input, **answer.tool_input}).arguments
-    return {key: value for key, value in after.items() if before.get(key) != value}
-
-
-def _output(answer: Answer, event: Event, dialect: Dialect) -> str | None:
-    if answer.outcome is Outcome.DENY or not isinstance(event, ToolEvent):
-        return None  # the reason says it already
-    if answer.tool_output is None:
-        return None
-    return read_response(dialect, call_of(event, dialect), answer.tool_output).text
-
-
-def _config(answer: Answer, _event: Event, dialect: Dialect) -> dict[str, Any] | None:
-    if answer.tool_config is None:
-        return None
-    names = answer.tool_config.get("allowedFunctionNames") or []
-    tools = sorted(dialect.vocabulary.tool(name) for name in names)
-    return {**answer.tool_config, "allowedFunctionNames": tools}
-
-
-def _tail(answer: Answer, _event: Event, dialect: Dialect) -> list[Any] | None:
-    if answer.tail_tool_call is None:
-        return None
-    call = dialect.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
-    return [call.tool, dict(call.arguments)]
-
-
-CANONICAL: dict[str, Callable[[Answer, Event, Dialect], Any]] = {
-    "outcome": _outcome,
-    "approve": lambda answer, _event, _dialect: answer.approve,
-    "reason": _reason,
-    "stop_reason": lambda _answer, _event, _dialect: None,
-    "suppress_output": lambda _answer, _event, _dialect: None,
-    "tool_input": _input,
-    "tool_output": _output,
-    "tool_config": _config,
-    "tail_tool_call": _tail,
-}
-"""Field of an answer to what it says in canonical form, where that is not its value."""
 
 
 # -- copies

@@ -25,6 +25,8 @@ _HERE = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
 _SCRIPT_NAME = re.compile(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
 _OPERATORS = frozenset("();<>|&\n")
 _BREAKS = re.compile(r"[\s;|&<>()\"'`,=:]+")
+_NESTED = " '\""
+"""What a word holds that is a command line by itself."""
 _GLOB = re.compile(r"[*?\[]")
 _BRACES = re.compile(r"([^{}]*)\{([^{}]*)\}(.*)", re.DOTALL)
 _UNCLEAR = re.compile(r"\$\(|`|\$\{?\w|\$'|~[+-]")
@@ -105,7 +107,16 @@ def missing_scripts(
         elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
             missing.setdefault(word, path)
     pieces = {piece for word in there for piece in word.split()[1:] + word.split()[:-1]}
-    return [path for word, path in missing.items() if word not in there | pieces]
+    return [
+        path
+        for word, path in missing.items()
+        if word not in there | pieces and not any(_ends(found, word) for found in there)
+    ]
+
+
+def _ends(found: str, word: str) -> bool:
+    """Tell whether a word is what quotes left of one that was found."""
+    return word.startswith("/") and found.endswith(f"}}{word}")
 
 
 def unclear_words(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[str]:
@@ -199,7 +210,8 @@ def _add(word: str, found: list[str], depth: int) -> None:
     found += _alternatives(word)
     plain = _HERE.sub(".", word)
     if depth and _BREAKS.search(plain):
-        inner = [*_lex(plain), *_BREAKS.split(plain)] if " " in plain else _BREAKS.split(plain)
+        nested = any(char in plain for char in _NESTED)
+        inner = [*_lex(plain), *_BREAKS.split(plain)] if nested else _BREAKS.split(plain)
         for piece in dict.fromkeys(inner):
             if piece and piece != word:
                 _add(piece, found, depth - 1)

@@ -1,0 +1,133 @@
+"""What an answer does, in words that do not depend on the agent."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from anyhook.dialects.responses import read_response
+from anyhook.dialects.translate import call_of
+from anyhook.model.answers import Answer, Outcome
+from anyhook.model.events import ToolEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import Event
+
+OWN_REASON = re.compile(r"blocked by hook .*", re.DOTALL)
+"""What is said where a hook denies without a reason; it names the command."""
+
+
+def canonical(
+    answer: Answer, event: Event, dialect: Dialect, roots: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Say what an answer does, so that answers to different agents can be compared.
+
+    Args:
+        answer: The answer.
+        event: What it answers.
+        dialect: In whose words both are.
+        roots: Directories that stand for the project; in texts they become `{project}`.
+
+    Returns:
+        Field to value, without those that do nothing; empty if it does nothing at all.
+    """
+    found: dict[str, Any] = {}
+    for name in answer.record_fields:
+        reader = CANONICAL.get(name)
+        shown = reader(answer, event, dialect) if reader else getattr(answer, name)
+        if shown not in (None, False, "", Outcome.NONE) and shown != {}:
+            found[name] = _plain(shown, roots)
+    return found
+
+
+def _plain(value: Any, roots: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        text = str(value)
+        for root in roots:
+            text = text.replace(root, "{project}")
+        return OWN_REASON.sub("blocked by a hook", text).strip()
+    if isinstance(value, dict):
+        return {key: _plain(item, roots) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, roots) for item in value]
+    return value
+
+
+def answer_of(decision: Decision) -> Answer:
+    """Write a decision as one answer."""
+    return Answer(
+        outcome=decision.outcome,
+        approve=decision.approve,
+        reason=decision.reason,
+        stop=decision.stop,
+        system_message="\n".join(decision.system_messages) or None,
+        context="\n".join(decision.context) or None,
+        tool_input=decision.tool_input,
+        llm_request=decision.llm_request,
+        llm_response=decision.llm_response,
+        tool_config=decision.tool_config,
+        clear_context=decision.clear_context,
+        tail_tool_call=decision.tail_tool_call,
+        tool_output=decision.tool_output,
+        extra=dict(decision.extra) or None,
+    )
+
+
+def _outcome(answer: Answer, _event: Event, _dialect: Dialect) -> str:
+    """An allowance that approves nothing is no opinion to an agent."""
+    return "" if answer.outcome in (Outcome.NONE, Outcome.ALLOW) else str(answer.outcome)
+
+
+def _reason(answer: Answer, event: Event, dialect: Dialect) -> str | None:
+    decides = _outcome(answer, event, dialect) or answer.stop
+    return answer.reason or (answer.stop_reason if answer.stop else None) if decides else None
+
+
+def _input(answer: Answer, event: Event, dialect: Dialect) -> dict[str, Any] | None:
+    if answer.tool_input is None or not isinstance(event, ToolEvent):
+        return None
+    before = call_of(event, dialect).arguments
+    words = dialect.vocabulary
+    after = words.call(event.tool_name, {**event.tool_input, **answer.tool_input}).arguments
+    return {key: value for key, value in after.items() if before.get(key) != value}
+
+
+def _output(answer: Answer, event: Event, dialect: Dialect) -> str | None:
+    if answer.outcome is Outcome.DENY or not isinstance(event, ToolEvent):
+        return None  # the reason says it already
+    if answer.tool_output is None:
+        return None
+    return read_response(dialect, call_of(event, dialect), answer.tool_output).text
+
+
+def _config(answer: Answer, _event: Event, dialect: Dialect) -> dict[str, Any] | None:
+    if answer.tool_config is None:
+        return None
+    names = answer.tool_config.get("allowedFunctionNames") or []
+    tools = sorted(dialect.vocabulary.tool(name) for name in names)
+    return {**answer.tool_config, "allowedFunctionNames": tools}
+
+
+def _tail(answer: Answer, _event: Event, dialect: Dialect) -> list[Any] | None:
+    if answer.tail_tool_call is None:
+        return None
+    call = dialect.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
+    return [call.tool, dict(call.arguments)]
+
+
+CANONICAL: dict[str, Callable[[Answer, Event, Dialect], Any]] = {
+    "outcome": _outcome,
+    "approve": lambda answer, _event, _dialect: answer.approve,
+    "reason": _reason,
+    "stop_reason": lambda _answer, _event, _dialect: None,
+    "suppress_output": lambda _answer, _event, _dialect: None,
+    "tool_input": _input,
+    "tool_output": _output,
+    "tool_config": _config,
+    "tail_tool_call": _tail,
+}
+"""Field of an answer to what it says in canonical form, where that is not its value."""
