@@ -11,6 +11,7 @@ import gc
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 COMMAND = "cat >/dev/null; echo '{}'"
 TOOL_INPUT = {"file_path": "src/main.py", "content": "print('hello')\n" * 20}
+SCRIPT = 'cat > /dev/null; echo \'{"decision": "block", "reason": "no"}\''
+"""What a hook of Claude Code does, in a line."""
+SHIMMED = "a command behind the shim; bare: python, then the command"
 HOOK = """
 from anyhook.authoring import Hooks, deny
 
@@ -208,21 +212,27 @@ class Bench:
             )
             return timed(done)
 
+        cold = [sys.executable, str(hook)]
+        shim = [sys.executable, "-m", "anyhook", "shim", "--as", "claude", "--", SCRIPT]
+        interpreter = f"{shlex.join(bare)} && {SCRIPT}"
         rows = []
-        for agent in ("claude", "gemini"):
+        for agent, what, argv, floor in (
+            ("claude", "a hook file, cold (claude); bare: python", cold, bare),
+            ("gemini", "a hook file, cold (gemini); bare: python", cold, bare),
+            ("gemini", SHIMMED, shim, ["sh", "-c", interpreter]),
+        ):
             made = make_payload("before_tool", agent=agent, tool="write_file", input=TOOL_INPUT)
             payload = json.dumps(made).encode()
-            run([sys.executable, str(hook)], payload)  # what is compiled once
+            run(argv, payload)  # what is compiled once
             found = in_turns(
                 int(100 * self.scale) or 1,
                 5,
-                ours=partial(run, [sys.executable, str(hook)], payload),
-                floor=partial(run, bare, payload),
+                ours=partial(run, argv, payload),
+                floor=partial(run, floor, payload),
             )
-            ours, floor = found["ours"], found["floor"]
-            what = f"a hook file, cold ({agent}); bare: python"
-            goal, reached = "≤ 10 ms over bare", ours.p50 - floor.p50 <= 10e-3
-            rows.append(Row(what, ours, 1e-3, floor, None, goal, reached))
+            ours, bare_run = found["ours"], found["floor"]
+            goal, reached = "≤ 10 ms over bare", ours.p50 - bare_run.p50 <= 10e-3
+            rows.append(Row(what, ours, 1e-3, bare_run, None, goal, reached))
         return rows
 
     def soak(self) -> int:

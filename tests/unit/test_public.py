@@ -116,6 +116,16 @@ MAY_USE = {
     "trust": {"errors", "model", "atomic"},
     "handlers": {"errors", "model", "dialects"},
     "settings": {"errors", "model", "dialects", "atomic"},
+    "migrate": {
+        "errors",
+        "model",
+        "dialects",
+        "handlers",
+        "authoring",
+        "settings",
+        "trust",
+        "engine",
+    },
     "engine": {"errors", "model", "dialects", "handlers", "settings", "trust"},
 }
 

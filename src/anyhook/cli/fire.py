@@ -14,6 +14,7 @@ from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_pro
 from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_late, print_timeline, result_json
 from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, wire_key
+from anyhook.dialects.recordings import read_payloads
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError
@@ -206,42 +207,12 @@ def _read_events(
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from error
-    for line, payload in _payloads(text, file):
-        if not isinstance(payload, dict):
-            raise UsageError(f"{file}:{line}: an event is a JSON object")
-        recorded = payload.get("stdin")
-        if isinstance(recorded, str) and dialect.event_key not in payload:
-            event, notes = decode_event(dialect, _recorded(recorded, f"{file}:{line}"))
-        else:
-            event, notes = decode_event(dialect, payload)
+    for where, payload in read_payloads(text, str(file)):
+        event, notes = decode_event(dialect, payload)
         if isinstance(event, UnknownEvent):
-            raise EventError(f"{file}:{line}: {notes[0].message}")
+            raise EventError(f"{where}: {notes[0].message}")
         if wanted in (None, event.name):
             yield event, notes
-
-
-def _recorded(text: str, where: str) -> dict[str, Any]:
-    try:
-        payload = parse_json(text)
-    except ValueError as error:
-        raise UsageError(f"{where}: stdin holds no JSON: {error}") from None
-    if not isinstance(payload, dict):
-        raise UsageError(f"{where}: an event is a JSON object")
-    return payload
-
-
-def _payloads(text: str, file: Path) -> Iterator[tuple[int, Any]]:
-    try:
-        whole = parse_json(text)
-    except ValueError:
-        for number, line in enumerate(text.split("\n"), 1):  # not at U+2028, which JSON may hold
-            if line.strip():
-                try:
-                    yield number, parse_json(line)
-                except ValueError as error:
-                    raise UsageError(f"{file}:{number}: {error}") from None
-        return
-    yield from enumerate(whole if isinstance(whole, list) else [whole], 1)
 
 
 def _read_json(text: str, option: str) -> Any:

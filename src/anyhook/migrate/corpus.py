@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects import get_dialect, recognise
 from anyhook.dialects.payload import decode_event, encode_event
+from anyhook.dialects.recordings import read_payloads
 from anyhook.dialects.responses import write_response
 from anyhook.dialects.translate import FAILED_TOOL, call_of, counterparts, translate_event
 from anyhook.errors import EventError
@@ -238,7 +238,7 @@ def _named_tools(source: Dialect, definitions: Iterable[HookDefinition]) -> Iter
 
 
 def recorded_probes(file: Path, source: Dialect, target: Dialect, project: Path) -> list[Probe]:
-    """Read recorded events: one JSON payload a line, of any agent.
+    """Read recorded events of any agent: see `anyhook.dialects.recordings`.
 
     Args:
         file: The file.
@@ -250,24 +250,18 @@ def recorded_probes(file: Path, source: Dialect, target: Dialect, project: Path)
         EventError: If the file cannot be read, or a line is no event of a known agent.
     """
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise EventError(f"{file} cannot be read: {error}") from error
     found: list[Probe] = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            payload = json.loads(line)
-        except ValueError as error:
-            raise EventError(f"{file}:{number}: a payload is one line of JSON: {error}") from error
-        name = recognise(payload, {}) if isinstance(payload, dict) else None
+    for where, payload in read_payloads(text, str(file)):
+        name = recognise(payload, {})
         if name is None:
-            raise EventError(f"{file}:{number}: this is no event of an agent that anyhook knows")
+            raise EventError(f"{where}: this is no event of an agent that anyhook knows")
         language = get_dialect(name)
         event, _ = decode_event(language, moved(payload, str(payload.get("cwd")), str(project)))
         if isinstance(event, UnknownEvent):
-            raise EventError(f"{file}:{number}: {language.title} has no event {event.wire_name!r}")
+            raise EventError(f"{where}: {language.title} has no event {event.wire_name!r}")
         found += _probe(translate_event(event, language, source), source, target)
     return found
 
