@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
-OWN_REASON = re.compile(r"blocked by hook .*", re.DOTALL)
-"""What is said where a hook denies without a reason; it names the command."""
+OWN_REASON = re.compile(
+    r"blocked by hook .*|hook .* (?:failed|timed out); blocking because .*", re.DOTALL
+)
+"""What is said where a hook denies without a reason of its own; it names the command."""
 
 
 def canonical(
@@ -40,20 +42,21 @@ def canonical(
         reader = CANONICAL.get(name)
         shown = reader(answer, event, dialect) if reader else getattr(answer, name)
         if shown not in (None, False, "", Outcome.NONE) and shown != {}:
-            found[name] = _plain(shown, roots)
+            found[name] = plain(shown, roots)
     return found
 
 
-def _plain(value: Any, roots: Sequence[str]) -> Any:
+def plain(value: Any, roots: Sequence[str]) -> Any:
+    """Take out of a JSON value what only names a place or a command."""
     if isinstance(value, str):
         text = str(value)
         for root in roots:
             text = text.replace(root, "{project}")
         return OWN_REASON.sub("blocked by a hook", text).strip()
     if isinstance(value, dict):
-        return {key: _plain(item, roots) for key, item in value.items()}
+        return {key: plain(item, roots) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, roots) for item in value]
+        return [plain(item, roots) for item in value]
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 WAIT = 5.0
 """Seconds that an agent waits longer than a command whose end the shim has to see."""
-ROUNDING = 1e-9
 
 
 @dataclass(slots=True)
@@ -64,18 +64,11 @@ class Building:
             self.losses.append(loss)
 
 
-def migrate_handler(  # noqa: PLR0917 - one handler, from where to where
-    building: Building,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    raw: Mapping[str, Any],
-    new: EventSpec,
-    found: Translated,
-    inner: ShimOptions | None,
-) -> tuple[dict[str, Any], bool]:
-    """Write what a handler becomes.
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One handler on its way to one event of the target.
 
-    Args:
+    Attributes:
         building: The migration.
         definition: The handler's definition.
         handler: The handler.
@@ -83,66 +76,261 @@ def migrate_handler(  # noqa: PLR0917 - one handler, from where to where
         new: The event at the target.
         found: What the matcher becomes.
         inner: What the shim is told, if the command is behind one already.
-
-    Returns:
-        The handler for the target's file, and whether it runs behind the shim.
     """
-    source, target = building.source, building.target
-    made: dict[str, Any] = {"type": "command"}
-    if handler.name and "name" in target.handler_fields:
-        made["name"] = handler.name
-    command, extra, shimmed = _command(building, definition, handler, raw, new, found, inner)
-    made["command"] = command
-    made |= extra
-    description = handler.description or handler.options.get("status_message")
-    if description and "description" in target.handler_fields:
-        made["description"] = description
-    timeout = _timeout(building, definition, handler, raw, new)
-    if timeout is not None:
-        made["timeout"] = timeout
-    if handler.options.get("once"):
-        building.lose(
-            "changed",
-            handler.place,
-            f"once: {handler.label}",
-            f"{target.title} runs a hook on every event",
-            "let the command remember that it ran",
+
+    building: Building
+    definition: HookDefinition
+    handler: HandlerSpec
+    raw: Mapping[str, Any]
+    new: EventSpec
+    found: Translated
+    inner: ShimOptions | None
+
+    @property
+    def source(self) -> Dialect:
+        """The agent that the handler is written for."""
+        return self.building.source
+
+    @property
+    def target(self) -> Dialect:
+        """The agent that it shall run under."""
+        return self.building.target
+
+    @property
+    def old(self) -> EventSpec:
+        """The event at the source."""
+        return self.source.by_canonical[self.definition.event]
+
+    @property
+    def comes_home(self) -> bool:
+        """Whether its command was written for the target before it was moved."""
+        return self.inner is not None and self.inner.agent == self.target.name
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the target's event happens when the source's does, and at no other time."""
+        return counterparts(self.target, self.new.canonical, self.source) == (self.old.canonical,)
+
+    def write(self) -> tuple[dict[str, Any], bool]:
+        """Return the handler for the target's file, and whether it runs behind the shim."""
+        handler, target = self.handler, self.target
+        made: dict[str, Any] = {"type": "command"}
+        if handler.name and "name" in target.handler_fields:
+            made["name"] = handler.name
+        command, members, shimmed = self._command()
+        made["command"] = command
+        made |= members
+        description = handler.description or handler.options.get("status_message")
+        if description and "description" in target.handler_fields:
+            made["description"] = description
+        timeout = self._timeout()
+        if timeout is not None:
+            made["timeout"] = timeout
+        if handler.options.get("once"):
+            self._lose(
+                "changed",
+                f"once: {handler.label}",
+                f"{target.title} runs a hook on every event",
+                "let the command remember that it ran",
+            )
+        if self.inner is None:
+            self._tell_abilities()
+        return made, shimmed
+
+    def _lose(self, kind: str, what: str, why: str, instead: str) -> None:
+        self.building.lose(kind, self.handler.place, what, why, instead)
+
+    # -- the command line
+
+    def _command(self) -> tuple[str, dict[str, Any], bool]:
+        """Return the command line, other members, and whether it is behind the shim."""
+        given = self.raw.get("env")
+        env = {k: v for k, v in (given or {}).items() if isinstance(v, str)}
+        if self.inner is not None and self.comes_home:
+            return self._unwrapped(self.inner, env)
+        if self.inner is not None:
+            return str(self.handler.command), self._env_member(env), True
+        plain = self.handler.command or line_of(self.handler.argv or (), self.source.environment)
+        portable = is_portable(plain, self._files()) and self.handler.condition is None
+        member = self._env_member(env)
+        rest = {} if member else env
+        if self.building.shim and not portable:
+            options = self._options().replace(env=tuple(rest.items()))
+            return wrap(options, self.target, self.building.starter), member, True
+        self._tell_unshimmed(portable=portable)
+        return self._exported(rest) + self._renamed(plain), member, False
+
+    def _renamed(self, line: str) -> str:
+        names, lost = counterpart_variables(self.source, self.target)
+        for name in lost:
+            if name in line:
+                self._lose(
+                    "lost",
+                    f"${name}",
+                    f"{self.target.title} sets no variable for that",
+                    "read it from the event",
+                )
+        return renamed(line, names, self._shell)
+
+    @property
+    def _shell(self) -> str:
+        return str(self.handler.options.get("shell", ""))
+
+    def _exported(self, env: Mapping[str, str]) -> str:
+        return "".join(f"export {key}={self._value(text)}; " for key, text in env.items())
+
+    def _value(self, text: str) -> str:
+        """Quote the value of a variable; where the source puts others into it, the shell does."""
+        if self.source.expands and "$" in text:
+            return '"' + re.sub(r'(["`\\])', r"\\\1", text) + '"'
+        return quote(text, self.target)
+
+    def _unwrapped(
+        self, inner: ShimOptions, env: Mapping[str, str]
+    ) -> tuple[str, dict[str, Any], bool]:
+        """Write a command that comes home as it was before."""
+        command = self.target.types["command"]
+        own = {item.option: key for key, item in command.fields.items()}
+        told = {
+            "condition": inner.condition,
+            "shell": inner.shell,
+            "background": inner.background,
+            "on_failure": inner.on_failure if inner.on_failure != "continue" else "",
+        }
+        members = {own[option]: value for option, value in told.items() if value and option in own}
+        both = {**env, **dict(inner.env)}
+        member = self._env_member(both)
+        if len(inner.command) > 1 and command.programs:
+            return inner.command[0], {**members, "args": list(inner.command[1:]), **member}, False
+        line = inner.command[0] if len(inner.command) == 1 else line_of(inner.command, ())
+        return self._exported({} if member else both) + line, {**members, **member}, False
+
+    def _env_member(self, env: Mapping[str, str]) -> dict[str, Any]:
+        packaged = sorted(self.handler.env.keys() - env.keys())
+        if packaged:
+            self._lose(
+                "lost",
+                f"variables of the package: {', '.join(packaged)}",
+                "their values are the package's, and may be secrets",
+                "set them in the environment of the agent",
+            )
+        return {"env": dict(env)} if env and "env" in self.target.handler_fields else {}
+
+    def _options(self) -> ShimOptions:
+        handler = self.handler
+        if handler.argv is not None and len(handler.argv) > 1:
+            command: tuple[str, ...] = handler.argv
+        elif handler.argv is not None:
+            command = (line_of(handler.argv, self.source.environment),)
+        else:
+            line = refer(handler.command or "", handler.variables)
+            command = (own_variables(line, self.source, self._shell),)
+        if handler.options.get("wakes"):
+            self._lose(
+                "lost",
+                f"asyncRewake: {handler.label}",
+                f"nothing wakes {self.target.title} when a command ends in the background",
+                "run it in the foreground, or look at its result in a later event",
+            )
+        closes = handler.on_failure == "block"
+        return ShimOptions(
+            agent=self.source.name,
+            command=command,
+            event="" if self.is_alone else self.old.wire,
+            matcher=(self.definition.matcher or "") if self.found.check else "",
+            condition=handler.condition or "",
+            shell=self._shell,
+            timeout=handler.timeout if closes or handler.background else None,
+            background=handler.background,
+            on_failure=handler.on_failure,
         )
-    if inner is None:
-        _tell_abilities(building, definition, handler, new, source)
-    return made, shimmed
 
+    # -- the timeout
 
-def _tell_abilities(
-    building: Building,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    new: EventSpec,
-    source: Dialect,
-) -> None:
-    text, is_whole = _text_of(building, handler)
-    old = source.by_canonical[definition.event]
-    for kind, what, why in lost_abilities(
-        source, old, building.target, new, text, is_whole=is_whole
-    ):
-        building.lose(kind, handler.place, f"{handler.label}: {what}", why, INSTEAD["ability"])
-    for what, why in lost_fields(source, old, building.target, new, text):
-        building.lose("changed", handler.place, f"{handler.label}: {what}", why, INSTEAD["field"])
+    def _timeout(self) -> float | None:
+        """Return the timeout in the target's unit; `None` where its default will do."""
+        command = self.target.types["command"]
+        default = self.new.timeouts.get("command", command.timeout)
+        layer = Layer.USER if self.definition.layer is Layer.USER else Layer.PROJECT
+        cap = self.new.caps.get(layer, math.inf)
+        seconds, given = self.handler.timeout, "timeout" in self.raw
+        if self.inner is not None and self.comes_home and self.inner.timeout is not None:
+            seconds = self.inner.timeout
+        elif self.handler.on_failure == "block" and self.building.shim:
+            seconds, given = seconds + WAIT, True
+        if seconds > cap:
+            self._lose(
+                "changed",
+                f"timeout: {self.handler.label}",
+                f"{self.target.title} ends it after {cap:g} s, not {seconds:g}",
+                "make it quicker",
+            )
+            seconds = cap
+        if not given and seconds <= default:
+            return None
+        units = round(seconds / self.target.timeout_unit, 6)
+        return int(units) if units == int(units) else units
 
+    # -- what is lost
 
-def _text_of(building: Building, handler: HandlerSpec) -> tuple[str, bool]:
-    """Return all text of a command that can be read, and whether that is all of it."""
-    files = _files(building, handler)
-    texts = [handler.command or " ".join(handler.argv or ())]
-    for file in files:
-        try:
-            data = file.read_bytes()
-        except OSError:
-            continue
-        if len(data) <= LARGEST_SCRIPT and b"\0" not in data:
-            texts.append(data.decode("utf-8", "replace"))
-    runs = program(handler, building.around.project, {})
-    return "\n".join(texts), len(texts) > 1 or runs is None or runs in SAYS_ALL
+    def _tell_unshimmed(self, *, portable: bool) -> None:
+        """Tell what only the shim could have kept."""
+        handler = self.handler
+        kept = "migrate it without --no-shim"
+        if not portable:
+            self._lose(
+                "changed",
+                handler.label,
+                f"it gets the events of {self.target.title} and must answer in its form",
+                f"{kept}, unless the command speaks that language",
+            )
+        told = {
+            "if": handler.condition,
+            "onFailure": handler.on_failure == "block",
+            "async": handler.background,
+            "shell": self._shell,
+            f"matcher {self.definition.matcher!r}": self.found.check,
+        }
+        for what in (name for name, is_set in told.items() if is_set):
+            why = f"{self.target.title} has nothing for it"
+            self._lose("changed", f"{what}: {handler.label}", why, kept)
+        if not self.is_alone:
+            why = f"{self.new.wire} of {self.target.title} happens at other times, too"
+            instead = "look into the event whether the tool failed"
+            self._lose("changed", f"{self.old.wire}: {handler.label}", why, instead)
+
+    def _tell_abilities(self) -> None:
+        text, is_whole = self._text()
+        label, place, lose = self.handler.label, self.handler.place, self.building.lose
+        for kind, what, why in lost_abilities(
+            self.source, self.old, self.target, self.new, text, is_whole=is_whole
+        ):
+            lose(kind, place, f"{label}: {what}", why, INSTEAD["ability"])
+        for what, why in lost_fields(self.source, self.old, self.target, self.new, text):
+            lose("changed", place, f"{label}: {what}", why, INSTEAD["field"])
+
+    def _text(self) -> tuple[str, bool]:
+        """Return all text of a command that can be read, and whether that is all of it."""
+        texts = [self.handler.command or " ".join(self.handler.argv or ())]
+        for file in self._files():
+            try:
+                data = file.read_bytes()
+            except OSError:
+                continue
+            if len(data) <= LARGEST_SCRIPT and b"\0" not in data:
+                texts.append(data.decode("utf-8", "replace"))
+        runs = program(self.handler, self.building.around.project, {})
+        return "\n".join(texts), len(texts) > 1 or runs is None or runs in SAYS_ALL
+
+    def _files(self) -> list[Path]:
+        project = self.building.around.project
+        variables = {
+            name: str(project)
+            for name, what in self.source.environment.items()
+            if what in ("project_dir", "cwd")
+        }
+        found = named_files(self.handler, project, {**variables, **self.handler.variables})
+        return [file for file in found if file.is_file()]
 
 
 SAYS_ALL = frozenset(
@@ -152,209 +340,3 @@ SAYS_ALL = frozenset(
 """Programs that do what their command line says, and no script beside it."""
 LARGEST_SCRIPT = 512 * 1024
 """Bytes; a larger file is no script of people."""
-
-
-def _files(building: Building, handler: HandlerSpec) -> list[Path]:
-    around = building.around
-    variables = {
-        name: str(around.project)
-        for name, what in building.source.environment.items()
-        if what in ("project_dir", "cwd")
-    }
-    found = named_files(handler, around.project, {**variables, **handler.variables})
-    return [file for file in found if file.is_file()]
-
-
-def _command(  # noqa: PLR0917 - one command, from where to where
-    building: Building,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    raw: Mapping[str, Any],
-    new: EventSpec,
-    found: Translated,
-    inner: ShimOptions | None,
-) -> tuple[str, dict[str, Any], bool]:
-    """Return the command line, other members of the handler, and whether it is behind the shim."""
-    source, target = building.source, building.target
-    env = {k: v for k, v in (raw.get("env") or {}).items() if isinstance(v, str)}
-    if inner is not None and inner.agent == target.name:
-        return _unwrapped(building, handler, inner, env)
-    if inner is not None:
-        return str(handler.command), _env_member(building, handler, env), True
-    plain = handler.command or line_of(handler.argv or (), source.environment)
-    portable = is_portable(plain, _files(building, handler)) and handler.condition is None
-    if building.shim and not portable:
-        options = _options(building, definition, handler, new, found)
-        member = _env_member(building, handler, env)
-        if env and not member:
-            options = options.replace(env=tuple(env.items()))
-        return wrap(options, target, building.starter), member, True
-    names, lost = counterpart_variables(source, target)
-    for name in lost:
-        if name in plain:
-            building.lose(
-                "lost",
-                handler.place,
-                f"${name}",
-                f"{target.title} sets no variable for that",
-                "read it from the event",
-            )
-    line = renamed(plain, names, str(handler.options.get("shell", "")))
-    _tell_unshimmed(building, definition, handler, new, found, portable=portable)
-    member = _env_member(building, handler, env)
-    if env and not member:
-        line = "".join(f"export {k}={quote(v, target)}; " for k, v in env.items()) + line
-    return line, member, False
-
-
-def _unwrapped(
-    building: Building, handler: HandlerSpec, inner: ShimOptions, env: Mapping[str, str]
-) -> tuple[str, dict[str, Any], bool]:
-    """Write a command that comes home as it was before."""
-    fields = building.target.types["command"].fields
-    own = {item.option: key for key, item in fields.items()}
-    extra: dict[str, Any] = {}
-    for option, value in (
-        ("condition", inner.condition),
-        ("shell", inner.shell),
-        ("background", inner.background),
-        ("on_failure", inner.on_failure if inner.on_failure != "continue" else ""),
-    ):
-        if value and option in own:
-            extra[own[option]] = value
-    both = {**env, **dict(inner.env)}
-    member = _env_member(building, handler, both)
-    if len(inner.command) > 1 and building.target.types["command"].programs:
-        return inner.command[0], {**extra, "args": list(inner.command[1:]), **member}, False
-    line = inner.command[0] if len(inner.command) == 1 else line_of(inner.command, ())
-    if both and not member:
-        line = "".join(f"export {k}={quote(v, building.target)}; " for k, v in both.items()) + line
-    return line, {**extra, **member}, False
-
-
-def _env_member(building: Building, handler: HandlerSpec, env: Mapping[str, str]) -> dict[str, Any]:
-    if handler.env.keys() - env.keys():
-        building.lose(
-            "lost",
-            handler.place,
-            f"variables of the package: {', '.join(sorted(handler.env.keys() - env.keys()))}",
-            "their values are the package's, and may be secrets",
-            "set them in the environment of the agent",
-        )
-    return {"env": dict(env)} if env and "env" in building.target.handler_fields else {}
-
-
-def _options(
-    building: Building,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    new: EventSpec,
-    found: Translated,
-) -> ShimOptions:
-    source, target = building.source, building.target
-    old = source.by_canonical[definition.event]
-    back = counterparts(target, new.canonical, source)
-    if handler.argv is not None and len(handler.argv) > 1:
-        command: tuple[str, ...] = handler.argv
-    elif handler.argv is not None:
-        command = (line_of(handler.argv, source.environment),)
-    else:
-        line = refer(handler.command or "", handler.variables)
-        command = (own_variables(line, source, str(handler.options.get("shell", ""))),)
-    if handler.options.get("wakes"):
-        building.lose(
-            "lost",
-            handler.place,
-            f"asyncRewake: {handler.label}",
-            f"nothing wakes {target.title} when a command ends in the background",
-            "run it in the foreground, or look at its result in a later event",
-        )
-    closes = handler.on_failure == "block"
-    return ShimOptions(
-        agent=source.name,
-        command=command,
-        event=old.wire if back != (definition.event,) else "",
-        matcher=(definition.matcher or "") if found.check else "",
-        condition=handler.condition or "",
-        shell=str(handler.options.get("shell", "")),
-        timeout=handler.timeout if closes or handler.background else None,
-        background=handler.background,
-        on_failure=handler.on_failure,
-    )
-
-
-def _tell_unshimmed(
-    building: Building,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    new: EventSpec,
-    found: Translated,
-    *,
-    portable: bool,
-) -> None:
-    """Tell what only the shim could have kept."""
-    source, target = building.source, building.target
-    kept = "migrate it without --no-shim"
-    if not portable:
-        building.lose(
-            "changed",
-            handler.place,
-            handler.label,
-            f"it gets the events of {target.title} and must answer in its form",
-            f"{kept}, unless the command speaks that language",
-        )
-    told = {
-        "if": handler.condition,
-        "onFailure": handler.on_failure == "block",
-        "async": handler.background,
-        "shell": handler.options.get("shell"),
-        f"matcher {definition.matcher!r}": found.check,
-        source.by_canonical[definition.event].wire: (
-            counterparts(target, new.canonical, source) != (definition.event,)
-            and new.canonical != definition.event
-        ),
-    }
-    for what, is_set in told.items():
-        if is_set:
-            building.lose(
-                "changed",
-                handler.place,
-                f"{what}: {handler.label}",
-                f"{target.title} has nothing for it",
-                kept,
-            )
-
-
-def _timeout(
-    building: Building,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    raw: Mapping[str, Any],
-    new: EventSpec,
-) -> float | None:
-    """Return the timeout in the target's unit; `None` where its default will do."""
-    target = building.target
-    kind = target.types["command"]
-    default = new.timeouts.get("command", kind.timeout)
-    layer = Layer.USER if definition.layer is Layer.USER else Layer.PROJECT
-    cap = new.caps.get(layer, math.inf)
-    seconds = handler.timeout
-    given = "timeout" in raw
-    if handler.on_failure == "block":
-        seconds += WAIT
-        given = True
-    if not given and seconds <= default:
-        return None
-    if seconds > cap + ROUNDING:
-        building.lose(
-            "changed",
-            handler.place,
-            f"timeout: {handler.label}",
-            f"{target.title} ends it after {cap:g} s, not {seconds:g}",
-            "make it quicker",
-        )
-        seconds = cap
-        if not given and seconds <= default:
-            return None
-    units = round(seconds / target.timeout_unit, 6)
-    return int(units) if units == int(units) else units

@@ -11,7 +11,7 @@ from anyhook.migrate.commands import (
     PROGRAM,
     unwrap,
 )
-from anyhook.migrate.handler import Building, migrate_handler
+from anyhook.migrate.handler import Building, Move
 from anyhook.migrate.losses import (
     Loss,
     event_advice,
@@ -304,7 +304,7 @@ def _migrate_handler(
         _tell_missing(building, definition, found)
         if not found.patterns:
             continue
-        made, shimmed = migrate_handler(building, definition, handler, raw, new, found, inner)
+        made, shimmed = Move(building, definition, handler, raw, new, found, inner).write()
         for pattern in found.patterns:
             yield new.wire, pattern, (made, Origin(definition.event, handler, shimmed))
 

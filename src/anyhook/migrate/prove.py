@@ -19,7 +19,7 @@ import anyio
 from anyhook.dialects.payload import decode_event
 from anyhook.engine.engine import Engine
 from anyhook.errors import UsageError
-from anyhook.migrate.canonical import answer_of, canonical
+from anyhook.migrate.canonical import answer_of, canonical, plain
 from anyhook.migrate.corpus import moved
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
@@ -235,18 +235,21 @@ class Sides:
             proof.decided += bool(one or other)
             if one != other:
                 told = proof.place in self.told
-                proof.differences.append(Difference(probe.label, one, other, told))
+                proof.differences.append(Difference(self._label(probe), one, other, told))
         self._compare_all(probe, here, there)
 
     def _compare_all(self, probe: Probe, here: Decision, there: Decision) -> None:
         one = canonical(answer_of(here), probe.here, self.migration.source, self.roots)
         other = canonical(answer_of(there), probe.there, self.migration.target, self.roots)
         if one != other and not any(
-            difference.event == probe.label
+            difference.event == self._label(probe)
             for proof in self.proofs.values()
             for difference in proof.differences
         ):
-            self.combined.append(Difference(probe.label, one, other, told=False))
+            self.combined.append(Difference(self._label(probe), one, other, told=False))
+
+    def _label(self, probe: Probe) -> str:
+        return str(plain(probe.label, self.roots)).replace("{project}/", "")
 
     def _origins(self, result: HandlerResult, probe: Probe) -> Iterator[tuple[Any, str]]:
         for (event, _matcher, command), keys in self.origins.items():
