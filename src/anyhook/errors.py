@@ -7,6 +7,7 @@ AnyhookError
 │   └── EventError          an event that cannot be built or fired
 ├── SettingsError           a settings file cannot be read or edited; carries the place
 ├── EngineClosedError       the engine was used after it was closed
+├── StoppedError            a hook ended the agent (`anyhook.agents`)
 └── PlatformError           something that this platform cannot do
 ```
 
@@ -70,6 +71,18 @@ class SettingsError(AnyhookError):
 
 class EngineClosedError(AnyhookError):
     """The engine was closed; load a new one."""
+
+
+class StoppedError(AnyhookError):
+    """A hook ended the agent (`continue: false`).
+
+    Attributes:
+        reason: Why, for the user.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
 
 
 class PlatformError(AnyhookError):

@@ -1,0 +1,49 @@
+"""What frameworks cannot do of what hooks may decide: one table, told when a session starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.model.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from anyhook.engine.engine import Engine
+
+
+class Framework(Record):
+    """What a framework cannot do.
+
+    Attributes:
+        title: Its own name.
+        package: What `pip install "anyhook[…]"` calls it.
+        missing: Event (`before_model`), or event and ability (`before_model.change_request`; the
+            abilities are those of `anyhook.dialects.capabilities.ABILITIES`), to what happens
+            instead, for people.
+    """
+
+    title: str
+    package: str
+    missing: Mapping[str, str] = {}
+
+    def lacks(self, event: str, ability: str) -> str | None:
+        """Return what happens instead of an ability on an event; `None` if it is there."""
+        return self.missing.get(f"{event}.{ability}") or self.missing.get(event)
+
+
+EVERYTHING = Framework(title="this agent", package="")
+"""A host that does all that a session says."""
+
+
+def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
+    """Yield what hooks of an engine may decide and the framework cannot do, for people."""
+    for key, instead in framework.missing.items():
+        event, _, ability = key.partition(".")
+        spec = engine.rules.by_canonical.get(event)
+        definitions = [d for d in engine.definitions if d.event == event]
+        if spec is None or not definitions:
+            continue
+        where = ", ".join(dict.fromkeys(str(definition.place) for definition in definitions))
+        what = f"has no {ability.replace('_', ' ')} on" if ability else "never tells of"
+        yield f"{framework.title} {what} {spec.wire} ({instead}): hooks in {where}"

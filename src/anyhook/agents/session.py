@@ -1,0 +1,622 @@
+"""A session: what decisions mean over an agent's life, whatever the agent is built with.
+
+A host tells a session what happens (a prompt, a request to the model, a tool call, the end of a
+turn) and does what it answers. Everything that hooks may decide has one meaning here, so that a
+framework's glue only has to pass things on.
+
+Sources: the contracts of the events in the hooks references of Gemini CLI and Claude Code.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from anyhook.agents.frameworks import EVERYTHING, missing_for
+from anyhook.agents.words import HostTools, text_of
+from anyhook.dialects.base import Denial
+from anyhook.errors import StoppedError
+from anyhook.model.answers import Outcome
+from anyhook.model.events import (
+    AfterAgent,
+    AfterModel,
+    AfterTool,
+    BeforeCompress,
+    BeforeModel,
+    BeforePrompt,
+    BeforeTool,
+    BeforeToolSelection,
+    Notification,
+    SessionEnd,
+    SessionStart,
+    event_class,
+)
+from anyhook.model.tools import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from anyhook.agents.frameworks import Framework
+    from anyhook.agents.words import HostTool
+    from anyhook.dialects.base import EventSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import Event
+    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
+
+log = logging.getLogger("anyhook.agents")
+
+ROUNDS = 8
+"""How often hooks may send the agent round again in one turn before somebody must look."""
+FAREWELL = 60.0
+"""Seconds that the hooks of a session's end have when it ends in a hurry."""
+NO_ANSWER = "nobody is there to ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the user is asked before a tool runs.
+
+    Attributes:
+        tool: The host's tool.
+        arguments: Its arguments, as hooks have left them.
+        reason: Why a hook wants it confirmed; empty if it did not say.
+    """
+
+    tool: str
+    arguments: dict[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What became of a prompt.
+
+    Attributes:
+        text: The user's text.
+        context: Texts that hooks add for the agent, those of the session's start first.
+        denied: Why it must not reach the model; `None` if it may.
+    """
+
+    text: str
+    context: tuple[str, ...] = ()
+    denied: str | None = None
+
+    @property
+    def whole(self) -> str:
+        """The text, with what hooks add behind it."""
+        return "\n\n".join((self.text, *map(in_tags, self.context)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """What became of a request to the model.
+
+    Attributes:
+        request: The request to send.
+        response: The response to use in place of the model's; `None`: ask the model.
+        denied: Why the model must not be asked; `None` if it may. A response may stand beside it.
+        tools: The tools that the model may call; `None` if no hook says.
+    """
+
+    request: LLMRequest
+    response: LLMResponse | None = None
+    denied: str | None = None
+    tools: ToolConfig | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What became of a response of the model.
+
+    Attributes:
+        response: The response that the agent, its history and its user get; `None`: it is
+            discarded, with its tool calls.
+        changed: Whether it differs from the model's.
+        denied: Why it was discarded.
+    """
+
+    response: LLMResponse | None
+    changed: bool = False
+    denied: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """Whether a tool runs, and with what.
+
+    Attributes:
+        runs: Whether it does.
+        arguments: The host's arguments to use.
+        approved: The host need not ask its user itself.
+        reason: Why it does not run, for the agent.
+        context: Texts for the agent.
+    """
+
+    runs: bool
+    arguments: dict[str, Any]
+    approved: bool = False
+    reason: str = ""
+    context: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturn:
+    """What the agent gets for a tool's result.
+
+    Attributes:
+        output: The result: the tool's own, or a text in its place.
+        replaced: Whether it is not the tool's own.
+        context: Texts for the agent beside it.
+        tail: A tool of the host, with arguments, to run at once; its result takes this one's place.
+    """
+
+    output: Any
+    replaced: bool = False
+    context: tuple[str, ...] = ()
+    tail: tuple[str, dict[str, Any]] | None = None
+
+    @property
+    def whole(self) -> Any:
+        """The result, with what hooks add; as it is if they add nothing."""
+        if not self.context:
+            return self.output
+        return "\n\n".join((text_of(self.output), *map(in_tags, self.context)))
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """What follows a turn.
+
+    Attributes:
+        again: The agent's next prompt, if hooks send it round again.
+        clear: Forget the conversation first.
+    """
+
+    again: str | None = None
+    clear: bool = False
+
+
+def in_tags(text: str) -> str:
+    """Mark a text as a hook's, so that the model does not take it for the user's."""
+    plain = text.replace("<", "&lt;").replace(">", "&gt;")
+    return f"<hook_context>{plain}</hook_context>"
+
+
+class Session:
+    """One life of an agent.
+
+    Use it in an `async with` block: it starts the session and ends it, once, also when the agent
+    fails or is cancelled. A method raises `StoppedError` when a hook ends the agent
+    (`continue: false`), and every method does so from then on.
+
+    Args:
+        engine: Whose hooks decide.
+        session_id: Identifier; by default a new one.
+        cwd: Working directory of the agent; by default the project's.
+        source: How the session begins: `startup`, `resume` or `clear`.
+        tools: The host's tools in canonical words: see `HostTools`.
+        ask: Asks the user; without it the answer is no, and that is told.
+        tell: Shows the user a text; by default it is logged.
+        watch: Is shown every event with its decision.
+        rounds: How often hooks may send the agent round in one turn; 0 for no limit.
+        transcript: File that the session is written to, one JSON object a line; `None` for none.
+        framework: What the host cannot do; it is told when the session starts.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        session_id: str | None = None,
+        cwd: str | Path | None = None,
+        source: str = "startup",
+        tools: Mapping[str, str | HostTool] | None = None,
+        ask: Callable[[Question], Awaitable[bool]] | None = None,
+        tell: Callable[[str], object] | None = None,
+        watch: Callable[[Event, Decision], object] | None = None,
+        rounds: int = ROUNDS,
+        transcript: str | Path | None = None,
+        framework: Framework = EVERYTHING,
+    ) -> None:
+        self.engine = engine
+        self.framework = framework
+        self.session_id = session_id or str(uuid.uuid4())
+        self.cwd = str(cwd or engine.project_dir)
+        self.tools = HostTools(engine.dialect, tools)
+        self.rounds = rounds
+        self.transcript = Path(transcript) if transcript else None
+        self.stopped: str | None = None
+        self._source = source
+        self._ask = ask
+        self._tell = tell
+        self._watch = watch
+        self._context: list[str] = []
+        self._prompt = ""
+        self._again = 0
+        self._broken = False
+        self._started = False
+        self._ended = False
+
+    # -- life
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self.start()
+        except BaseException:
+            await self.end("other")
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        await self.end("exit" if kind is None else "other")
+
+    async def start(self) -> None:
+        """Begin; the first prompt gets what hooks add for the agent."""
+        if self._started:
+            return
+        self._started = True
+        for text in missing_for(self.framework, self.engine):
+            self.tell(text)
+        self._write("session_start", source=self._source)
+        decision = await self._fire(SessionStart(**self._base(), source=self._source))
+        self._context += decision.context
+
+    async def end(self, reason: str = "exit") -> None:
+        """End, once, whatever else happens: a second call does nothing.
+
+        Args:
+            reason: `exit`, `clear`, `logout`, `prompt_input_exit` or `other`.
+        """
+        if self._ended or not self._started:
+            return
+        self._ended = True
+        spec = self.engine.rules.by_canonical.get("session_end")
+        known = spec.subjects if spec is not None else ()
+        word = reason if reason in known or not known else "other"
+        with anyio.CancelScope(shield=True), anyio.move_on_after(FAREWELL):
+            self._write("session_end", reason=word)
+            await self._fire(SessionEnd(**self._base(), reason=word), ends=True)
+
+    async def clear(self) -> None:
+        """Forget the conversation: this session ends and a new one begins."""
+        await self.end("clear")
+        self.session_id = str(uuid.uuid4())
+        self._source = "clear"
+        self._started = self._ended = False
+        self._context.clear()
+        await self.start()
+
+    # -- prompts
+
+    async def prompt(self, text: str) -> Prompt:
+        """Tell of a prompt of the user, before the agent acts on it."""
+        self._broken = False
+        self._again = 0
+        self._prompt = text
+        decision = await self._fire(BeforePrompt(**self._base(), prompt=text))
+        denied = self._denied(decision)
+        if denied is not None:
+            self._broken = True
+            self._write("prompt", denied=denied)
+            return Prompt(text, denied=denied)
+        context = (*self._context, *decision.context)
+        self._context.clear()
+        self._write("user", content=text, context=list(context))
+        return Prompt(text, context)
+
+    async def finish(self, response: str) -> TurnEnd:
+        """Tell that the agent believes it is done.
+
+        A turn that was blocked, or whose response was discarded, does not end this way.
+
+        Args:
+            response: The agent's final text of this round.
+        """
+        if self._broken:
+            return TurnEnd()
+        active = self._again > 0
+        decision = await self._fire(
+            AfterAgent(
+                **self._base(),
+                prompt=self._prompt,
+                prompt_response=response,
+                stop_hook_active=active,
+            )
+        )
+        reason = self._denied(decision)
+        if reason is None:
+            self._again = 0
+            return TurnEnd()
+        self._again += 1
+        if self.rounds and self._again > self.rounds:
+            self.tell(
+                f"hooks sent the agent round {self.rounds} times in one turn; it ends now. The "
+                f"last reason: {reason}"
+            )
+            self._again = 0
+            return TurnEnd()
+        self._write("user", content=reason, hook=True)
+        return TurnEnd(again=reason, clear=decision.clear_context)
+
+    # -- the model
+
+    async def before_model(self, request: LLMRequest, *, tools: Collection[str] = ()) -> ModelCall:
+        """Tell of a request, before it goes to the model.
+
+        Args:
+            request: The request.
+            tools: The host's tools that the model may call.
+        """
+        decision = await self._fire(BeforeModel(**self._base(), llm_request=request))
+        asked = decision.llm_request or request
+        denied = self._denied(decision)
+        if decision.llm_response is not None:
+            return ModelCall(asked, decision.llm_response, denied)
+        if denied is not None:
+            self._broken = True
+            return ModelCall(asked, denied=denied)
+        choice = await self._fire(BeforeToolSelection(**self._base(), llm_request=asked))
+        return ModelCall(asked, tools=self._host_tools(choice.tool_config, tools))
+
+    async def after_model(self, request: LLMRequest, response: LLMResponse) -> ModelReply:
+        """Tell of a whole response, before anybody has seen it."""
+        decision = await self._fire(
+            AfterModel(**self._base(), llm_request=request, llm_response=response)
+        )
+        denied = self._denied(decision)
+        if denied is not None:
+            self._broken = True
+            return ModelReply(None, changed=True, denied=denied)
+        changed = decision.llm_response is not None and decision.llm_response != response
+        return ModelReply(decision.llm_response if changed else response, changed=changed)
+
+    def holds_back(self, request: LLMRequest) -> bool:
+        """Tell whether a streamed response has to be held back until it is whole.
+
+        A hook that may take text out must have spoken before anybody sees a piece of it, and
+        what it looks for may be torn by the borders of chunks.
+        """
+        event = AfterModel(**self._base(), llm_request=request, llm_response={"candidates": []})
+        return bool(self.engine.plan(event).groups)
+
+    def _host_tools(self, config: ToolConfig | None, known: Collection[str]) -> ToolConfig | None:
+        if config is None or not config.get("allowedFunctionNames"):
+            return config
+        names = [self.tools.host_name(name, known) for name in config["allowedFunctionNames"]]
+        return {**config, "allowedFunctionNames": names}
+
+    # -- tools
+
+    async def before_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        *,
+        call_id: str | None = None,
+        requested: str | None = None,
+    ) -> ToolRun:
+        """Tell of a tool call, before anything of it happens.
+
+        Args:
+            name: The host's tool.
+            arguments: Its arguments.
+            call_id: The host's identifier of the call.
+            requested: The tool that the model asked for, if this one runs in its place.
+        """
+        given = dict(arguments)
+        event = BeforeTool(**self._tool(name, given, call_id, requested))
+        decision = await self._fire(event)
+        if decision.tool_input is not None:
+            given = self.tools.changed(name, arguments, decision.tool_input)
+        denied = self._denied(decision)
+        if denied is None and decision.outcome is Outcome.DEFER:
+            denied = decision.reason or "a hook wants this decided later"
+        approved = decision.approve
+        if denied is None and decision.outcome is Outcome.ASK:
+            question = Question(name, given, decision.reason or "")
+            denied = await self._asked(event, question)
+            approved = denied is None
+        self._write("tool_call", name=name, arguments=given, denied=denied)
+        if denied is not None:
+            return ToolRun(False, given, reason=denied, context=decision.context)
+        return ToolRun(True, given, approved, context=decision.context)
+
+    async def _asked(self, event: BeforeTool, question: Question) -> str | None:
+        """Ask the user. Returns why the tool must not run; `None` if it may."""
+        settled, denied = await self._settled(event)
+        if settled:
+            return denied
+        await self.notify(
+            "permission_prompt",
+            f"Tool {question.tool} requires confirmation",
+            {"type": "info", "title": question.tool, "prompt": question.reason},
+        )
+        reason = question.reason or "a hook wants this confirmed"
+        if self._ask is None:
+            self.tell(f"{question.tool} was not run: {reason} ({NO_ANSWER})")
+            return f"{reason} ({NO_ANSWER})"
+        return None if await self._ask(question) else f"the user said no: {reason}"
+
+    async def _settled(self, event: BeforeTool) -> tuple[bool, str | None]:
+        """Let hooks answer in the user's place, where the dialect has an event for that."""
+        spec = self.engine.rules.by_canonical.get("permission_request")
+        if spec is None:
+            return False, None
+        own = {f: getattr(event, f) for f in ("tool_name", "tool_input", "mcp_context")}
+        request = event_class("permission_request")(**self._base(), **own)
+        decision = await self._fire(request)
+        denied = self._denied(decision)
+        return denied is not None or decision.outcome is Outcome.ALLOW, denied
+
+    async def after_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        output: Any,
+        *,
+        error: str | None = None,
+        call_id: str | None = None,
+        requested: str | None = None,
+    ) -> ToolReturn:
+        """Tell what a tool returned, before the agent gets it.
+
+        Args:
+            name: The host's tool.
+            arguments: The arguments that it ran with.
+            output: What it returned, any JSON.
+            error: What went wrong, if it failed.
+            call_id: The host's identifier of the call.
+            requested: The tool that the model asked for, if this one ran in its place.
+        """
+        result = ToolResult(text=text_of(output), error=error, raw=output)
+        fields = self._tool(name, arguments, call_id, requested)
+        failed = self.engine.dialect.failed_tools
+        event: Event
+        if error is not None and failed not in (None, "after_tool"):
+            event = event_class(str(failed))(**{**fields, "error": error})
+        else:
+            response = self.tools.response(name, arguments, result)
+            event = AfterTool(**fields, tool_response=response)
+        decision = await self._fire(event)
+        made = self._returned(event, decision, name, arguments, output)
+        self._write("tool_result", name=name, content=text_of(made.whole), error=error)
+        return made
+
+    def _returned(
+        self,
+        event: Event,
+        decision: Decision,
+        name: str,
+        arguments: Mapping[str, Any],
+        output: Any,
+    ) -> ToolReturn:
+        spec = self._spec(event)
+        denied = self._denied(decision)
+        context = decision.context
+        if decision.tool_output is not None:
+            text = self.tools.text(name, arguments, decision.tool_output)
+            output = text or text_of(decision.tool_output)
+        if denied is not None and spec is not None and spec.denial is Denial.HIDES:
+            return ToolReturn(denied, replaced=True, context=context)
+        if denied is not None:
+            context = (*context, denied)
+        tail = None
+        if decision.tail_tool_call is not None:
+            call = decision.tail_tool_call
+            tail = (self.tools.host_name(call["name"]), dict(call.get("args", {})))
+        return ToolReturn(output, decision.tool_output is not None, context, tail)
+
+    def _tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        call_id: str | None,
+        requested: str | None,
+    ) -> dict[str, Any]:
+        shown, given, mcp = self.tools.told(name, arguments)
+        original = None if requested is None else self.tools.told(requested, {})[0]
+        return {
+            **self._base(),
+            "tool_name": shown,
+            "tool_input": given,
+            "mcp_context": mcp,
+            "original_request_name": original,
+            "tool_use_id": call_id,
+        }
+
+    # -- the rest
+
+    async def compress(self, trigger: str = "auto", instructions: str | None = None) -> bool:
+        """Tell that the context is about to be compressed; only when it really is.
+
+        Returns:
+            Whether it may be.
+        """
+        decision = await self._fire(
+            BeforeCompress(**self._base(), trigger=trigger, custom_instructions=instructions)
+        )
+        return self._denied(decision) is None
+
+    async def notify(self, kind: str, message: str, details: dict[str, Any] | None = None) -> None:
+        """Tell that the user is notified.
+
+        Args:
+            kind: The type, `permission_prompt` for a tool that waits for its user.
+            message: What the user reads.
+            details: What it is about.
+        """
+        spec = self.engine.rules.by_canonical.get("notification")
+        words = spec.words if spec is not None else {}
+        own = next((word for word, usual in words.items() if usual == kind), kind)
+        await self._fire(
+            Notification(
+                **self._base(), notification_type=own, message=message, details=details or {}
+            )
+        )
+
+    def tell(self, text: str) -> None:
+        """Show the user a text."""
+        if self._tell is None:
+            log.warning("%s", text)
+        else:
+            self._tell(text)
+
+    def _base(self) -> dict[str, Any]:
+        return {
+            "session_id": self.session_id,
+            "transcript_path": str(self.transcript or ""),
+            "cwd": self.cwd,
+        }
+
+    def _spec(self, event: Event) -> EventSpec | None:
+        return self.engine.rules.by_canonical.get(event.name)
+
+    async def _fire(self, event: Event, *, ends: bool = False) -> Decision:
+        if self.stopped is not None and not ends:
+            raise StoppedError(self.stopped)
+        decision = await self.engine.dispatch(event)
+        if self._watch is not None:
+            self._watch(self.engine.complete(event), decision)
+        for text in decision.system_messages:
+            self.tell(text)
+        spec = self._spec(event)
+        if decision.stop and not ends and spec is not None and "stop" in spec.acts_on:
+            self.stopped = decision.reason or "a hook ended the agent"
+            self._broken = True
+            self._write("stopped", reason=self.stopped)
+            raise StoppedError(self.stopped)
+        return decision
+
+    def _denied(self, decision: Decision) -> str | None:
+        if decision.outcome is not Outcome.DENY:
+            return None
+        return decision.reason or "denied by a hook"
+
+    def _write(self, kind: str, **fields: Any) -> None:
+        """Add a line to the transcript; one that cannot be written ends no session."""
+        if self.transcript is None:
+            return
+        line = json.dumps(
+            {"type": kind, "session_id": self.session_id, **fields}, ensure_ascii=False, default=str
+        )
+        try:
+            self.transcript.parent.mkdir(parents=True, exist_ok=True)
+            with self.transcript.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+        except OSError as error:
+            log.warning("the transcript cannot be written: %s", error)
+            self.transcript = None
