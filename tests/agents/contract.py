@@ -8,10 +8,11 @@ is compared.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from anyhook.agents import Framework
 from tests.world import World, command
 
 SCENARIOS = Path(__file__).with_name("scenarios.json")
@@ -156,3 +157,22 @@ def _compare(text: str, word: str, seen: Seen) -> None:
         assert text.count(word[3:]) == 1, (word, seen)
     else:
         assert word in text, (word, seen)
+
+
+def judge(scenario: Scenario, seen: Seen, framework: Framework) -> None:
+    """Check a scenario; what the framework cannot do of it must have been told instead."""
+    lacking = [need for need in scenario.needs if framework.lacks(*_split(need)) is not None]
+    if lacking:
+        told = "\n".join(seen.told)
+        for need in lacking:
+            assert str(framework.lacks(*_split(need))) in told, (need, seen)
+        return
+    expect = dict(scenario.expect)
+    if any("." not in key for key in framework.missing):
+        expect.pop("events", None)  # not all of them are there
+    check(replace(scenario, expect=expect), seen)
+
+
+def _split(need: str) -> tuple[str, str]:
+    event, _, ability = need.partition(".")
+    return event, ability
