@@ -40,7 +40,7 @@ from anyhook.model.events import (
 from anyhook.model.tools import ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
     from types import TracebackType
     from typing import Self
 
@@ -189,6 +189,12 @@ def in_tags(text: str) -> str:
     """Mark a text as a hook's, so that the model does not take it for the user's."""
     plain = text.replace("<", "&lt;").replace(">", "&gt;")
     return f"<hook_context>{plain}</hook_context>"
+
+
+def text_response(text: str) -> LLMResponse:
+    """Write a text as a whole response of the model."""
+    candidate: Any = {"content": {"role": "model", "parts": [text] if text else []}, "index": 0}
+    return {"text": text, "candidates": [candidate]}
 
 
 class Session:
@@ -392,6 +398,28 @@ class Session:
         """
         event = AfterModel(**self._base(), llm_request=request, llm_response={"candidates": []})
         return bool(self.engine.plan(event).groups)
+
+    async def stream(self, request: LLMRequest, chunks: AsyncIterator[str]) -> AsyncIterator[str]:
+        """Hand on the text of a streamed response, and nothing that a hook takes out of it.
+
+        Without a hook on responses every chunk is handed on as it comes. With one, they are held
+        back until the hook has spoken.
+
+        Args:
+            request: What the response answers.
+            chunks: The pieces of its text.
+
+        Yields:
+            Pieces of the text that may be seen; none if the response is discarded.
+        """
+        if not self.holds_back(request):
+            async for chunk in chunks:
+                yield chunk
+            return
+        text = "".join([chunk async for chunk in chunks])
+        reply = await self.after_model(request, text_response(text))
+        if reply.response is not None and reply.response.get("text"):
+            yield reply.response["text"]
 
     def _host_tools(self, config: ToolConfig | None, known: Collection[str]) -> ToolConfig | None:
         if config is None or not config.get("allowedFunctionNames"):
