@@ -18,10 +18,12 @@ from anyhook.dialects import get_dialect
 from anyhook.migrate.canonical import canonical
 from anyhook.migrate.commands import own_variables, renamed, unwrap, wrap
 from anyhook.migrate.corpus import builtin_probes
+from anyhook.migrate.matchers import translate_matcher
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
 from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.prove import Sides
+from anyhook.model.matching import compile_matcher
 from anyhook.settings.jsonc import parse
 from anyhook.settings.sources import Surroundings, places
 
@@ -118,6 +120,57 @@ def test_variables_of_other_names_say_the_same(line):
     assert (said.returncode, said.stdout) == (again.returncode, again.stdout)
     assert "CLAUDE" not in there
     assert own_variables(line, get_dialect("claude")).count("CLAUDE") == line.count("CLAUDE")
+
+
+# -- matchers
+
+SERVERS = ("github", "my_server", "fs")
+INNER = ("create_issue", "read", "write_file")
+WHOLE = ["", "^", "Bash", "Edit", "Write", "Web", "write_", "read_file", "run_", "file", "mcp"]
+ENDS = ["", "$", ".*", ".+", "s?", "_issue", "__read", "_read", "|Read", "|Task$", "|glob"]
+HEADS = ["mcp__", "mcp_", "mcp__github", "mcp_my_server", "github__", "mcp__.*", "mcp_.*", ".*"]
+
+
+def tools_of(dialect):
+    """List calls of every tool that an agent has, MCP tools too, in canonical words."""
+    found = {row.names[0]: (tool, None) for tool, row in dialect.vocabulary.tools.items()}
+    for server in SERVERS:
+        for inner in INNER:
+            name = dialect.vocabulary.mcp_name.format(server=server, tool=inner)
+            found[name] = (f"mcp__{server}__{inner}", {"server_name": server, "tool_name": inner})
+    return found
+
+
+@given(
+    pattern=st.tuples(st.sampled_from(WHOLE + HEADS), st.sampled_from(ENDS)).map("".join)
+    | st.lists(st.sampled_from(["Bash", "Edit", "mcp__fs__read", "replace", "glob"])).map("|".join),
+    grouped=st.booleans(),
+)
+@settings(max_examples=300)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_matcher_covers_at_least_what_it_covered(source, target, pattern, grouped):
+    here, there = get_dialect(source), get_dialect(target)
+    old, new = here.event("before_tool"), there.event("before_tool")
+    text = f"^({pattern})$" if grouped and pattern else pattern
+    found = translate_matcher(here, old, text, there, new)
+    before = compile_matcher(text, old.style)
+    missing = [piece for piece, _ in found.missing]
+    for name, (tool, _mcp) in tools_of(here).items():
+        counterpart = there.vocabulary.name(tool)
+        if counterpart is None or not before.matches(name):
+            continue
+        if before.names is None and is_plain_name_inside(text, name):
+            continue  # among alternatives a plain name means that tool, no piece of another's name
+        after = [compile_matcher(p, new.style).matches(counterpart) for p in found.patterns]
+        assert any(after) or missing, (name, found)
+
+
+def is_plain_name_inside(text, name):
+    bare = text.strip("^$").strip("()")
+    return any(
+        re.fullmatch(r"[\w-]+", piece.strip("^$")) and piece.strip("^$") in name
+        for piece in bare.split("|")
+    )
 
 
 # -- settings

@@ -68,9 +68,10 @@ def translate_event(event: Event, source: Dialect, target: Dialect) -> Event:
         call = call_of(event, source)
         result = _result(event, call, source)
         name = _event_of(event, result, target)
-        own |= _tool_fields(event, call, source, target)
+        told = _as_told(event, call, source, target)
+        own |= _tool_fields(event, told, target)
         if result is not None:
-            own |= _outcome_fields(event, name, call, result, source, target)
+            own |= _outcome_fields(event, name, told, result, source, target)
     cls = type(event) if name == event.name else event_class(name)
     own = {f: value for f, value in own.items() if f in cls.record_names}
     spec = target.by_canonical.get(name)
@@ -200,18 +201,21 @@ def _mcp_name(name: str, dialect: Dialect) -> str | None:
     return f"{MCP_PREFIX}{server}__{tool}" if found and server and tool else None
 
 
-def _tool_fields(
-    event: ToolEvent, call: ToolCall, source: Dialect, target: Dialect
-) -> dict[str, Any]:
+def _as_told(event: ToolEvent, call: ToolCall, source: Dialect, target: Dialect) -> ToolCall:
+    """Give a call the arguments that the other agent would tell."""
     arguments = dict(call.arguments)
     if target.absolute_paths and not source.absolute_paths:
         for key in PATHS & arguments.keys():
             arguments[key] = _absolute(arguments[key], event.cwd)
     if call.tool == "web_fetch" and "url" not in arguments and _differ(source, target):
         arguments |= _url_in(arguments.get("prompt"))
+    return ToolCall(tool=call.tool, arguments=arguments)
+
+
+def _tool_fields(event: ToolEvent, call: ToolCall, target: Dialect) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "tool_name": target.vocabulary.name(call.tool) or event.tool_name,
-        "tool_input": target.vocabulary.arguments(call.tool, arguments),
+        "tool_input": target.vocabulary.arguments(call.tool, call.arguments),
     }
     if event.mcp_context is None and call.tool.startswith(MCP_PREFIX):
         server, _, tool = call.tool.removeprefix(MCP_PREFIX).partition("__")

@@ -108,19 +108,34 @@ def own_variables(line: str, source: Dialect, shell: str = "") -> str:
     return _rewritten(line, names, in_single=False)
 
 
-def renamed(line: str, names: Mapping[str, str], shell: str = "") -> str:
+def renamed(
+    line: str, names: Mapping[str, str], shell: str = "", *, kept_apart: bool = False
+) -> str:
     """Give the variables of a command line other names, in all their forms.
 
     Args:
         line: A command line.
         names: Old name to new name.
         shell: The shell that reads it, if it is not a POSIX one.
+        kept_apart: Keep the `$` apart from other names in single quotes, where no shell would put
+            a value in but the reader of the settings does.
     """
-    line = line if shell in CANNOT_BE_QUOTED else _rewritten(line, names, in_single=True)
+    if shell not in CANNOT_BE_QUOTED:
+        line = _rewritten(line, names, in_single=True)
+        line = _kept_apart(line, frozenset(names.values())) if kept_apart else line
     for old, new in names.items():
         if old != new:
             line = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(old)}(?![A-Za-z0-9_])", new, line)
     return line
+
+
+def _kept_apart(line: str, own: Collection[str]) -> str:
+    pieces, done = [], 0
+    for match, quotes in uses(line):
+        if quotes == "'" and (match[1] or match[2]) not in own:
+            pieces += [line[done : match.start()], "$''", match[0][1:]]
+            done = match.end()
+    return "".join([*pieces, line[done:]])
 
 
 def _rewritten(line: str, names: Mapping[str, str], *, in_single: bool) -> str:
@@ -160,6 +175,9 @@ def line_of(argv: Sequence[str], names: Collection[str]) -> str:
     Args:
         argv: The words; `${name}` in them stands for a variable.
         names: The variables that count; everything else is plain text.
+
+    Returns:
+        A line in which everything else stands in single quotes.
     """
     return " ".join(_word(word, names) for word in argv)
 

@@ -135,6 +135,8 @@ class Move:
             )
         if self.inner is None:
             self._tell_abilities()
+        else:
+            self._tell_outer()
         return made, shimmed
 
     def _lose(self, kind: str, what: str, why: str, instead: str) -> None:
@@ -148,17 +150,39 @@ class Move:
         env = {k: v for k, v in (given or {}).items() if isinstance(v, str)}
         if self.inner is not None and self.comes_home:
             return self._unwrapped(self.inner, env)
-        if self.inner is not None:
-            return str(self.handler.command), self._env_member(env), True
-        plain = self.handler.command or line_of(self.handler.argv or (), self.source.environment)
-        portable = is_portable(plain, self._files()) and self.handler.condition is None
         member = self._env_member(env)
         rest = {} if member else env
+        if self.inner is not None and rest:
+            options = self.inner.replace(env=(*self.inner.env, *rest.items()))
+            return wrap(options, self.target, self.building.starter), member, True
+        if self.inner is not None:
+            return str(self.handler.command), member, True
+        plain = self.handler.command or line_of(self.handler.argv or (), self.source.environment)
+        self._tell_package_variables(plain)
+        portable = is_portable(plain, self._files()) and not self._needs_shim
         if self.building.shim and not portable:
             options = self._options().replace(env=tuple(rest.items()))
             return wrap(options, self.target, self.building.starter), member, True
         self._tell_unshimmed(portable=portable)
         return self._exported(rest) + self._renamed(plain), member, False
+
+    @property
+    def _needs_shim(self) -> bool:
+        """Whether the agent was told what only the shim can do elsewhere."""
+        handler = self.handler
+        return bool(handler.condition or handler.background or handler.on_failure == "block")
+
+    def _tell_package_variables(self, line: str) -> None:
+        packages = self.source.packages
+        names = packages.path_variables if packages and self.handler.origin is None else {}
+        for name in names:
+            if name in line:
+                self._lose(
+                    "lost",
+                    f"${name}",
+                    "it is set for the hooks of a package alone",
+                    "write the path, or a variable of your own",
+                )
 
     def _renamed(self, line: str) -> str:
         names, lost = counterpart_variables(self.source, self.target)
@@ -170,7 +194,7 @@ class Move:
                     f"{self.target.title} sets no variable for that",
                     "read it from the event",
                 )
-        return renamed(line, names, self._shell)
+        return renamed(line, names, self._shell, kept_apart=self.target.expands)
 
     @property
     def _shell(self) -> str:
@@ -298,6 +322,23 @@ class Move:
             why = f"{self.new.wire} of {self.target.title} happens at other times, too"
             instead = "look into the event whether the tool failed"
             self._lose("changed", f"{self.old.wire}: {handler.label}", why, instead)
+
+    def _tell_outer(self) -> None:
+        """Tell what the source itself was told about a command behind the shim."""
+        handler = self.handler
+        told = {
+            "if": handler.condition,
+            "onFailure": handler.on_failure == "block",
+            "async": handler.background,
+            "shell": self._shell,
+        }
+        for what in (name for name, is_set in told.items() if is_set):
+            self._lose(
+                "changed",
+                f"{what}: {handler.label}",
+                "it stands beside a command that is behind the shim already",
+                "give it to the shim instead",
+            )
 
     def _tell_abilities(self) -> None:
         text, is_whole = self._text()

@@ -25,6 +25,8 @@ SOME_TOOL = "zz some tool that nobody has"
 _NAME = re.compile(r"[\w-]+\Z")
 _EVERYTHING = re.compile(r"\^?\(?(?:\.\*|\.\+)\)?\$?\Z")
 _RULE = re.compile(r"(\w+)\([^|?]*[ :*/][^|]*\)\Z")
+_SIMPLE = re.compile(r"(?:[\w-]|\.[*+])*\Z")
+"""Letters and `.*`: what can be rewritten piece by piece."""
 _PLAIN_LIST = re.compile(r"[\w\- ,|]*\Z")
 
 
@@ -59,7 +61,7 @@ def translate_matcher(
         kept = pattern if new.subject is not None and old.subject is not None else None
         return Translated(patterns=(kept,))
     if old.subject == TOOL:
-        return _tools(source, old, text, target, new)
+        return _tools(source, text, target, new)
     return _subjects(source, old, text, target, new)
 
 
@@ -96,49 +98,74 @@ def _subjects(
 # -- tools
 
 
-def _tools(
-    source: Dialect, old: EventSpec, text: str, target: Dialect, new: EventSpec
-) -> Translated:
+def _tools(source: Dialect, text: str, target: Dialect, new: EventSpec) -> Translated:
     if _EVERYTHING.match(text):
         return Translated(patterns=(text,))
-    names: list[str] = []
-    patterns: list[str] = []
-    missing: list[tuple[str, str]] = []
-    check = False
-    for piece in _pieces(text):
-        found, expressions, more = _piece(source, old, piece, target)
-        names += found
-        patterns += expressions
-        check = check or more
-        if not (found or expressions):
-            missing.append((piece, _why_missing(source, piece, target)))
-    if not (names or patterns):
-        return Translated(patterns=(), missing=tuple(missing))
+    found = [_translated(source, piece, target) for piece in _pieces(text)]
+    names = [name for one in found for name in one.names]
+    patterns = [pattern for one in found for pattern in one.patterns]
+    missing = tuple(pair for one in found for pair in one.missing)
+    check = any(one.check for one in found)
+    if not (names or patterns or check):
+        return Translated(patterns=(), missing=missing)
     if check and compile_matcher(text, "expression").matches(SOME_TOOL):
-        return Translated(patterns=("*",), check=True, missing=tuple(missing))
+        return Translated(patterns=("*",), check=True, missing=missing)
     if check:
         patterns.append(_any_mcp(target))
     written = _written(target, new, list(dict.fromkeys(names)), list(dict.fromkeys(patterns)))
-    return Translated(patterns=(written,), check=check, missing=tuple(missing))
+    return Translated(patterns=(written,), check=check, missing=missing)
 
 
-def _pieces(text: str) -> list[str]:
+class _Piece(Record, kw_only=False):
+    """One alternative of a matcher.
+
+    Attributes:
+        text: Without anchors.
+        start: It holds at the start of a name only.
+        end: It holds at its end only.
+    """
+
+    text: str
+    start: bool
+    end: bool
+
+
+class _Found(Record):
+    """What one alternative becomes.
+
+    Attributes:
+        names: Tools of the target.
+        patterns: Expressions on names of MCP tools there.
+        check: The original may cover MCP tools that cannot be told beforehand.
+        missing: What there is nothing for, with the reason.
+    """
+
+    names: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    check: bool = False
+    missing: tuple[tuple[str, str], ...] = ()
+
+
+def _pieces(text: str) -> list[_Piece]:
     """Split a matcher at its alternatives, without anchors and the one group around all."""
     if _PLAIN_LIST.match(text):
-        return [piece.strip() for piece in re.split(r"[|,]", text) if piece.strip()]
-    inner = text.removeprefix("^")
-    if inner.endswith("$") and not inner.endswith("\\$"):
-        inner = inner[:-1]
-    if inner.startswith("(") and _closing(inner) == len(inner) - 1:
-        inner = inner[1:-1].removeprefix("?:")
-    if inner.startswith(("?", "(?")):  # it looks around: only the whole says what it covers
-        return [text]
-    return [_without_anchors(piece) for piece in _split(inner) if piece]
+        names = (piece.strip() for piece in re.split(r"[|,]", text))
+        return [_Piece(name, True, True) for name in names if name]
+    whole = _bare(text)
+    if whole.text.startswith("(") and _closing(whole.text) == len(whole.text) - 1:
+        inner = whole.text[1:-1].removeprefix("?:")
+        if not inner.startswith("?"):
+            pieces = [_bare(piece) for piece in _split(inner) if piece]
+            return [_Piece(p.text, p.start or whole.start, p.end or whole.end) for p in pieces]
+    if "(?" in text:  # it looks around: only the whole says what it covers
+        return [_Piece(text, False, False)]
+    return [_bare(piece) for piece in _split(text) if piece]
 
 
-def _without_anchors(piece: str) -> str:
-    piece = piece.removeprefix("^")
-    return piece[:-1] if piece.endswith("$") and not piece.endswith("\\$") else piece
+def _bare(text: str) -> _Piece:
+    end = text.endswith("$") and not text.endswith("\\$")
+    inner = text[:-1] if end else text
+    return _Piece(inner.removeprefix("^"), inner.startswith("^"), end)
 
 
 def _closing(text: str) -> int:
@@ -177,29 +204,46 @@ def _outside_classes(text: str) -> Iterator[tuple[int, str]]:
         at += 1
 
 
-def _piece(
-    source: Dialect, old: EventSpec, piece: str, target: Dialect
-) -> tuple[list[str], list[str], bool]:
-    """Return the names and patterns for one alternative, and whether they cover more."""
+def _translated(source: Dialect, piece: _Piece, target: Dialect) -> _Found:
+    """Put one alternative in the target's words."""
+    text = piece.text
     words = source.vocabulary
-    mcp = _mcp_pattern(source, piece, target)
-    if mcp is not None:
-        return [], mcp, False
-    if _NAME.match(piece):
-        tool = words.canonical.get(piece)
-        if tool is not None:
-            return _names(target, tool), [], False
-        if piece in source.tools or piece in source.old_tools:
-            return [], [], False
-        return [piece], [], False  # a tool of the user's own: it has one name everywhere
-    matcher = compile_matcher(piece, "expression")
-    observed = source.rules.get("observed", source.documented).by_canonical.get(old.canonical)
+    if any(text.startswith(prefix) for prefix in source.foreign_tool_prefixes):
+        form = source.foreign_tool_prefixes[text[: text.index("__") + 2]]
+        return _Found(missing=((text, f"{source.title} names the tools of servers {form}"),))
+    patterns = _mcp_patterns(source, piece, target)
+    if patterns is not None:
+        return _Found(patterns=tuple(patterns))
+    if _NAME.match(text):
+        return _named(source, text, target)
+    matcher = compile_matcher(f"^(?:{text})$" if piece.start and piece.end else text, "expression")
     now = [tool for tool, row in words.tools.items() if matcher.matches(row.names[0])]
-    once = [t for t, row in words.tools.items() if any(map(matcher.matches, row.names[1:]))]
-    names = [name for tool in now or once for name in _names(target, tool)]
-    starts = piece[:1].isalpha() and not piece.lower().startswith("m")
-    anywhere = observed is None or observed.style == "expression" or not starts
-    return names, [], anywhere and bool(now)
+    once = [tool for tool, row in words.tools.items() if any(map(matcher.matches, row.names))]
+    names = tuple(name for tool in now or once for name in _names(target, tool))
+    is_rule = matcher.problem is not None or _RULE.match(text) is not None
+    check = not is_rule and _may_be_mcp(source, piece)
+    if matcher.matches(SOME_TOOL):
+        return _Found(names=names, check=True)
+    nothing = not (names or check)
+    missing = ((text, _why_missing(source, text, target)),) if nothing else ()
+    return _Found(names=names, check=check, missing=missing)
+
+
+def _named(source: Dialect, name: str, target: Dialect) -> _Found:
+    """Put a name in the target's words. Among alternatives, too, it means that tool."""
+    words = source.vocabulary
+    if name not in words.canonical and name not in source.tools and name not in source.old_tools:
+        return _Found(names=(name,))  # a tool of the user's own: it has one name everywhere
+    names = _names(target, words.canonical.get(name, ""))
+    missing = () if names else ((name, _why_missing(source, name, target)),)
+    return _Found(names=tuple(names), missing=missing)
+
+
+def _may_be_mcp(source: Dialect, piece: _Piece) -> bool:
+    """Tell whether an expression may cover names of MCP tools."""
+    head = source.vocabulary.mcp_name.partition("{server}")[0]
+    literal = piece.text[:1].isalnum()
+    return not (piece.start and head and literal and not head.startswith(piece.text[:1]))
 
 
 def _names(target: Dialect, tool: str) -> list[str]:
@@ -224,33 +268,33 @@ def _why_missing(source: Dialect, piece: str, target: Dialect) -> str:
 # -- tools of MCP servers
 
 
-def _mcp_pattern(source: Dialect, piece: str, target: Dialect) -> list[str] | None:
-    """Rewrite a name or a pattern of MCP tools; `None` if it is about other tools."""
+def _mcp_patterns(source: Dialect, piece: _Piece, target: Dialect) -> list[str] | None:
+    """Rewrite a name or a pattern of MCP tools; `None` if it is about other tools, or too much."""
     head, separator = _frame(source)
-    if not head and separator not in piece:
+    text = piece.text
+    if not text.startswith(head) or (not head and separator not in text):
         return None
-    if head and not piece.startswith(head):
+    if text in source.vocabulary.canonical or text in source.tools or not _SIMPLE.match(text):
         return None
-    if piece in source.vocabulary.canonical or piece in source.tools:
-        return None
-    rest = piece.removeprefix(head)
+    rest = text.removeprefix(head)
     if not rest or set(rest) <= set(".*+"):
         return [_any_mcp(target)]
+    is_open = rest.endswith((".*", ".+"))
+    if not piece.end and not is_open:
+        rest, is_open = f"{rest}.*", True
     new_head, new_separator = _frame(target)
     if len(separator) >= len(new_separator) or separator == new_separator:
         return [new_head + rest.replace(separator, new_separator)]
     # the other agent marks the end of the server's name, and this one does not
-    places = [at for at, char in enumerate(rest) if rest.startswith(separator, at) and at > 0]
+    if re.search(r"\.[*+].", rest):
+        return None  # the end may be anywhere in what the wildcard covers
+    places = [at for at, _ in enumerate(rest) if rest.startswith(separator, at) and at > 0]
     cuts = [new_head + rest[:at] + new_separator + rest[at + len(separator) :] for at in places]
-    if not cuts:
-        return [f"{new_head}{rest}"]
-    wide = {".*", ".+"}
-    if rest[places[-1] + len(separator) :] in wide:
-        if new_head:
-            return [f"{new_head}{rest}"]
-        server = rest[: places[-1]]
-        return [f"{server}{new_separator}.*", f"{server}{separator}.*{new_separator}.*"]
-    return cuts
+    if not is_open:
+        return cuts or None
+    if new_head:
+        return [f"{new_head}{rest}", *(c for c in cuts if not c.endswith(f"{new_separator}.*"))]
+    return [*cuts, re.sub(r"\.[*+]\Z", f".*{new_separator}.*", rest)]
 
 
 def _frame(dialect: Dialect) -> tuple[str, str]:
@@ -280,6 +324,8 @@ def covers_same(first: str | None, second: str | None) -> bool:
     return _set(first) == _set(second)
 
 
-def _set(pattern: str | None) -> frozenset[str]:
+def _set(pattern: str | None) -> frozenset[tuple[str, bool, bool]]:
     text = (pattern or "").strip()
-    return frozenset() if text in MATCH_ALL or _EVERYTHING.match(text) else frozenset(_pieces(text))
+    if text in MATCH_ALL or _EVERYTHING.match(text):
+        return frozenset()
+    return frozenset((piece.text, piece.start, piece.end) for piece in _pieces(text))

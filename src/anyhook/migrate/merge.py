@@ -8,8 +8,8 @@ from anyhook.migrate.commands import unwrap
 from anyhook.migrate.losses import Loss
 from anyhook.migrate.matchers import covers_same
 from anyhook.model.diagnostics import Place
-from anyhook.settings.edit import add_item, set_member
-from anyhook.settings.jsonc import parse, strip_comments
+from anyhook.settings.edit import add_item, read_settings, set_member
+from anyhook.settings.jsonc import strip_comments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,7 +76,7 @@ def _handlers(
     """Yield the handlers of an event with their matchers and lines."""
     if not strip_comments(text).strip():
         return
-    document = parse(text, file)
+    document = read_settings(text, file)
     value: Any = document.value
     for key in where:
         value = value.get(key) if isinstance(value, dict) else None

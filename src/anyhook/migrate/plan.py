@@ -26,7 +26,7 @@ from anyhook.settings.jsonc import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.dialects.base import Dialect
     from anyhook.migrate.options import ShimOptions
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.reader import LoadedFile
@@ -147,7 +147,7 @@ def plan_migration(
     entries: list[Entry] = []
     for file in files:
         _tell_left_out(building, file)
-        raw = _raw_handlers(source, file)
+        raw = _raw(source, file)
         for definition in file.definitions:
             entries += _migrate_definition(building, hooks, definition, raw)
     if scope == "user":
@@ -194,10 +194,8 @@ def _tell_packages(building: Building, hooks: HookSet) -> None:
             )
 
 
-def _raw_handlers(
-    dialect: Dialect, file: LoadedFile
-) -> dict[tuple[int | None, int | None], dict[str, Any]]:
-    """Return the handlers of a file as they are written, by line and column."""
+def _raw(dialect: Dialect, file: LoadedFile) -> dict[tuple[int | None, int | None], dict[str, Any]]:
+    """Return definitions and handlers of a file as they are written, by line and column."""
     if not file.definitions:
         return {}
     document = parse(file.source.path.read_bytes().decode(), str(file.source.path))
@@ -208,6 +206,9 @@ def _raw_handlers(
     for event, definitions in value.items() if isinstance(value, dict) else ():
         for i, definition in enumerate(definitions if isinstance(definitions, list) else ()):
             handlers = definition.get("hooks") if isinstance(definition, dict) else None
+            if isinstance(definition, dict):
+                place = document.place((*dialect.hooks_path, event, i))
+                found[place.line, place.column] = definition
             for j, handler in enumerate(handlers if isinstance(handlers, list) else ()):
                 if isinstance(handler, dict):
                     place = document.place((*dialect.hooks_path, event, i, "hooks", j))
@@ -255,6 +256,9 @@ def _migrate_definition(
         entry: dict[str, Any] = {} if pattern is None else {"matcher": pattern}
         if definition.sequential and keeps_order:
             entry["sequential"] = True
+        written = raw.get((definition.place.line, definition.place.column), {})
+        if written.get("description") and "description" in building.target.definition_fields:
+            entry["description"] = written["description"]
         entry["hooks"] = [handler for handler, _ in items]
         yield Entry(event, entry, tuple(origin for _, origin in items))
 
@@ -270,7 +274,7 @@ def _migrate_handler(
     old = source.by_canonical[definition.event]
     inner = unwrap(handler.command)
     if inner is not None and inner.agent == target.name:  # it comes home
-        events = _at_home(target, inner, old)
+        events = _at_home(building, inner, definition)
     else:
         events = counterparts(source, definition.event, target)
     if not events:
@@ -309,11 +313,12 @@ def _migrate_handler(
             yield new.wire, pattern, (made, Origin(definition.event, handler, shimmed))
 
 
-def _at_home(target: Dialect, inner: ShimOptions, old: EventSpec) -> tuple[str, ...]:
-    """Return the event that a command was first written for."""
+def _at_home(building: Building, inner: ShimOptions, definition: HookDefinition) -> tuple[str, ...]:
+    """Return the events that a command was first written for."""
+    target = building.target
     if inner.event in target.by_wire:
         return (target.by_wire[inner.event].canonical,)
-    return (old.canonical,) if old.canonical in target.by_canonical else ()
+    return counterparts(building.source, definition.event, target)
 
 
 def _tell_missing(building: Building, definition: HookDefinition, found: Translated) -> None:
