@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 QUICK = {"shim": "anyhook.migrate.shim"}
 """Command to the module whose `main` takes its arguments and returns the exit code."""
+INTERRUPTED = 130
 
 
 def main() -> int:
@@ -27,8 +28,11 @@ def main() -> int:
     words = sys.argv[1:]
     if words and words[0] in QUICK and not {"-h", "--help"} & set(words[1:2]):
         gc.disable()  # it ends before there is anything to collect
-        module = __import__(QUICK[words[0]], fromlist=["main"])
-        code: int = module.main(words[1:])
+        try:
+            module = __import__(QUICK[words[0]], fromlist=["main"])
+            code: int = module.main(words[1:])
+        except KeyboardInterrupt:  # no traceback for the model
+            code = INTERRUPTED
         _leave(code)
     from anyhook.cli import main as run
 
@@ -41,6 +45,6 @@ def _leave(code: int) -> NoReturn:
         try:
             if stream is not None:
                 stream.flush()
-        except OSError:  # nobody reads it any more
+        except (OSError, ValueError):  # nobody reads it any more
             continue
     os._exit(code)

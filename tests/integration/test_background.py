@@ -9,6 +9,7 @@ import time
 import anyio
 import pytest
 
+from anyhook import BeforePrompt, SyncEngine
 from anyhook.engine.compare import differences
 from anyhook.handlers.background import AT_ONCE, KEPT, Background
 from anyhook.handlers.base import failed
@@ -294,3 +295,15 @@ def test_functions_say_the_same_under_every_reading(world):
 
     assert decision.denied
     assert differences(engine, event, decision) == []
+
+
+def test_closing_never_waits_for_a_loop_that_is_about_to_end(tmp_path):
+    world = World(tmp_path, dialect="claude")
+    handler = {"type": "command", "command": "true", "async": True}
+    world.settings("project", {"hooks": {"UserPromptSubmit": [{"hooks": [handler]}]}})
+    for length in range(80):  # the moment that matters is short, and comes some time after
+        with SyncEngine(world.load()) as engine:
+            engine.dispatch(BeforePrompt(prompt="hello"))
+            until = time.perf_counter() + (length % 40) / 4000
+            while time.perf_counter() < until:
+                continue

@@ -238,7 +238,7 @@ class _Run:
         _leave(f"anyhook: {self.hooks.name}: {why}; it had no say", FAILED)
 
     def _warn(self, text: str) -> None:
-        sys.stderr.write(f"anyhook: {self.hooks.name}: {text}\n")
+        _say(f"anyhook: {self.hooks.name}: {text}")
 
     def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
         from anyhook.dialects.reply import reply_bytes
@@ -285,5 +285,15 @@ def _log(error: BaseException) -> None:
 
 
 def _leave(message: str, code: int) -> NoReturn:
-    sys.stderr.write(message + "\n")
+    _say(message)
     sys.exit(code)
+
+
+def _say(message: str) -> None:
+    """Write to standard error, if there is one that somebody reads."""
+    if sys.stderr is not None:
+        try:
+            sys.stderr.write(message + "\n")
+            sys.stderr.flush()
+        except OSError:  # the answer counts, and not what is said beside it
+            return

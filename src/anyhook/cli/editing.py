@@ -16,7 +16,7 @@ from anyhook.atomic import replace_file
 from anyhook.cli.output import console, show_path
 from anyhook.errors import SettingsError, UsageError
 from anyhook.model.layers import Layer
-from anyhook.settings.edit import write_atomically
+from anyhook.settings.edit import read_bytes, write_atomically
 from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse, strip_comments
 from anyhook.settings.load import SIZE_LIMIT
 from anyhook.settings.sources import Surroundings, places
@@ -98,19 +98,26 @@ def read_text(path: Path) -> str | None:
     """Return what a settings file holds; `None` if there is none.
 
     Raises:
-        SettingsError: If it cannot be read, is no UTF-8, or is too large to have been written by
-            people.
+        SettingsError: If it cannot be read, is no UTF-8 or no JSON with comments, or is too large
+            to have been written by people.
     """
     try:
-        if path.stat().st_size > SIZE_LIMIT:
-            raise SettingsError(
-                f"it is larger than {SIZE_LIMIT // 1024} KiB; it was not touched", path=str(path)
-            )
-        return path.read_bytes().decode()
+        found = read_bytes(path, SIZE_LIMIT)
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"it cannot be read: {error}", path=str(path)) from error
+    except OSError as error:
+        told = f"it cannot be read: {error.strerror}; it was not touched"
+        raise SettingsError(told, path=str(path)) from error
+    try:
+        text = found.decode()
+    except UnicodeDecodeError as error:
+        raise SettingsError(
+            f"it cannot be read: it is not UTF-8 at byte {error.start}; it was not touched",
+            path=str(path),
+            line=found.count(b"\n", 0, error.start) + 1,
+        ) from error
+    parsed(text, path)
+    return text
 
 
 def parsed(text: str, path: Path) -> Any:
@@ -119,10 +126,8 @@ def parsed(text: str, path: Path) -> Any:
     Raises:
         SettingsError: If it is no JSON with comments.
     """
-    if not strip_comments(text).strip():
-        return {}
     try:
-        return parse(text, str(path)).value
+        return parse(text, str(path)).value if strip_comments(text).strip() else {}
     except JsonSyntaxError as problem:
         line = sum(start <= problem.offset for start in line_starts(text))
         told = f"{problem}; it was not changed"
@@ -162,9 +167,10 @@ def write_edits(
     if starter:
         starter.path.parent.mkdir(exist_ok=True)
         replace_file(starter.path, starter.text.encode())
-    kept = [_backup(edit) for edit in changed] if backup else []
-    for edit in changed:
-        write_atomically(edit.path, edit.after, expected=edit.before)
+    kept = [
+        write_atomically(edit.path, edit.after, expected=edit.before, backup=backup)
+        for edit in changed
+    ]
     if not wish.as_json:
         written = [*([starter.path] if starter else []), *(edit.path for edit in changed)]
         for path in written:
@@ -172,24 +178,6 @@ def write_edits(
         for copy in filter(None, kept):
             console().print(f"before   {show_path(str(copy))}", markup=False)
     return True
-
-
-def _backup(edit: Edit) -> Path | None:
-    """Keep a file as it is now, under a name that nobody has."""
-    if edit.before is None:
-        return None
-    real = Path(os.path.realpath(edit.path))
-    number = 0
-    while (path := real.with_name(f"{real.name}.bak{number or ''}")).exists():
-        if path.is_file() and path.read_bytes() == edit.before.encode():
-            return path  # it was kept already
-        number += 1
-    try:
-        replace_file(path, edit.before.encode(), mode=real.stat().st_mode & 0o777)
-    except OSError as error:
-        told = f"no copy of it can be kept ({error.strerror}); it was not changed"
-        raise SettingsError(told, path=str(edit.path)) from error
-    return path
 
 
 def agreed(wish: Wish) -> bool:

@@ -125,6 +125,9 @@ def migrate(
             console().print(f"Under anyhook itself: anyhook trust --dialect {new.name}")
     elif not as_json:
         console().print(Text.assemble(("not written", "bold red"), f"  {refused}"))
+    missing = _missing_program(migration)
+    if missing:
+        console(stderr=True).print(f"[yellow]warning:[/] {missing}", soft_wrap=True)
     if as_json:
         print_json(_json(migration, losses, proof, edit, done=done, refused=refused))
     return PROBLEMS if refused else OK
@@ -144,7 +147,18 @@ def _program(scope: str) -> tuple[str, ...]:
     """Return what starts anyhook in a command line: for a file that is shared, its plain name."""
     if scope == "project" or shutil.which("anyhook"):
         return ("anyhook",)
-    return (sys.executable, "-m", "anyhook")
+    return (sys.executable, "-P", "-m", "anyhook")
+
+
+def _missing_program(migration: Migration) -> str | None:
+    """Say that what was written cannot start here, if so."""
+    shimmed = any(origin.shimmed for entry in migration.entries for origin in entry.origins)
+    if not shimmed or migration.scope != "project" or shutil.which("anyhook"):
+        return None
+    return (
+        "anyhook is not on the PATH here, and the migrated hooks start it; install it where the "
+        "agent finds it, for example with: pipx install anyhook"
+    )
 
 
 def _refused(migration: Migration, proof: Proof | None, *, strict: bool) -> str | None:

@@ -493,6 +493,8 @@ class Dialect(Record):
         other_types: Types that other agents have.
         shell: Program and options in front of a command line; the first program found is used.
         shells: Shells that a handler may choose, by name, likewise.
+        settings_environment: Keys from the root of a settings file to variables that it gives all
+            that it starts; empty if there is no such place.
         environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
             `=` in front is that text.
         drops: What names of variables start with that commands never inherit.
@@ -546,6 +548,7 @@ class Dialect(Record):
     other_types: Mapping[str, str] = EMPTY
     shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
+    settings_environment: tuple[str, ...] = ()
     environment: Mapping[str, str]
     drops: tuple[str, ...] = ()
     expands: bool = False

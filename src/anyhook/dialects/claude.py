@@ -879,6 +879,7 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
         "bash": (("bash", "-c"), ("sh", "-c")),
         "powershell": (("pwsh", "-NoProfile", "-Command"), ("powershell", "-Command")),
     },
+    settings_environment=("env",),
     environment={
         "CLAUDE_PROJECT_DIR": "project_dir",
         "CLAUDE_CODE_SESSION_ID": "session_id",

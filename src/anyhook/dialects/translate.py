@@ -137,7 +137,10 @@ def translate_answer(
                 notes.append(f"{target.title} cannot take arguments away: {', '.join(removed)}")
         if answer.tool_output is not None and _differ(source, target):
             result = read_response(source, call, answer.tool_output)
-            changes["tool_output"] = write_response(target, call, result)
+            spec = target.by_canonical.get(asked.name)
+            takes = spec is not None and "tool_output" in spec.acts_on
+            made = write_response(target, call, result) if takes else result.text
+            changes["tool_output"] = made
         changes |= _hidden(answer, shown, asked, source, target)
     if answer.tail_tool_call is not None:
         made = source.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])

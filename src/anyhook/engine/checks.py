@@ -175,7 +175,7 @@ def _check_command(
                 handler,
                 "unquoted-variable",
                 f"the shell splits ${name} at the blank in {str(project)!r}; "
-                f'write "${name}" in double quotes',
+                f'write "${{{name}}}" in double quotes',
             )
 
 

@@ -6,6 +6,7 @@ host's loop. What they say comes later: the host asks for it at its next turn.
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
@@ -120,36 +121,31 @@ class _Job:
     def __init__(self, firing: Firing, handler: HandlerSpec, run: Run) -> None:
         self._firing, self._handler, self._run = firing, handler, run
         self._scope: anyio.CancelScope | None = None
-        self._token: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._ready = threading.Event()
 
     def run(self) -> HandlerResult | None:
         """Run it to its end; `None` if it was cancelled."""
         try:
-            return anyio.run(self._main)
+            return anyio.run(self._main, backend="asyncio")
         except BaseException as error:  # noqa: BLE001 - nobody above could do anything about it
             return failed(self._firing, self._handler, f"{type(error).__name__}: {error}")
         finally:
             self._ready.set()
 
     async def _main(self) -> HandlerResult | None:
-        from anyio.lowlevel import current_token
-
         with anyio.CancelScope() as scope:
-            self._scope, self._token = scope, current_token()
+            self._scope, self._loop = scope, asyncio.get_running_loop()
             self._ready.set()
             return await self._run(self._firing, self._handler)
         return None
 
     def cancel(self) -> None:
         """End it from another thread."""
-        from anyio.from_thread import run_sync
-
         self._ready.wait()
-        scope = self._scope
-        if scope is None:
+        if self._scope is None or self._loop is None:
             return
-        try:
-            run_sync(scope.cancel, token=self._token)
-        except (RuntimeError, anyio.RunFinishedError):  # it has ended by itself
+        try:  # nothing waits for it here: a loop that is about to end never gets to it
+            self._loop.call_soon_threadsafe(self._scope.cancel)
+        except RuntimeError:  # it has ended by itself
             return

@@ -24,6 +24,8 @@ DRAIN = 0.2
 """Seconds that the streams may stay open after the command ended."""
 DRAIN_SILENT = 1.0
 """The same while standard output is still empty."""
+NO_PROGRAM = 8
+"""ENOEXEC: a file that may be run and does not say how."""
 
 
 class PlainEnd(Record, kw_only=False):
@@ -100,8 +102,9 @@ def start_detached(argv: Sequence[str], *, env: Mapping[str, str], stdin: bytes)
 def _run_posix(
     argv: Sequence[str], env: Mapping[str, str], stdin: bytes, timeout: float | None
 ) -> PlainEnd:
-    child = _Child(argv, env, stdin)
+    child = _Child(stdin)
     try:
+        child.start(argv, env)
         timed_out = not child.move(timeout)
         if timed_out:
             child.end()
@@ -124,10 +127,11 @@ def _find(program: str, env: Mapping[str, str]) -> str:
 class _Child:
     """A child process in a group of its own, and the bytes that go in and out."""
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> None:
+    def __init__(self, stdin: bytes) -> None:
         import select
         import signal
 
+        self.pid = 0
         self.code: int | None = None
         self.signal: int | None = None
         self.unsent = memoryview(stdin)
@@ -136,26 +140,37 @@ class _Child:
         self.open: set[int] = set()
         self.poll = select.poll()
         self.before: dict[int, Any] = {}
+        self.interrupted = 0
+        self.drained = False
+        self._select = select
         self._signal = signal
-        inner, outer = self._pipes()
+
+    def start(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+        """Start the command.
+
+        Raises:
+            OSError: If that fails; `close` has to follow all the same.
+        """
+        signal, select = self._signal, self._select
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # a host may protect its hooks
+                self.before[number] = signal.signal(number, self._interrupted)
+        if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # it would eat the exit code
+            self.before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        inner, outer = _pipes()
         try:
-            self.pid = os.posix_spawn(
-                _find(argv[0], env),
-                list(argv),
-                dict(env),
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, at) for at, fd in enumerate(inner)],
-                setpgroup=0,
-                setsigdef=[signal.SIGPIPE],
-            )
-        except BaseException:
-            for fd in outer:
-                os.close(fd)
-            raise
+            self.pid = self._spawn(_find(argv[0], env), argv, env, inner)
+        except OSError as error:
+            if error.errno != NO_PROGRAM:
+                raise
+            script = ["/bin/sh", _find(argv[0], env), *argv[1:]]  # as every shell does
+            self.pid = self._spawn(script[0], script, env, inner)
         finally:
+            self.open.update(outer)
             for fd in inner:
                 os.close(fd)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            self.before[number] = signal.signal(number, self._interrupted)
+        if self.interrupted:  # while it was being started
+            self._interrupted(self.interrupted, None)
         self.stdin, self.stdout, self.stderr = outer
         self.kept = {self.stdout: bytearray(), self.stderr: bytearray()}
         for fd, mask in (
@@ -165,20 +180,21 @@ class _Child:
         ):
             os.set_blocking(fd, False)
             self.poll.register(fd, mask)
-            self.open.add(fd)
         self.wake = self._watch()
+        self.open.add(self.wake)
         self.poll.register(self.wake, select.POLLIN)
 
-    def _pipes(self) -> tuple[list[int], list[int]]:
-        """Open three pipes whose ends are no standard streams, even if those are closed."""
-        fds: list[int] = []
-        spare: list[int] = []
-        while len(fds) < 6:
-            pair = os.pipe()
-            (spare if min(pair) < 3 else fds).extend(pair)
-        for fd in spare:
-            os.close(fd)
-        return [fds[0], fds[3], fds[5]], [fds[1], fds[2], fds[4]]
+    def _spawn(
+        self, path: str, argv: Sequence[str], env: Mapping[str, str], streams: Sequence[int]
+    ) -> int:
+        return os.posix_spawn(
+            path,
+            list(argv),
+            dict(env),
+            file_actions=[(os.POSIX_SPAWN_DUP2, fd, at) for at, fd in enumerate(streams)],
+            setpgroup=0,
+            setsigdef=[self._signal.SIGPIPE, self._signal.SIGXFSZ],
+        )
 
     def _watch(self) -> int:
         """Return what becomes readable when the child has ended."""
@@ -187,15 +203,16 @@ class _Child:
                 return os.pidfd_open(self.pid)
             except OSError:  # an old kernel, or a jail that forbids it
                 pass
+        signal = self._signal
         read, write = os.pipe()
-        self.open.add(write)
-        os.set_blocking(write, False)
-        self.before[self._signal.SIGCHLD] = self._signal.signal(
-            self._signal.SIGCHLD, lambda *_args: None
-        )
-        self._signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-        if self._has_ended():
-            os.write(write, b"x")
+        self.open.update((read, write))
+        for fd in (read, write):
+            os.set_blocking(fd, False)
+        before = signal.signal(signal.SIGCHLD, lambda *_args: None)
+        self.before.setdefault(signal.SIGCHLD, before)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        os.write(write, b"x")  # it may have ended already
+        self.drained = True
         return read
 
     def move(self, timeout: float | None) -> bool:
@@ -203,32 +220,31 @@ class _Child:
         import time
 
         deadline = None if timeout is None else time.monotonic() + timeout
-        drained_at: float | None = None
-        while self.open & {self.stdin, self.stdout, self.stderr} or self.code is None:
+        ended_at: float | None = None
+        while True:
+            limit = deadline
             if self._has_ended():
-                if drained_at is None:
+                if ended_at is None:
                     self._drop(self.stdin)
-                    drained_at = time.monotonic()
-                last = drained_at + (DRAIN if self.kept[self.stdout] else DRAIN_SILENT)
-                if not self.open & {self.stdout, self.stderr} or time.monotonic() >= last:
+                    ended_at = time.monotonic()
+                if not self.open & {self.stdout, self.stderr}:
                     return True
-                limit: float | None = last
-            else:
-                limit = deadline
-            wait = None if limit is None else max(0.0, limit - time.monotonic()) * 1000
-            ready = self.poll.poll(wait)
-            if not ready and self.code is None and self.signal is None:
-                return self._has_ended()
-            for fd, _mask in ready:
+                limit = ended_at + (DRAIN if self.kept[self.stdout] else DRAIN_SILENT)
+            wait = None if limit is None else (limit - time.monotonic()) * 1000
+            if wait is not None and wait <= 0:
+                return ended_at is not None
+            for fd, _mask in self.poll.poll(wait):
                 self._serve(fd)
-        return True
 
     def _serve(self, fd: int) -> None:
+        if fd not in self.open:
+            return
         if fd == self.wake:
-            self._has_ended()
+            if self.drained:  # a pipe, in which signals leave their numbers
+                os.read(fd, CHUNK)
         elif fd == self.stdin:
             self._send()
-        elif fd in self.open:
+        else:
             self._receive(fd)
 
     def _send(self) -> None:
@@ -265,21 +281,20 @@ class _Child:
         try:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:  # somebody else reaped it: its status is lost
-            self.code = 255
-            return True
+            pid, status = self.pid, 255 << 8
         if not pid:
             return False
         if os.WIFSIGNALED(status):
             self.signal = os.WTERMSIG(status)
         else:
             self.code = os.WEXITSTATUS(status)
-        self.poll.unregister(self.wake)
+        self._drop(self.wake)
         return True
 
     def end(self) -> None:
         """End the child and its children: politely, then not."""
         self._kill(self._signal.SIGTERM)
-        if not self._has_ended() and not self.move(GRACE):
+        if not self.move(GRACE):
             self._kill(self._signal.SIGKILL)
             self.move(GRACE)
         self._kill(self._signal.SIGKILL)
@@ -292,19 +307,21 @@ class _Child:
 
     def _interrupted(self, number: int, _frame: object) -> None:
         """End the child before the host ends this process the hard way."""
+        self.interrupted = number
+        if not self.pid:  # it is being started: that comes to its end first
+            return
         self._kill(self._signal.SIGTERM)
-        if not self._has_ended():
-            self._signal.signal(self._signal.SIGALRM, self._give_up)
-            self._signal.setitimer(self._signal.ITIMER_REAL, GRACE / 2)
-            try:
-                os.waitpid(self.pid, 0)
-            except ChildProcessError:  # it is gone, and somebody else knows how
-                self.code = 255
-        self._give_up(number)
+        self._signal.signal(self._signal.SIGALRM, self._leave)
+        self._signal.setitimer(self._signal.ITIMER_REAL, GRACE / 2)
+        try:
+            os.waitpid(self.pid, 0)
+        except ChildProcessError:  # it has ended, or somebody else reaped it
+            self.code = 255
+        self._leave(number)
 
-    def _give_up(self, number: int, _frame: object = None) -> None:
+    def _leave(self, _number: int, _frame: object = None) -> None:
         self._kill(self._signal.SIGKILL)
-        os._exit(128 + number)
+        os._exit(128 + self.interrupted)
 
     def result(self, *, timed_out: bool) -> PlainEnd:
         """Return how it ended."""
@@ -319,14 +336,37 @@ class _Child:
         )
 
     def close(self) -> None:
-        """Give back descriptors and signal handlers."""
+        """Give back descriptors and signal handlers, and leave no child behind that runs."""
+        if self.pid and self.code is None and self.signal is None:
+            self._kill(self._signal.SIGKILL)
         for number, handler in self.before.items():
             self._signal.signal(number, handler)
-        if self._signal.SIGCHLD in self.before:
+        if self.drained:
             self._signal.set_wakeup_fd(-1)
-        for fd in (*self.open, self.wake):
+        for fd in self.open:
             os.close(fd)
         self.open.clear()
+
+
+def _pipes() -> tuple[list[int], list[int]]:
+    """Open three pipes whose ends are no standard streams, even if those are closed.
+
+    Returns:
+        The ends for the child and the ends for this process: input, output, errors.
+    """
+    fds: list[int] = []
+    spare: list[int] = []
+    try:
+        while len(fds) < 6:
+            pair = os.pipe()
+            (spare if min(pair) < 3 else fds).extend(pair)
+    except OSError:
+        spare += fds
+        raise
+    finally:
+        for fd in spare:
+            os.close(fd)
+    return [fds[0], fds[3], fds[5]], [fds[1], fds[2], fds[4]]
 
 
 # -- elsewhere

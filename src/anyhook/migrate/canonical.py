@@ -43,6 +43,9 @@ def canonical(
         shown = reader(answer, event, dialect) if reader else getattr(answer, name)
         if shown not in (None, False, "", Outcome.NONE) and shown != {}:
             found[name] = plain(shown, roots)
+    if "stop" in found:  # it is stronger than any verdict
+        found.pop("outcome", None)
+        found.pop("approve", None)
     return found
 
 

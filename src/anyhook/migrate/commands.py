@@ -70,7 +70,7 @@ def unwrap(command: str | None) -> ShimOptions | None:
         return None
     at = words.index("shim") if "shim" in words else -1
     named = at == 1 and words[0].replace("\\", "/").rpartition("/")[2] == PROGRAM[0]
-    if not named and words[1 : at + 1] != ["-m", "anyhook", "shim"]:
+    if not named and [w for w in words[1 : at + 1] if w != "-P"] != ["-m", "anyhook", "shim"]:
         return None
     if _shell_acts(command):
         return None

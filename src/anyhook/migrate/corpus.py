@@ -233,7 +233,7 @@ def _named_tools(source: Dialect, definitions: Iterable[HookDefinition]) -> Iter
         if spec.subject == TOOL and definition.matcher:
             for piece in re.split(r"[|,()^$\s]+", definition.matcher):
                 name = re.sub(r"\.[*+]\??", "probe", piece)
-                if piece.startswith(head) and re.fullmatch(r"[\w-]+", name) and name != head:
+                if piece.startswith(head) and re.fullmatch(r"[\w-]+[A-Za-z0-9]", name):
                     yield name
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.translate import counterparts
-from anyhook.handlers.shell import refer
+from anyhook.handlers.shell import refer, unquoted
 from anyhook.migrate.commands import (
     counterpart_variables,
     is_portable,
@@ -159,6 +159,7 @@ class Move:
             return str(self.handler.command), member, True
         plain = self.handler.command or line_of(self.handler.argv or (), self.source.environment)
         self._tell_package_variables(plain)
+        self._tell_quoted(plain)
         portable = is_portable(plain, self._files()) and not self._needs_shim
         if self.building.shim and not portable:
             options = self._options().replace(env=tuple(rest.items()))
@@ -176,12 +177,23 @@ class Move:
         packages = self.source.packages
         names = packages.path_variables if packages and self.handler.origin is None else {}
         for name in names:
-            if name in line:
+            if re.search(rf"\b{name}\b(?!:?-)", line):
                 self._lose(
                     "lost",
                     f"${name}",
                     "it is set for the hooks of a package alone",
                     "write the path, or a variable of your own",
+                )
+
+    def _tell_quoted(self, line: str) -> None:
+        """Tell that a variable gets quotes, where its value is more than one word without."""
+        if " " in str(self.building.around.project):
+            for name in unquoted(line, self.source.environment):
+                self._lose(
+                    "changed",
+                    f"${name} without quotes",
+                    "the shell splits it at the blank in the project's path; now it has quotes",
+                    f'write "${{{name}}}" in the source, too',
                 )
 
     def _renamed(self, line: str) -> str:

@@ -130,6 +130,7 @@ def lost_abilities(
         _, notes = fit(target, event, sample.replace(reason="…") if ability == "ask" else sample)
         yield "weaker", NAMES[ability], "; ".join(notes) or f"{target.title} does not do it"
     denies = support(source, old.canonical, "deny") is Support.YES and "deny" in said
+    denies = denies and support(target, new.canonical, "deny") in (Support.YES, Support.UNTOLD)
     if denies and old.denial is not new.denial and new.denial is not Denial.NOTHING:
         hides = old.denial is Denial.HIDES
         replaces = support(target, new.canonical, "replace_result") is Support.YES
@@ -147,8 +148,10 @@ PLAIN = {
 }
 """What plain text on standard output asks for."""
 _PRINTS = re.compile(
-    r"""\b(?:echo|printf|print|puts|console\.log)\b(?![\s(]*["']?\{)(?![^;\n|&]*(?:>&2|stderr))"""
+    r"""\b(?:echo|printf|print|puts|console\.log)\b(?![\s(]*["']?\{)"""
+    r"""(?![^;\n|&]*(?:>&2|stderr|>>?\s*[\w"'$./~]))"""
 )
+_SILENT = re.compile(r"\s*(?:true|:|exit\s+\d+)?\s*\Z")
 DECIDING = frozenset({"deny", "ask", "defer", "stop", "rewrite"})
 DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
@@ -162,14 +165,15 @@ DENIALS = {
 def _mentions(source: Dialect, old: EventSpec, ability: str, text: str) -> bool:
     """Tell whether a text has the words that ask for an ability."""
     field, sample = ABILITIES[ability]
-    if PLAIN.get(old.plain_text) == ability and _prints_text(source, text):
+    if PLAIN.get(old.plain_text) == ability and _prints_text(source, old, text):
         return True
     wanted = "outcome" if field == "approve" else field
     for item in source.output:
         if item.field != wanted or not item.belongs_to(old.canonical):
             continue
         if wanted != "outcome":
-            if item.path[-1] in text and _value_is_set(item.kind, item.path[-1], text):
+            said = all(re.search(rf"\b{key}\b", text) for key in item.path)
+            if said and _value_is_set(item.kind, item.path[-1], text):
                 return True
             continue
         words = item.words or source.words
@@ -183,12 +187,13 @@ def _mentions(source: Dialect, old: EventSpec, ability: str, text: str) -> bool:
     return sample.outcome is Outcome.DENY and re.search(r"exit[ (]*2\b", text) is not None
 
 
-def _prints_text(source: Dialect, text: str) -> bool:
+def _prints_text(source: Dialect, old: EventSpec, text: str) -> bool:
     """Tell whether a text prints something that is not the JSON of an answer."""
-    keys = {item.path[-1] for item in source.output}
-    return _PRINTS.search(text) is not None and not any(
-        re.search(rf"\b{key}\b", text) for key in keys
-    )
+    if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output):
+        return False
+    if old.plain_text is PlainText.CONTEXT:  # what such a hook is for
+        return _SILENT.match(text) is None
+    return _PRINTS.search(text) is not None
 
 
 def _value_is_set(kind: str, key: str, text: str) -> bool:

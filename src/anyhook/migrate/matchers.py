@@ -27,6 +27,8 @@ _EVERYTHING = re.compile(r"\^?\(?(?:\.\*|\.\+)\)?\$?\Z")
 _RULE = re.compile(r"(\w+)\([^|?]*[ :*/][^|]*\)\Z")
 _SIMPLE = re.compile(r"(?:[\w-]|\.[*+])*\Z")
 """Letters and `.*`: what can be rewritten piece by piece."""
+_NO_NAME = re.compile(r"""[\s"'=&]""")
+"""What no name of a tool holds."""
 _PLAIN_LIST = re.compile(r"[\w\- ,|]*\Z")
 
 
@@ -37,11 +39,13 @@ class Translated(Record):
         patterns: One definition for each; `None` for no matcher at all. None: nothing is left.
         check: They cover more than the original; the shim has to look at that too.
         missing: Pieces of the original for which there is nothing, each with the reason.
+        wider: Pieces that cover more in the target, each with the reason.
     """
 
     patterns: tuple[str | None, ...]
     check: bool = False
     missing: tuple[tuple[str, str], ...] = ()
+    wider: tuple[tuple[str, str], ...] = ()
 
 
 def translate_matcher(
@@ -113,7 +117,17 @@ def _tools(source: Dialect, text: str, target: Dialect, new: EventSpec) -> Trans
     if check:
         patterns.append(_any_mcp(target))
     written = _written(target, new, list(dict.fromkeys(names)), list(dict.fromkeys(patterns)))
-    return Translated(patterns=(written,), check=check, missing=missing)
+    wider = tuple(_old_names(source, text))
+    return Translated(patterns=(written,), check=check, missing=missing, wider=wider)
+
+
+def _old_names(source: Dialect, text: str) -> Iterator[tuple[str, str]]:
+    """Yield names of former releases that stand without the newest one."""
+    given = {piece.text for piece in _pieces(text)}
+    for row in source.vocabulary.tools.values():
+        for name in row.names[1:]:
+            if name in given and row.names[0] not in given:
+                yield name, f"{source.title} says {row.names[0]} now; there it covers that, too"
 
 
 class _Piece(Record, kw_only=False):
@@ -213,15 +227,16 @@ def _translated(source: Dialect, piece: _Piece, target: Dialect) -> _Found:
         return _Found(missing=((text, f"{source.title} names the tools of servers {form}"),))
     patterns = _mcp_patterns(source, piece, target)
     if patterns is not None:
-        return _Found(patterns=tuple(patterns))
+        missing = () if patterns else ((text, "it names a server and none of its tools"),)
+        return _Found(patterns=tuple(patterns), missing=missing)
     if _NAME.match(text):
         return _named(source, text, target)
     matcher = compile_matcher(f"^(?:{text})$" if piece.start and piece.end else text, "expression")
     now = [tool for tool, row in words.tools.items() if matcher.matches(row.names[0])]
     once = [tool for tool, row in words.tools.items() if any(map(matcher.matches, row.names))]
     names = tuple(name for tool in now or once for name in _names(target, tool))
-    is_rule = matcher.problem is not None or _RULE.match(text) is not None
-    check = not is_rule and _may_be_mcp(source, piece)
+    cannot = matcher.problem is not None or _RULE.match(text) or _NO_NAME.search(text)
+    check = not cannot and _may_be_mcp(source, piece)
     if matcher.matches(SOME_TOOL):
         return _Found(names=names, check=True)
     nothing = not (names or check)
@@ -282,6 +297,8 @@ def _mcp_patterns(source: Dialect, piece: _Piece, target: Dialect) -> list[str] 
     is_open = rest.endswith((".*", ".+"))
     if not piece.end and not is_open:
         rest, is_open = f"{rest}.*", True
+    if not is_open and separator not in rest:
+        return []
     new_head, new_separator = _frame(target)
     if len(separator) >= len(new_separator) or separator == new_separator:
         return [new_head + rest.replace(separator, new_separator)]
@@ -291,7 +308,7 @@ def _mcp_patterns(source: Dialect, piece: _Piece, target: Dialect) -> list[str] 
     places = [at for at, _ in enumerate(rest) if rest.startswith(separator, at) and at > 0]
     cuts = [new_head + rest[:at] + new_separator + rest[at + len(separator) :] for at in places]
     if not is_open:
-        return cuts or None
+        return cuts
     if new_head:
         return [f"{new_head}{rest}", *(c for c in cuts if not c.endswith(f"{new_separator}.*"))]
     return [*cuts, re.sub(r"\.[*+]\Z", f".*{new_separator}.*", rest)]

@@ -13,7 +13,7 @@ from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 USAGE = "anyhook shim --as AGENT [options] -- COMMAND"
@@ -94,12 +94,21 @@ def parse_options(words: Sequence[str]) -> ShimOptions:
                 raise UsageError(f"--env takes NAME=VALUE, not {value!r}")
             env.append((key, text))
         else:
-            values[field] = _seconds(value) if field == "timeout" else value
+            values[field] = CHECKS[field](value) if field in CHECKS else value
     if "agent" not in values:
         raise UsageError(f"--as says for which agent the command was written: {USAGE}")
     if not rest or not rest[0]:
         raise UsageError(f"there is no command; write: {USAGE}")
     return ShimOptions(command=tuple(rest), env=tuple(env), **values)
+
+
+def must_block(words: Sequence[str]) -> bool:
+    """Tell whether a command line that cannot be read is one whose failure denies."""
+    known = list(words)
+    own = known[: known.index("--")] if "--" in known else known
+    return "--on-failure=block" in own or any(
+        own[at : at + 2] == ["--on-failure", "block"] for at in range(len(own))
+    )
 
 
 def write_options(options: ShimOptions) -> list[str]:
@@ -112,7 +121,8 @@ def write_options(options: ShimOptions) -> list[str]:
         elif field == "background":
             words += [option] if value else []
         elif value not in ("", None) and value != getattr(ShimOptions, field, ""):
-            words += [option, f"{value:g}" if isinstance(value, float) else value]
+            text = value if isinstance(value, str) else f"{value:.15g}"
+            words += [f"{option}={text}"] if text == "--" else [option, text]
     return [*words, "--", *options.command]
 
 
@@ -124,3 +134,13 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < 1e7:
         raise UsageError(f"--timeout takes seconds, not {text!r}")
     return seconds
+
+
+def _on_failure(text: str) -> str:
+    if text not in ("continue", "block"):
+        raise UsageError(f"--on-failure is continue or block, not {text!r}")
+    return text
+
+
+CHECKS: dict[str, Callable[[str], Any]] = {"timeout": _seconds, "on_failure": _on_failure}
+"""Field to what reads its value."""

@@ -21,7 +21,8 @@ from anyhook.migrate.matchers import Translated, translate_matcher
 from anyhook.model.diagnostics import Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import HookSet, load_hooks
-from anyhook.settings.jsonc import parse
+from anyhook.settings.jsonc import JsonSyntaxError, parse
+from anyhook.settings.load import NotReadableError, read_limited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -147,6 +148,7 @@ def plan_migration(
     entries: list[Entry] = []
     for file in files:
         _tell_left_out(building, file)
+        _tell_environment(building, file)
         raw = _raw(source, file)
         for definition in file.definitions:
             entries += _migrate_definition(building, hooks, definition, raw)
@@ -180,6 +182,23 @@ def _tell_left_out(building: Building, file: LoadedFile) -> None:
             )
 
 
+def _tell_environment(building: Building, file: LoadedFile) -> None:
+    """Tell of variables that the source's settings give its hooks: they are no part of a hook."""
+    path = building.source.settings_environment
+    value: Any = file.values
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    if path and isinstance(value, dict) and value and file.definitions:
+        names = ", ".join(sorted(value))
+        building.lose(
+            "changed",
+            file.definitions[0].place,
+            f"{'.'.join(path)}: {names}",
+            f"{building.source.title} gives them to its hooks; {building.target.title} does not",
+            "set those that hooks read in the environment of the agent",
+        )
+
+
 def _tell_packages(building: Building, hooks: HookSet) -> None:
     for file in hooks.files:
         if file.source.layer in PACKAGED and file.definitions:
@@ -196,9 +215,13 @@ def _tell_packages(building: Building, hooks: HookSet) -> None:
 
 def _raw(dialect: Dialect, file: LoadedFile) -> dict[tuple[int | None, int | None], dict[str, Any]]:
     """Return definitions and handlers of a file as they are written, by line and column."""
+    file_name = str(file.source.path)
     if not file.definitions:
         return {}
-    document = parse(file.source.path.read_bytes().decode(), str(file.source.path))
+    try:
+        document = parse(read_limited(file.source.path).decode(), str(file.source.path))
+    except (OSError, ValueError, NotReadableError, JsonSyntaxError) as error:
+        raise SettingsError(f"it changed while it was read: {error}", path=file_name) from error
     value: Any = document.value
     for key in dialect.hooks_path:
         value = value.get(key) if isinstance(value, dict) else None
@@ -306,6 +329,9 @@ def _migrate_handler(
         else:
             found = translate_matcher(source, old, definition.matcher, target, new)
         _tell_missing(building, definition, found)
+        for piece, why in found.wider:
+            instead = "nothing, if that is meant"
+            building.lose("note", definition.place, f"matcher {piece!r}", why, instead)
         if not found.patterns:
             continue
         made, shimmed = Move(building, definition, handler, raw, new, found, inner).write()

@@ -192,7 +192,13 @@ class Sides:
         self.proofs: dict[tuple[Any, str], HookProof] = {}
         self.origins: dict[tuple[str, str | None, str], list[tuple[Any, str]]] = {}
         self.combined: list[Difference] = []
-        self.told = {loss.place for loss in migration.losses if loss.counts and loss.place}
+        places = {loss.place for loss in migration.losses if loss.place}
+        self.told = {
+            handler.place
+            for definition in migration.hooks.definitions
+            for handler in definition.handlers
+            if {handler.place, definition.place} & places
+        }
         for entry in migration.entries:
             matcher = entry.definition.get("matcher")
             for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):

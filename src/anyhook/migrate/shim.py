@@ -13,7 +13,7 @@ import sys
 
 from anyhook.dialects import get_dialect, recognise
 from anyhook.errors import AnyhookError
-from anyhook.migrate.options import parse_options
+from anyhook.migrate.options import must_block, parse_options
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.layers import Layer
 
@@ -32,6 +32,17 @@ BLOCKED = 2
 """The exit code that blocks in every agent when standard output is empty."""
 FAILED = 1
 """The exit code that no agent takes for a denial."""
+BOM = b"\xef\xbb\xbf"
+PATIENCE = 5.0
+"""Seconds that a host may take to read an answer that an exit code can give as well."""
+VALUE_LIMIT = 100_000
+"""Characters; the system starts no command with a longer variable (Linux: 128 KiB)."""
+PROGRAMS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""How a file starts that the system runs by itself; any other one is a script of the shell."""
+DEEPEST = 200
+"""Levels of nesting that are read of an event that is nested too deep."""
+LONGEST = 400
+"""Digits of the largest whole number that is no longer than any that JavaScript knows."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -48,14 +59,16 @@ def main(argv: Sequence[str]) -> int:
         source = get_dialect(options.agent)
         host = get_dialect(options.host) if options.host else None
     except AnyhookError as error:
-        return _say(f"anyhook shim: {error}", FAILED)
+        return _say(f"anyhook shim: {error}", BLOCKED if must_block(argv) else FAILED)
     if sys.stdin is not None and sys.stdin.isatty():
         return _say("anyhook shim: an agent gives it an event on standard input", FAILED)
     shim = _Shim(options, source)
     try:
-        return shim.serve(_read(), host)
+        code = shim.serve(_read(), host)
     except Exception as error:  # noqa: BLE001 - the last boundary: no traceback for the model
-        return shim.give_up(f"{type(error).__name__}: {error}")
+        code = shim.give_up(f"{type(error).__name__}: {error}")
+    _tell(shim.aside)
+    return code
 
 
 def _read() -> bytes:
@@ -66,8 +79,43 @@ def _read() -> bytes:
 
 
 def _say(message: str, code: int) -> int:
-    sys.stderr.write(message + "\n")
+    _tell(message.encode("utf-8", "backslashreplace") + b"\n")
     return code
+
+
+def _tell(text: bytes) -> None:
+    """Write to standard error, if there is one that takes it."""
+    if sys.stderr is not None:
+        try:
+            _put(2, text)
+        except OSError:
+            return
+
+
+def _put(fd: int, text: bytes, patience: float | None = None) -> None:
+    """Write all of a text.
+
+    Args:
+        fd: Where to.
+        text: The text.
+        patience: Seconds in which the reader has to make room.
+
+    Raises:
+        OSError: If nobody reads it.
+    """
+    must_wait = patience is not None
+    while text:
+        if must_wait:
+            import select
+
+            poll = select.poll()
+            poll.register(fd, select.POLLOUT)
+            if not poll.poll(None if patience is None else patience * 1000):
+                raise TimeoutError(110, "nobody reads it")
+        try:  # a pipe that has any room has it for the smallest piece
+            text = text[os.write(fd, text[:512] if must_wait else text) :]
+        except BlockingIOError:
+            must_wait = True
 
 
 class _Speaker:
@@ -87,6 +135,8 @@ class _Shim:
         self.options = options
         self.source = source
         self.denied: str | None = None
+        self.closes = True
+        self.aside = b""
         line = " ".join(options.command)
         self.label = line if len(line) <= 60 else line[:59] + "…"
 
@@ -99,19 +149,13 @@ class _Shim:
         """End without an answer; a denial that is known already is not lost."""
         if self.denied is not None:
             return _say(self.denied, BLOCKED)
-        if self.options.on_failure == "block":
+        if self.options.on_failure == "block" and self.closes:
             return _say(f"blocked: {self.label} could not be asked ({why})", BLOCKED)
         return _say(f"anyhook shim: {why}; {self.label} had no say", FAILED)
 
     def serve(self, text: bytes, host: Dialect | None) -> int:
         """Answer the event in a text."""
-        from anyhook.dialects.payload import decode_event
-        from anyhook.dialects.translate import translate_event
-
-        try:
-            payload = json.loads(text.decode("utf-8-sig", "replace"))
-        except (ValueError, RecursionError):
-            return self.give_up("standard input holds no JSON")
+        payload = _decode(text.removeprefix(BOM).decode("utf-8", "replace"))
         if not isinstance(payload, dict):
             return self.give_up("standard input holds no JSON object")
         if host is None:
@@ -119,16 +163,20 @@ class _Shim:
             if found is None:
                 return self.give_up("nothing tells which agent sent this event; use --host NAME")
             host = get_dialect(found)
-        asked, _ = decode_event(host, payload)
-        shown = asked if host is self.source else translate_event(asked, host, self.source)
+        try:
+            asked, shown, given = self._translate(payload, host)
+        except RecursionError:
+            from anyhook.model.json import repair
+
+            asked, shown, given = self._translate(repair(payload), host)
         spec, target = self.source.by_canonical.get(shown.name), host.by_canonical.get(asked.name)
         if target is None:
             return 0
-        if spec is None or not self._is_meant(spec, shown):
+        if given is None or spec is None:
             return self._write(target.silence.encode())
+        self.closes = spec.closes
         env = self._environment(host, shown)
-        given = payload if host is self.source else self._payload(shown)
-        stdin = _dump(given) + self.source.payload_end
+        stdin = text if host is self.source else _dump(given) + self.source.payload_end
         argv = self._argv(env)
         if argv is None:
             return self.give_up("there is no shell on the PATH")
@@ -137,11 +185,33 @@ class _Shim:
         from anyhook.handlers.process_plain import run_plain
 
         end = run_plain(argv, env=env, stdin=stdin, timeout=self.options.timeout)
+        self.aside += end.stderr
+        if end.truncated:
+            self._note(
+                f"{self.label} printed too much; what was over {len(end.stdout)} bytes is lost"
+            )
         if host is self.source and end.error is None and not end.timed_out and self.may_fail:
-            return self._relay(end)
+            return self._relay(end, spec)
         return self._answer(end, asked, shown, spec, host, target)
 
+    def _note(self, text: str) -> None:
+        self.aside += f"anyhook shim: {text}\n".encode("utf-8", "backslashreplace")
+
     # -- towards the command
+
+    def _translate(
+        self, payload: dict[str, Any], host: Dialect
+    ) -> tuple[Event, Event, Mapping[str, Any] | None]:
+        """Return the event, as the command's agent sees it, and what the command is given."""
+        from anyhook.dialects.payload import decode_event, encode_event
+        from anyhook.dialects.translate import translate_event
+
+        asked, _ = decode_event(host, payload)
+        shown = asked if host is self.source else translate_event(asked, host, self.source)
+        spec = self.source.by_canonical.get(shown.name)
+        if spec is None or not self._is_meant(spec, shown):
+            return asked, shown, None
+        return asked, shown, payload if host is self.source else encode_event(self.source, shown)
 
     def _is_meant(self, spec: EventSpec, shown: Event) -> bool:
         """Tell whether the command is for this event."""
@@ -172,11 +242,6 @@ class _Shim:
         except Exception:  # noqa: BLE001 - a guard must not be lost because its condition cannot be told
             return True
 
-    def _payload(self, shown: Event) -> dict[str, Any]:
-        from anyhook.dialects.payload import encode_event
-
-        return encode_event(self.source, shown)
-
     def _environment(self, host: Dialect, shown: Event) -> dict[str, str]:
         """Return the environment that the command's own agent would give it."""
         env = dict(os.environ)
@@ -189,7 +254,7 @@ class _Shim:
             if name not in self.source.environment:
                 env.pop(name, None)
         for name, what in self.source.environment.items():
-            env[name] = known[what] if what in known else what.removeprefix("=")
+            env[name] = _fitting(known[what]) if what in known else what.removeprefix("=")
         return env | dict(self.options.env)
 
     def _argv(self, env: Mapping[str, str]) -> list[str] | None:
@@ -197,7 +262,7 @@ class _Shim:
         if len(command) > 1:
             return [self._filled(word, env) for word in command]
         line = command[0]
-        if "/" in line and os.path.isfile(line) and os.access(line, os.X_OK):  # noqa: PTH113
+        if "/" in line and os.path.isfile(line) and _is_program(line):  # noqa: PTH113
             return [line]
         for program, *words in self.source.shells.get(self.options.shell, self.source.shell):
             for directory in os.get_exec_path(dict(env)):
@@ -219,7 +284,7 @@ class _Shim:
         from anyhook.migrate.options import write_options
 
         waiting = self.options.replace(background=False)
-        argv = [sys.executable, "-m", "anyhook", "shim", *write_options(waiting)]
+        argv = [sys.executable, "-P", "-m", "anyhook", "shim", *write_options(waiting)]
         start_detached(argv, env=dict(os.environ), stdin=text)
         return self._write(target.silence.encode())
 
@@ -236,30 +301,34 @@ class _Shim:
     ) -> int:
         if end.error is not None or end.timed_out:
             why = end.error or f"ran into its timeout of {self.options.timeout:g} s and was ended"
-            if self.options.on_failure == "block" and spec.closes:
+            if not self.may_fail and spec.closes:
                 return self._reply(_denial(f"{self.label} {why}"), asked, shown, host, target)
             return self.give_up(why)
         said = self._said(end, spec)
         answer = said.answer
         if answer.outcome is Outcome.DENY:
             self.denied = answer.reason or f"blocked by {self.label}"
-        elif said.failed and self.options.on_failure == "block" and spec.closes:
+        elif (said.failed or end.truncated) and not self.may_fail and spec.closes:
             answer = _denial(f"{self.label} failed, and it must not")
         elif answer is NO_OPINION and said.status == "warned" and self._may_fail(host, target):
-            sys.stderr.write(end.stderr.decode("utf-8", "replace"))
             return FAILED
-        if target.silence:  # an agent that takes any output for an answer must not see this
-            sys.stderr.write(end.stderr.decode("utf-8", "replace"))
+        if not target.silence:  # an agent that takes any output for an answer must not see this
+            self.aside = b""
         return self._reply(answer, asked, shown, host, target)
 
-    def _relay(self, end: PlainEnd) -> int:
+    def _relay(self, end: PlainEnd, spec: EventSpec) -> int:
         """Give the host what its own kind of command said, to the byte."""
-        sys.stderr.buffer.write(end.stderr)
-        sys.stderr.flush()
         if end.code is None:
             return self.give_up(f"ended by signal {end.signal}")
-        code = self._write(end.stdout)
-        return code or end.code
+        try:
+            self._print(end.stdout)
+        except OSError as error:  # an exit code is the last way to say it
+            answer = self._said(end, spec).answer
+            if answer.outcome is not Outcome.DENY:
+                return end.code or self.give_up(_lost(error))
+            self.denied = answer.reason or f"blocked by {self.label}"
+            return BLOCKED if end.code == BLOCKED else self.give_up(_lost(error))
+        return end.code
 
     def _said(self, end: PlainEnd, spec: EventSpec) -> Said:
         from anyhook.dialects.output import Exit, decode_exit
@@ -298,16 +367,86 @@ class _Shim:
             notes += more
         text = reply_bytes(host, target, answer)
         for note in notes if target.silence else ():
-            sys.stderr.write(f"anyhook shim: {note}\n")
+            self._note(note)
         return self._write(text)
 
     def _write(self, text: bytes) -> int:
         try:
-            while text:
-                text = text[os.write(1, text) :]
+            self._print(text)
         except OSError as error:  # nobody reads the answer; an exit code is the last way to deny
-            return self.give_up(f"the answer is lost: {error.strerror}")
+            return self.give_up(_lost(error))
         return 0
+
+    def _print(self, text: bytes) -> None:
+        if text and sys.stdout is None:
+            raise OSError(9, "it is closed")
+        _put(1, text, None if self.denied is None else PATIENCE)
+
+
+def _lost(error: OSError) -> str:
+    return f"nothing can be written to standard output ({error.strerror})"
+
+
+def _decode(text: str) -> Any:
+    """Parse an event.
+
+    A number or a nesting that this program cannot hold becomes `null`: a guard must not be lost
+    because of it. What is no JSON is `None`.
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        try:
+            return json.loads(_shallow(text), parse_int=_number)
+        except (ValueError, RecursionError):
+            return None
+
+
+def _number(digits: str) -> int | None:
+    return int(digits) if len(digits) < LONGEST else None
+
+
+def _shallow(text: str) -> str:
+    """Put `null` for everything in JSON that is nested too deep."""
+    import re
+
+    pieces: list[str] = []
+    depth = 0
+    for piece in re.findall(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]|[^"\[\]{}]+|"', text):
+        if piece in ("[", "{"):
+            depth += 1
+            if depth == DEEPEST:
+                pieces.append("null")
+        if depth < DEEPEST:
+            pieces.append(piece)
+        if piece in ("]", "}"):
+            depth -= 1
+    return "".join(pieces)
+
+
+def _is_program(path: str) -> bool:
+    """Tell whether a file may be run, and needs no shell for that."""
+    if not os.access(path, os.X_OK):
+        return False
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no pathlib here
+            return file.read(4).startswith(PROGRAMS)
+    except OSError:  # it may be run, but not be read
+        return False
+
+
+def _fitting(value: str) -> str:
+    """Make something of a payload fit into an environment."""
+    if "\0" not in value and len(value) <= VALUE_LIMIT:
+        if value.isascii():
+            return value
+        try:
+            if len(os.fsencode(value)) <= VALUE_LIMIT:
+                return value
+        except UnicodeEncodeError:  # half a character
+            pass
+    encoded = value.replace("\0", "").encode("utf-8", "replace")[:VALUE_LIMIT]
+    return encoded.decode("utf-8", "ignore")
 
 
 def _here(shown: Event) -> str:

@@ -6,11 +6,16 @@ it does not, or if the file changed meanwhile, nothing is written.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import secrets
+import signal
+import stat
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +57,7 @@ def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> 
         SettingsError: If the file is no JSON, or something on the way is no object.
     """
     text = _with_object(text)
-    document = _parse(text, file)
+    document = read_settings(text, file)
     wanted = json.loads(json.dumps(document.value))
     target, missing = _follow(document, path)
     items = _make(wanted, path, file, document)
@@ -86,7 +91,7 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -
             way is no object.
     """
     text = _with_object(text)
-    document = _parse(text, file)
+    document = read_settings(text, file)
     target, missing = _follow(document, path)
     shown = ".".join(map(str, path))
     if not missing:
@@ -123,7 +128,7 @@ def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") 
         SettingsError: If the file is no JSON.
     """
     while True:
-        document = _parse(text, file)
+        document = read_settings(text, file)
         target, missing = _follow(document, path)
         if missing or document.plain[target] != "[":
             return text
@@ -146,7 +151,7 @@ def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     Raises:
         SettingsError: If the file is no JSON.
     """
-    document = _parse(text, file)
+    document = read_settings(text, file)
     at, missing = _follow(document, path[:-1])
     steps = [span.step for span in document.children(at)] if not missing else []
     if path[-1] not in steps:
@@ -160,13 +165,38 @@ def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     return _checked(_without(document, at, index), wanted, file)
 
 
-def write_atomically(path: Path, text: str, *, expected: str | None) -> None:
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Read a regular file; a pipe or a device in its place must neither hold nor fill anything.
+
+    Raises:
+        OSError: If it cannot be read, is no regular file, or holds more bytes than the limit.
+    """
+    with open(path, "rb", opener=_open_without_waiting) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        found = stream.read(limit + 1)
+    if len(found) > limit:
+        raise OSError(errno.EFBIG, f"it is larger than {limit // 1024} KiB", str(path))
+    return found
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def write_atomically(
+    path: Path, text: str, *, expected: str | None, backup: bool = False
+) -> Path | None:
     """Replace a file's content in one step, keeping its mode and following links.
 
     Args:
         path: The file; its directory is made if it is missing.
         text: The new content, written as UTF-8 as it is.
         expected: What the file holds now, or `None` if it must not exist yet.
+        backup: Keep what it holds now in a file beside it (`NAME.bak`, `NAME.bak1`, …).
+
+    Returns:
+        The file that keeps what was there before; `None` if nothing had to be kept.
 
     Raises:
         SettingsError: If the file holds something else by now, another program holds its lock
@@ -175,16 +205,99 @@ def write_atomically(path: Path, text: str, *, expected: str | None) -> None:
     real = Path(os.path.realpath(path))
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
-        if real.exists() and not os.access(real, os.W_OK):
-            raise SettingsError("it is read-only; it was not changed", path=str(path))
-        with _locked(real, path):
-            current = real.read_bytes() if real.exists() else None
-            if current != (None if expected is None else expected.encode()):
+        _refuse_read_only(real, path)
+        with _uninterrupted(), _locked(real, path):
+            before = None if expected is None else expected.encode()
+            if not _is_still(real, before):
                 told = "it changed while it was being edited; try again"
                 raise SettingsError(told, path=str(path))
-            replace_file(real, text.encode())
+            kept, is_new = _keep(real, before) if backup and before is not None else (None, False)
+            try:
+                replace_file(real, text.encode())
+            except BaseException:
+                if kept and is_new and _is_still(real, before):
+                    kept.unlink(missing_ok=True)
+                raise
     except OSError as error:
-        raise SettingsError(f"it cannot be written: {error.strerror}", path=str(path)) from error
+        told = f"it cannot be written ({error.strerror}); it was not changed"
+        raise SettingsError(told, path=str(path)) from error
+    return kept
+
+
+def _refuse_read_only(real: Path, path: Path) -> None:
+    """Refuse a file whose mode says so; the system would let an administrator write it."""
+    if real.exists() and not (os.access(real, os.W_OK) and real.stat().st_mode & 0o222):
+        raise SettingsError("it is read-only; it was not changed", path=str(path))
+
+
+def _is_still(real: Path, before: bytes | None) -> bool:
+    """Read the file again and tell whether it holds what it held before."""
+    try:
+        return read_bytes(real, len(before or b"")) == before
+    except FileNotFoundError:
+        return before is None
+    except OSError as error:
+        if error.errno == errno.EFBIG:  # it holds more
+            return False
+        raise
+
+
+def _keep(real: Path, before: bytes) -> tuple[Path, bool]:
+    """Keep what a file holds under a name that nobody has.
+
+    Returns:
+        The file that keeps it, and whether it was made for that.
+    """
+    status = real.stat()
+    temporary = real.with_name(f".{real.name}.{secrets.token_hex(8)}")
+    try:
+        replace_file(temporary, before, mode=stat.S_IMODE(status.st_mode))
+        with suppress(OSError):  # only an administrator may give files away
+            os.chown(temporary, status.st_uid, status.st_gid)
+        for number in count():
+            copy = real.with_name(f"{real.name}.bak{number or ''}")
+            if _keeps(copy, before):
+                return copy, False  # it was kept already
+            with suppress(FileExistsError):
+                _take_name(temporary, copy)
+                return copy, True
+    finally:
+        temporary.unlink(missing_ok=True)
+    raise AssertionError
+
+
+def _take_name(temporary: Path, copy: Path) -> None:
+    """Give a file a name, unless somebody has it: no file is ever overwritten."""
+    try:
+        os.link(temporary, copy)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(copy):
+            raise FileExistsError from None
+        temporary.replace(copy)
+
+
+def _keeps(copy: Path, before: bytes) -> bool:
+    """Tell whether a file, and no link to another one, holds this already."""
+    try:
+        return not copy.is_symlink() and read_bytes(copy, len(before)) == before
+    except OSError:
+        return False
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let signals wait: none may come between what is written and what is tidied up."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    waiting = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -194,7 +307,7 @@ def _locked(real: Path, path: Path) -> Iterator[None]:
     try:
         lock.mkdir()
     except FileExistsError:
-        if time.time() - lock.stat().st_mtime < STALE:
+        if _is_held(lock):
             told = f"another program is editing it ({lock.name} is there); it was not changed"
             raise SettingsError(told, path=str(path)) from None
         yield  # left behind by a program that is gone
@@ -202,17 +315,34 @@ def _locked(real: Path, path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.rmdir()
+        with suppress(OSError):  # somebody else took it away, or put something into it
+            lock.rmdir()
+
+
+def _is_held(lock: Path) -> bool:
+    try:
+        return abs(time.time() - lock.lstat().st_mtime) < STALE
+    except FileNotFoundError:  # it was given back just now: the next attempt will do
+        return True
 
 
 def _with_object(text: str) -> str:
     """Give a file that holds nothing, or comments alone, an object to add to."""
-    if not strip_comments(text).strip():
+    try:
+        holds_nothing = not strip_comments(text).strip()
+    except JsonSyntaxError:  # to be told with its line, when it is parsed
+        return text
+    if holds_nothing:
         return text + ("\n" if text and not text.endswith("\n") else "") + "{}\n"
     return text
 
 
-def _parse(text: str, file: str) -> Document:
+def read_settings(text: str, file: str) -> Document:
+    """Parse a settings file.
+
+    Raises:
+        SettingsError: If it is no JSON with comments, or holds no object.
+    """
     try:
         document = parse(text, file)
     except JsonSyntaxError as problem:

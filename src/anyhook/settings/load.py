@@ -67,10 +67,10 @@ _CACHE_SIZE = 256
 def _load(dialect: Dialect, source: Source) -> LoadedFile:
     file = str(source.path)
     try:
-        text = _read(source.path).decode()
+        text = read_limited(source.path).decode()
     except FileNotFoundError:
         return LoadedFile(source)
-    except _NotReadableError as error:
+    except NotReadableError as error:
         return _broken(source, diagnose("settings-unreadable", str(error), Place(file)))
     except OSError as error:
         return _broken(source, diagnose("settings-unreadable", str(error.strerror), Place(file)))
@@ -96,17 +96,23 @@ def _load(dialect: Dialect, source: Source) -> LoadedFile:
         return _broken(source, told)
 
 
-class _NotReadableError(Exception):
+class NotReadableError(Exception):
     """A file that is there and must not be read."""
 
 
-def _read(path: Path) -> bytes:
+def read_limited(path: Path) -> bytes:
+    """Read a file that people have written, without waiting for anything.
+
+    Raises:
+        OSError: If it cannot be opened.
+        NotReadableError: If it is no regular file, or larger than `SIZE_LIMIT`.
+    """
     with open(path, "rb", opener=_open_without_waiting) as stream:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise _NotReadableError("it is no regular file")
+            raise NotReadableError("it is no regular file")
         if status.st_size > SIZE_LIMIT:
-            raise _NotReadableError(f"it is larger than {SIZE_LIMIT:,} bytes")
+            raise NotReadableError(f"it is larger than {SIZE_LIMIT:,} bytes")
         return stream.read(SIZE_LIMIT)
 
 

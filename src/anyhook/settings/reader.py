@@ -500,7 +500,7 @@ class _FileReader:
         return None
 
     def _report_unknown(self, value: dict[str, Any], known: frozenset[str], path: JsonPath) -> None:
-        for key in value.keys() - known:
+        for key in sorted(value.keys() - known):
             hint = did_you_mean(key, known) or "it is ignored"
             self.report("unknown-field", f"no rule knows the field {key!r}; {hint}", (*path, key))
 

@@ -1,0 +1,2 @@
+echo "Be brief."
+exit 0

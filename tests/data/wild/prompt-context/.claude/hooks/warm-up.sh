@@ -1,0 +1,2 @@
+echo "Cleared; the plan is in PLAN.md"
+exit 0
