@@ -251,6 +251,15 @@ class Session:
         self._broken = False
         self._started = False
         self._ended = False
+        self._starting = anyio.Lock()
+
+    def wants(self, event: str) -> bool:
+        """Tell whether anybody looks at an event: a hook, or who watches.
+
+        Args:
+            event: Canonical name.
+        """
+        return self._watch is not None or any(d.event == event for d in self.engine.definitions)
 
     # -- life
 
@@ -272,14 +281,15 @@ class Session:
 
     async def start(self) -> None:
         """Begin; the first prompt gets what hooks add for the agent."""
-        if self._started:
-            return
-        self._started = True
-        for text in missing_for(self.framework, self.engine):
-            self.tell(text)
-        self._write("session_start", source=self._source)
-        decision = await self._fire(SessionStart(**self._base(), source=self._source))
-        self._context += decision.context
+        async with self._starting:  # who comes second waits for what the hooks say
+            if self._started:
+                return
+            self._started = True
+            for text in missing_for(self.framework, self.engine):
+                self.tell(text)
+            self._write("session_start", source=self._source)
+            decision = await self._fire(SessionStart(**self._base(), source=self._source))
+            self._context += decision.context
 
     async def end(self, reason: str = "exit") -> None:
         """End, once, whatever else happens: a second call does nothing.
