@@ -386,7 +386,10 @@ class Session:
             self._broken = True
             return ModelCall(asked, denied=denied)
         choice = await self._fire(BeforeToolSelection(**self._base(), llm_request=asked))
-        return ModelCall(asked, tools=self._host_tools(choice.tool_config, tools))
+        config = choice.tool_config
+        if config is None and asked.get("toolConfig") != request.get("toolConfig"):
+            config = asked.get("toolConfig")
+        return ModelCall(asked, tools=self._host_tools(config, tools))
 
     async def after_model(self, request: LLMRequest, response: LLMResponse) -> ModelReply:
         """Tell of a whole response, before anybody has seen it."""
