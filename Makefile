@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo test e2e differential bench check fix coverage docs picture clean
+.PHONY: help demo agent test e2e differential bench check fix coverage docs picture clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -16,11 +16,14 @@ $(STAMP): pyproject.toml uv.lock
 	    || { echo "anyhook needs Python 3.11 or newer; say which with: make PYTHON=python3.12 ..."; exit 1; }; \
 	  $(PYTHON) -m venv $(VENV); }
 	@$(RUN)python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)uv sync --quiet --frozen --active
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)uv sync --quiet --frozen --active --group agents
 	@touch $@
 
 demo: $(STAMP)  ## hooks of a real settings file decide real events
 	@$(RUN)python examples/demo.py
+
+agent: $(STAMP) ## an agent whose tools those hooks guard, without a key
+	@$(RUN)python examples/agent.py
 
 test: $(STAMP)  ## all tests
 	@$(RUN)python -m pytest
