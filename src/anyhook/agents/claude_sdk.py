@@ -1,0 +1,287 @@
+"""Hooks of any agent's settings in the Claude Agent SDK.
+
+    ClaudeAgentOptions(hooks=anyhook_hooks(".", dialect="gemini"))
+
+The SDK drives the program Claude Code, which owns the loop: it asks these callbacks, and does what
+they answer. So what a decision means over a session (going round again, what a stop ends, where a
+question goes) is the program's. A hook that ends the agent (`continue: false`) ends its turn with a
+`ResultMessage`; nothing is raised. A message of a hook arrives as a `SystemMessage`; one that the
+program would drop goes to `tell`.
+
+Sources: `claude_agent_sdk.types` of release 0.2.186, and what its program, 2.1.329, was seen to do.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from claude_agent_sdk import HookMatcher
+from claude_agent_sdk.types import HookEvent
+
+from anyhook.agents.frameworks import Framework, missing_for
+from anyhook.agents.words import HostTool
+from anyhook.authoring.degrade import fit
+from anyhook.dialects import get_dialect
+from anyhook.dialects.base import Denial
+from anyhook.dialects.capabilities import ABILITIES, Support, support
+from anyhook.dialects.payload import decode_event
+from anyhook.dialects.reply import encode_answer
+from anyhook.dialects.responses import read_response
+from anyhook.dialects.translate import call_of, counterparts, translate_answer, translate_event
+from anyhook.engine.engine import Engine
+from anyhook.model.answers import Answer, Outcome
+from anyhook.model.events import AfterAgent, BeforePrompt, ToolEvent
+from anyhook.model.json import repair
+from anyhook.model.tools import MCP_PREFIX, Tool
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Mapping
+
+    from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import Event
+
+log = logging.getLogger("anyhook.agents")
+
+CLAUDE = get_dialect("claude")
+TIMEOUT = 2_000_000.0
+"""Seconds that the program waits for a callback, nearly as long as its timers can: a callback that
+is late counts as an allowance, and the engine ends every hook at that hook's own timeout."""
+SESSIONS = 256
+"""Sessions whose prompt is remembered for the end of their turn."""
+PYTHON_KEYS = {"continue": "continue_", "async": "async_"}
+"""Members of a reply that are words of Python, as the SDK wants them."""
+
+_OWN = "the program talks to its model itself; these hooks do not run"
+CLAUDE_SDK = Framework(
+    title="Claude Agent SDK",
+    package="claude-agent-sdk",
+    missing={
+        "session_start": "the program has begun before it can ask; only after /clear it does",
+        "session_end": "the program ends without asking; only at /clear it does",
+        "before_model": _OWN,
+        "before_tool_selection": _OWN,
+        "after_model": _OWN,
+        "after_tool.tail_call": "the tool's own result stands",
+        "after_tool.hidden_failures": "the error stays, and the reason stands beside it",
+        "after_agent.clear_context": "the agent goes round with its conversation",
+    },
+)
+
+
+def anyhook_hooks(
+    project_dir: str | os.PathLike[str] = ".",
+    *,
+    dialect: str = "gemini",
+    tools: Mapping[str, str | HostTool] | None = None,
+    tell: Callable[[str], object] | None = None,
+    watch: Callable[[Event, Decision], object] | None = None,
+    **engine_options: Any,
+) -> dict[HookEvent, list[HookMatcher]]:
+    """Return the hooks of a project's settings, for `ClaudeAgentOptions(hooks=…)`.
+
+    The program reads `.claude/settings.json` itself: with `dialect="claude"`, give it
+    `setting_sources=[]` too, or those hooks run twice.
+
+    Args:
+        project_dir: Directory of the project; the `cwd` of the options.
+        dialect: Whose settings.
+        tools: Your tools (`mcp__SERVER__TOOL`) in canonical words: see `hooks_of`.
+        tell: Shows the user a text that the program would not show; by default it is logged.
+        watch: Is shown every event with its decision.
+        engine_options: Those of `Engine.load`.
+
+    Raises:
+        UnknownNameError: If there is no such dialect or rule set.
+    """
+    engine = Engine.load(project_dir, dialect=dialect, **engine_options)
+    return hooks_of(engine, tools=tools, tell=tell, watch=watch)
+
+
+def hooks_of(
+    engine: Engine,
+    *,
+    tools: Mapping[str, str | HostTool] | None = None,
+    tell: Callable[[str], object] | None = None,
+    watch: Callable[[Event, Decision], object] | None = None,
+) -> dict[HookEvent, list[HookMatcher]]:
+    """Return the hooks of an engine, for `ClaudeAgentOptions(hooks=…)`.
+
+    What the SDK cannot do of them is told at once. Further hooks may be registered with the engine
+    later, on the events of the SDK's `HookEvent`; other events are there if they have hooks now.
+
+    Args:
+        engine: Whose hooks decide; not to be closed before the program ends: events that an engine
+            cannot decide are denied.
+        tools: Your tools (`mcp__SERVER__TOOL`) to what they do: a canonical name (`shell`,
+            `write_file`, …) or a `HostTool`; so that hooks on shells guard them.
+        tell: Shows the user a text that the program would not show; by default it is logged.
+        watch: Is shown every event with its decision.
+    """
+    guard = _Guard(engine, tools or {}, tell, watch)
+    row = CLAUDE_SDK.replace(
+        missing={
+            key: instead
+            for key, instead in CLAUDE_SDK.missing.items()
+            if _is_known(engine.dialect, key)
+        }
+    )
+    for text in missing_for(row, engine):
+        guard.tell(text)
+    matcher = HookMatcher(hooks=[guard.answer], timeout=TIMEOUT)
+    names = cast("Iterator[HookEvent]", _events(engine))
+    return {name: [matcher] for name in names}
+
+
+def _events(engine: Engine) -> Iterator[str]:
+    """Yield the program's names of the events that may be decided by an engine's hooks."""
+    always = {name for part in get_args(HookEvent) for name in get_args(part) or (part,)}
+    configured = {definition.event for definition in engine.definitions}
+    for spec in CLAUDE.events:
+        theirs = counterparts(CLAUDE, spec.canonical, engine.dialect)
+        if theirs and (spec.wire in always or not configured.isdisjoint(theirs)):
+            yield spec.wire
+
+
+def _is_known(dialect: Dialect, key: str) -> bool:
+    """Tell whether hooks of an agent may decide what a row speaks of."""
+    event, _, ability = key.partition(".")
+    spec = dialect.by_canonical.get(event)
+    if ability == "hidden_failures":
+        return spec is not None and spec.denial is Denial.HIDES
+    return ability not in ABILITIES or support(dialect, event, ability) is not Support.NO
+
+
+def _host_of(name: str, tool: str | HostTool) -> Dialect:
+    """Return Claude Code as an agent in which a tool of that name is the canonical one."""
+    known = tool if isinstance(tool, HostTool) else HostTool(tool)
+    keys = {canonical: own for own, canonical in known.arguments.items()}
+    words = CLAUDE.vocabulary
+    tools = {**words.tools, known.tool: Tool((name,), keys)}
+    return CLAUDE.replace(vocabulary=words.replace(tools=tools))
+
+
+class _Guard:
+    """Answers the program's events with the decisions of an engine."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        tools: Mapping[str, str | HostTool],
+        tell: Callable[[str], object] | None,
+        watch: Callable[[Event, Decision], object] | None,
+    ) -> None:
+        self.engine = engine
+        self.tell = tell or (lambda text: log.warning("%s", text))
+        self._watch = watch
+        self._hosts = {name: _host_of(name, tool) for name, tool in tools.items()}
+        self._prompts: dict[str, str] = {}
+
+    async def answer(
+        self, payload: HookInput, _tool_use_id: str | None, _context: HookContext
+    ) -> HookJSONOutput:
+        """Answer one event, as a callback of the SDK."""
+        given = cast("dict[str, Any]", payload)
+        host = self._hosts.get(str(given.get("tool_name")), CLAUDE)
+        asked, _ = decode_event(host, given)
+        try:
+            reply = _sendable(await self._decide(host, asked))
+        except Exception as error:
+            log.exception("%s could not be decided", asked.wire_name)
+            reply = _refusal(asked, error)
+        return cast("HookJSONOutput", {PYTHON_KEYS.get(k, k): v for k, v in reply.items()})
+
+    async def _decide(self, host: Dialect, asked: Event) -> dict[str, Any]:
+        spec = CLAUDE.by_canonical.get(asked.name)
+        shown = self._shown(host, asked)
+        if spec is None or shown.name not in self.engine.dialect.by_canonical:
+            return {}
+        decision = await self.engine.dispatch(shown)
+        if self._watch is not None:
+            self._watch(self.engine.complete(shown), decision)
+        answer = self._told(asked, _answer_of(decision))
+        if shown is not asked:
+            answer = self._fitting(host, asked, shown, answer)
+        return encode_answer(CLAUDE, spec, answer)
+
+    def _shown(self, host: Dialect, asked: Event) -> Event:
+        """Put an event in the words of the engine's hooks."""
+        if host is self.engine.dialect:
+            return asked
+        shown = translate_event(asked, host, self.engine.dialect)
+        if isinstance(shown, BeforePrompt):
+            self._prompts.pop(shown.session_id, None)
+            self._prompts[shown.session_id] = shown.prompt
+            if len(self._prompts) > SESSIONS:
+                del self._prompts[next(iter(self._prompts))]
+        elif isinstance(shown, AfterAgent) and not shown.prompt:
+            return shown.replace(prompt=self._prompts.get(shown.session_id, ""))
+        return shown
+
+    def _told(self, asked: Event, answer: Answer) -> Answer:
+        """Tell the user what the program would not."""
+        if not answer.system_message or support(CLAUDE, asked.name, "tell") is not Support.NO:
+            return answer
+        self.tell(answer.system_message)
+        return answer.replace(system_message=None)
+
+    def _fitting(self, host: Dialect, asked: Event, shown: Event, answer: Answer) -> Answer:
+        """Put an answer in the program's words, as far as it goes; the rest is told."""
+        made, notes = translate_answer(answer, shown, asked, self.engine.dialect, host)
+        if host is not CLAUDE and made.tool_output is not None:
+            made = _as_parts(host, asked, made)
+        made, more = fit(host, asked, made)
+        for note in (*notes, *more):
+            self.tell(note)
+        return made
+
+
+def _answer_of(decision: Decision) -> Answer:
+    only_stops = decision.stop and decision.outcome is Outcome.NONE
+    return Answer(
+        outcome=decision.outcome,
+        approve=decision.approve,
+        reason=None if only_stops else decision.reason,
+        stop=decision.stop,
+        stop_reason=decision.reason if decision.stop else None,
+        system_message="\n".join(decision.system_messages) or None,
+        suppress_output=decision.suppress_output,
+        context="\n".join(decision.context) or None,
+        tool_input=decision.tool_input,
+        clear_context=decision.clear_context,
+        tail_tool_call=decision.tail_tool_call,
+        tool_output=decision.tool_output,
+        extra=dict(decision.extra) or None,
+    )
+
+
+def _as_parts(host: Dialect, asked: Event, answer: Answer) -> Answer:
+    """Write a result in the form of tools behind MCP, as those of the SDK's users are."""
+    is_mcp = isinstance(asked, ToolEvent) and asked.tool_name.startswith(MCP_PREFIX)
+    if not is_mcp or isinstance(answer.tool_output, list):
+        return answer
+    result = read_response(host, call_of(cast("ToolEvent", asked), host), answer.tool_output)
+    return answer.replace(tool_output=[{"type": "text", "text": result.text}])
+
+
+def _refusal(asked: Event, error: Exception) -> dict[str, Any]:
+    """Deny what could not be decided: to the program an exception is an allowance."""
+    spec = CLAUDE.by_canonical.get(asked.name)
+    if spec is None or not spec.closes:
+        return {}
+    reason = f"hooks could not be asked: {error or type(error).__name__}"
+    return encode_answer(CLAUDE, spec, Answer(outcome=Outcome.DENY, reason=reason))
+
+
+def _sendable(reply: dict[str, Any]) -> dict[str, Any]:
+    """Repair what JSON does not have: a reply that cannot be sent is an allowance, too."""
+    try:
+        json.dumps(reply, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return cast("dict[str, Any]", repair(reply))
+    return reply
