@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import selectors
@@ -250,6 +251,27 @@ async def test_cancelling_ends_the_command_and_its_children(tmp_path, line, exit
             await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, grace=0.2)
 
     assert scope.cancelled_caught
+
+
+def test_a_second_cancellation_leaves_nothing_either(tmp_path):
+    """The second one passes through every shield: asyncio's own, and impatient."""
+
+    async def run(environ):
+        deaf = "trap '' TERM; echo ready > started; sleep 60 & wait; sleep 60"
+        task = asyncio.ensure_future(
+            run_process(["sh", "-c", deaf], cwd=str(tmp_path), env=environ, stdin=b"", timeout=50)
+        )
+        while not (tmp_path / "started").exists():
+            await asyncio.sleep(0)
+        for _ in range(2):
+            task.cancel()
+            for _ in range(5):
+                await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with none_left(str(tmp_path)) as environ:
+        asyncio.run(run(environ))
 
 
 async def test_cancelling_before_the_first_wait_leaves_nothing(tmp_path):

@@ -27,7 +27,7 @@ from anyhook.dialects import get_dialect
 from anyhook.dialects.base import Denial
 from anyhook.dialects.capabilities import ABILITIES, Support, support
 from anyhook.dialects.payload import decode_event
-from anyhook.dialects.reply import encode_answer
+from anyhook.dialects.reply import answer_of, encode_answer
 from anyhook.dialects.responses import read_response
 from anyhook.dialects.translate import call_of, counterparts, translate_answer, translate_event
 from anyhook.engine.engine import Engine
@@ -204,7 +204,7 @@ class _Guard:
         decision = await self.engine.dispatch(shown)
         if self._watch is not None:
             self._watch(self.engine.complete(shown), decision)
-        answer = self._told(asked, _answer_of(decision))
+        answer = self._told(asked, answer_of(decision))
         if shown is not asked:
             answer = self._fitting(host, asked, shown, answer)
         return encode_answer(CLAUDE, spec, answer)
@@ -239,25 +239,6 @@ class _Guard:
         for note in (*notes, *more):
             self.tell(note)
         return made
-
-
-def _answer_of(decision: Decision) -> Answer:
-    only_stops = decision.stop and decision.outcome is Outcome.NONE
-    return Answer(
-        outcome=decision.outcome,
-        approve=decision.approve,
-        reason=None if only_stops else decision.reason,
-        stop=decision.stop,
-        stop_reason=decision.reason if decision.stop else None,
-        system_message="\n".join(decision.system_messages) or None,
-        suppress_output=decision.suppress_output,
-        context="\n".join(decision.context) or None,
-        tool_input=decision.tool_input,
-        clear_context=decision.clear_context,
-        tail_tool_call=decision.tail_tool_call,
-        tool_output=decision.tool_output,
-        extra=dict(decision.extra) or None,
-    )
 
 
 def _as_parts(host: Dialect, asked: Event, answer: Answer) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anyhook.dialects.capabilities import ABILITIES, Support, support
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
         definitions = [d for d in engine.definitions if d.event == event]
         if spec is None or not definitions:
             continue
+        if ability in ABILITIES and support(engine.dialect, event, ability) is Support.NO:
+            continue  # no hook of this dialect could want it
         where = ", ".join(dict.fromkeys(str(definition.place) for definition in definitions))
         what = f"has no {ability.replace('_', ' ')} on" if ability else "never tells of"
         yield f"{framework.title} {what} {spec.wire} ({instead}): hooks in {where}"

@@ -52,7 +52,12 @@ def encode_decision(dialect: Dialect, spec: EventSpec, decision: Decision) -> di
     Returns:
         A JSON object; empty if the decision is to do nothing.
     """
-    answer = Answer(
+    return encode_answer(dialect, spec, answer_of(decision))
+
+
+def answer_of(decision: Decision) -> Answer:
+    """Write a decision as the answer of one hook that says all of it."""
+    return Answer(
         outcome=decision.outcome,
         approve=decision.approve,
         reason=_verdict_reason(decision) or None,
@@ -70,7 +75,6 @@ def encode_decision(dialect: Dialect, spec: EventSpec, decision: Decision) -> di
         tool_output=decision.tool_output,
         extra=dict(decision.extra) or None,
     )
-    return encode_answer(dialect, spec, answer)
 
 
 def reply_bytes(dialect: Dialect, spec: EventSpec, answer: Answer) -> bytes:

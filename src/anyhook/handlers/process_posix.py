@@ -69,10 +69,15 @@ async def run(
             await _until(child, lambda: child.closed, bound)
     finally:
         held_open = not child.closed
-        if timed_out or not child.exited or held_open:
-            with anyio.CancelScope(shield=True):
-                await _end(child, grace if not child.exited else 0.0)
-        child.close()
+        try:
+            if timed_out or not child.exited or held_open:
+                with anyio.CancelScope(shield=True):
+                    await _end(child, grace if not child.exited else 0.0)
+        except BaseException:  # cancelled again, past the shield: asyncio's own way
+            child.kill_now()
+            raise
+        finally:
+            child.close()
     return child.result(timed_out, held_open and not timed_out, time.perf_counter() - started)
 
 
@@ -190,6 +195,14 @@ class _Child:
         """Signal the whole group. The command is not reaped yet, so its number is its own."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+    def kill_now(self) -> None:
+        """End the whole group without politeness, and wait for that without an event loop."""
+        self.send(signal.SIGKILL)
+        deadline = time.monotonic() + REAP
+        while not self.exited and time.monotonic() < deadline:
+            self._selector.select(deadline - time.monotonic())
+            self.pump()
 
     def close(self) -> None:
         """Let go of everything and reap the command."""

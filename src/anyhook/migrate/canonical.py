@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from anyhook.dialects.base import Dialect
-    from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
 OWN_REASON = re.compile(
@@ -61,26 +60,6 @@ def plain(value: Any, roots: Sequence[str]) -> Any:
     if isinstance(value, list | tuple):
         return [plain(item, roots) for item in value]
     return value
-
-
-def answer_of(decision: Decision) -> Answer:
-    """Write a decision as one answer."""
-    return Answer(
-        outcome=decision.outcome,
-        approve=decision.approve,
-        reason=decision.reason,
-        stop=decision.stop,
-        system_message="\n".join(decision.system_messages) or None,
-        context="\n".join(decision.context) or None,
-        tool_input=decision.tool_input,
-        llm_request=decision.llm_request,
-        llm_response=decision.llm_response,
-        tool_config=decision.tool_config,
-        clear_context=decision.clear_context,
-        tail_tool_call=decision.tail_tool_call,
-        tool_output=decision.tool_output,
-        extra=dict(decision.extra) or None,
-    )
 
 
 def _outcome(answer: Answer, _event: Event, _dialect: Dialect) -> str:

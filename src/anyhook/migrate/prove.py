@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.dialects.payload import decode_event
+from anyhook.dialects.reply import answer_of
 from anyhook.engine.engine import Engine
 from anyhook.errors import UsageError
-from anyhook.migrate.canonical import answer_of, canonical, plain
+from anyhook.migrate.canonical import canonical, plain
 from anyhook.migrate.corpus import moved
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
