@@ -261,7 +261,7 @@ def test_a_second_cancellation_leaves_nothing_either(tmp_path):
         task = asyncio.ensure_future(
             run_process(["sh", "-c", deaf], cwd=str(tmp_path), env=environ, stdin=b"", timeout=50)
         )
-        while not (tmp_path / "started").exists():
+        while not (tmp_path / "started").exists():  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0)
         for _ in range(2):
             task.cancel()
