@@ -970,18 +970,19 @@ def test_a_stream_that_nobody_reads_to_its_end_ends_its_session(engine):
     assert [event.name for event in events].count("session_end") == 1
 
 
-def test_a_stream_that_its_reader_cancels_is_not_sent_round_again(engine):
+@pytest.mark.parametrize(("mode", "left"), [("immediate", 2), ("after_turn", 1)])
+def test_a_stream_that_its_reader_cancels_is_not_sent_round_again(engine, mode, left):
     engine.register("after_agent", lambda _event: deny("once more"))
     model = ScriptedModel([chunked(["a", "b"]), says("again")])
 
     async def leaves():
         stream = AnyhookRunner(engine).run_streamed(Agent(name="a", model=model), "hello")
         async for _event in stream.stream_events():
-            stream.cancel()
+            stream.cancel(mode=mode)
 
     asyncio.run(leaves())
 
-    assert model.remaining_steps == 1
+    assert model.remaining_steps == left
 
 
 # -- ends
