@@ -28,6 +28,7 @@ from anyhook import BeforeTool, Engine, __version__
 from anyhook.handlers.base import get_kind
 from anyhook.settings import load as loading
 from anyhook.testing import make_payload
+from benchmarks.agents import FRAMEWORKS, engine_without_hooks
 from benchmarks.floor import spawn_bare
 from benchmarks.measure import Samples, in_turns, timed
 from benchmarks.peer import PACKAGE, VERSION, GeminiCore
@@ -97,6 +98,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory, asyncio.Runner() as runner:
         bench = Bench(Path(directory), runner, peer, scale)
         rows = [*bench.in_process(), *bench.commands(), bench.load(), *bench.hook_files()]
+        rows += bench.agents()
         _print_rows(out, rows, peer is not None)
         growth = bench.soak()
         rounds = int(SOAK * scale)
@@ -233,6 +235,24 @@ class Bench:
             ours, bare_run = found["ours"], found["floor"]
             goal, reached = "≤ 10 ms over bare", ours.p50 - bare_run.p50 <= 10e-3
             rows.append(Row(what, ours, 1e-3, bare_run, None, goal, reached))
+        return rows
+
+    def agents(self) -> list[Row]:
+        """Live a scripted turn with hooks that nobody configured, beside one without."""
+        rows = []
+        for name, make in FRAMEWORKS.items():
+            engine = engine_without_hooks(self.root)
+            bare, ours = make(None), make(engine)
+            found = in_turns(
+                int(600 * self.scale) or 1,
+                30,
+                ours=partial(self._timed, ours, 1),
+                floor=partial(self._timed, bare, 1),
+            )
+            what = f"a turn of {name} without hooks; bare: without anyhook"
+            ratio = found["ours"].p50 / found["floor"].p50
+            goal = "≤ 1.01 × bare"
+            rows.append(Row(what, found["ours"], 1e-3, found["floor"], None, goal, ratio <= 1.01))
         return rows
 
     def soak(self) -> int:

@@ -1,0 +1,129 @@
+"""What hooks cost an agent that has none: a scripted turn with the glue, and without it.
+
+The models are the frameworks' own test models; a turn is a prompt, one tool call and an answer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    Turn = Callable[[], Awaitable[object]]
+
+
+def engine_without_hooks(root: Path) -> Engine:
+    """Load an engine that finds no settings."""
+    return Engine.load(root, home=root, environ={})
+
+
+def shell(command: str) -> str:
+    """Run a command."""
+    return f"ran {command}"
+
+
+def adk(engine: Engine | None) -> Turn:
+    """Make a turn of Google ADK."""
+    from google.adk.agents import LlmAgent
+    from google.adk.apps import App
+    from google.adk.cli.agent_test_runner import MockModel
+    from google.adk.models import LlmResponse
+    from google.adk.runners import InMemoryRunner
+    from google.genai import types
+
+    from anyhook.agents.adk import AnyhookPlugin
+
+    used = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=1, candidates_token_count=1, total_token_count=2
+    )
+    said = [types.Part.from_function_call(name="shell", args={"command": "ls"})]
+    said.append(types.Part(text="done"))
+    contents = [types.Content(role="model", parts=[part]) for part in said]
+    answers = [LlmResponse(content=content, usage_metadata=used) for content in contents]
+    plugins = [] if engine is None else [AnyhookPlugin(engine)]
+
+    async def turn() -> object:
+        model = MockModel(responses=[answer.model_copy(deep=True) for answer in answers])
+        agent = LlmAgent(name="agent", model=model, tools=[shell])
+        runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=plugins))
+        session = await runner.session_service.create_session(app_name="app", user_id="u")
+        message = types.Content(role="user", parts=[types.Part(text="hello")])
+        run = runner.run_async(user_id="u", session_id=session.id, new_message=message)
+        return [event async for event in run]
+
+    return turn
+
+
+def langchain(engine: Engine | None) -> Turn:
+    """Make a turn of LangChain; without hooks it has a middleware that does nothing."""
+    from langchain.agents import create_agent
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    from anyhook.agents.langchain import AnyhookMiddleware
+
+    class Scripted(GenericFakeChatModel):
+        def bind_tools(self, tools: Any, **_options: Any) -> Any:
+            return self
+
+    def answers() -> Any:
+        while True:
+            call = {"name": "shell", "args": {"command": "ls"}, "id": "1"}
+            yield AIMessage(content="", tool_calls=[call])
+            yield AIMessage(content="done")
+
+    class Nothing(AgentMiddleware[Any, Any]):
+        async def abefore_agent(self, state: Any, runtime: Any) -> None:
+            return None
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+        async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+            return await handler(request)
+
+        async def aafter_agent(self, state: Any, runtime: Any) -> None:
+            return None
+
+    middleware: Any = Nothing() if engine is None else AnyhookMiddleware(engine)
+    agent: Any = create_agent(Scripted(messages=answers()), [shell], middleware=[middleware])
+
+    async def turn() -> object:
+        return await agent.ainvoke({"messages": [{"role": "user", "content": "hello"}]})
+
+    return turn
+
+
+def pydantic_ai(engine: Engine | None) -> Turn:
+    """Make a turn of Pydantic AI."""
+    from pydantic_ai import Agent
+    from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+    from pydantic_ai.models.function import FunctionModel
+
+    from anyhook.agents.pydantic_ai import AnyhookHooks
+
+    def answer(messages: list[Any], _info: Any) -> ModelResponse:
+        if len(messages) == 1:
+            return ModelResponse(parts=[ToolCallPart("shell", {"command": "ls"})])
+        return ModelResponse(parts=[TextPart("done")])
+
+    capabilities: list[Any] = [] if engine is None else [AnyhookHooks(engine)]
+    agent = Agent(FunctionModel(answer), tools=[shell], capabilities=capabilities)
+
+    async def turn() -> object:
+        return await agent.run("hello")
+
+    return turn
+
+
+FRAMEWORKS: dict[str, Callable[[Engine | None], Turn]] = {
+    "Google ADK": adk,
+    "LangChain": langchain,
+    "Pydantic AI": pydantic_ai,
+}
+"""Framework to what makes a turn of it, with an engine's hooks or with none."""
