@@ -1,17 +1,19 @@
 """What hooks cost an agent that has none: a scripted turn with the glue, and without it.
 
 The models are the frameworks' own test models; a turn is a prompt, one tool call and an answer.
+Without the glue, something of the same kind that does nothing stands in its place: what a framework
+takes to ask anything at all is its own.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from pathlib import Path
 
     Turn = Callable[[], Awaitable[object]]
 
@@ -31,7 +33,8 @@ def adk(engine: Engine | None) -> Turn:
     from google.adk.agents import LlmAgent
     from google.adk.apps import App
     from google.adk.cli.agent_test_runner import MockModel
-    from google.adk.models import LlmResponse
+    from google.adk.models.llm_response import LlmResponse
+    from google.adk.plugins.base_plugin import BasePlugin
     from google.adk.runners import InMemoryRunner
     from google.genai import types
 
@@ -44,12 +47,12 @@ def adk(engine: Engine | None) -> Turn:
     said.append(types.Part(text="done"))
     contents = [types.Content(role="model", parts=[part]) for part in said]
     answers = [LlmResponse(content=content, usage_metadata=used) for content in contents]
-    plugins = [] if engine is None else [AnyhookPlugin(engine)]
+    plugin: BasePlugin = BasePlugin("nothing") if engine is None else AnyhookPlugin(engine)
 
     async def turn() -> object:
         model = MockModel(responses=[answer.model_copy(deep=True) for answer in answers])
         agent = LlmAgent(name="agent", model=model, tools=[shell])
-        runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=plugins))
+        runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=[plugin]))
         session = await runner.session_service.create_session(app_name="app", user_id="u")
         message = types.Content(role="user", parts=[types.Part(text="hello")])
         run = runner.run_async(user_id="u", session_id=session.id, new_message=message)
@@ -59,16 +62,16 @@ def adk(engine: Engine | None) -> Turn:
 
 
 def langchain(engine: Engine | None) -> Turn:
-    """Make a turn of LangChain; without hooks it has a middleware that does nothing."""
+    """Make a turn of LangChain."""
     from langchain.agents import create_agent
-    from langchain.agents.middleware import AgentMiddleware
+    from langchain.agents.middleware import AgentMiddleware, hook_config
     from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
     from langchain_core.messages import AIMessage
 
     from anyhook.agents.langchain import AnyhookMiddleware
 
     class Scripted(GenericFakeChatModel):
-        def bind_tools(self, tools: Any, **_options: Any) -> Any:
+        def bind_tools(self, *_tools: Any, **_options: Any) -> Any:
             return self
 
     def answers() -> Any:
@@ -78,7 +81,8 @@ def langchain(engine: Engine | None) -> Turn:
             yield AIMessage(content="done")
 
     class Nothing(AgentMiddleware[Any, Any]):
-        async def abefore_agent(self, state: Any, runtime: Any) -> None:
+        @hook_config(can_jump_to=["end"])
+        async def abefore_agent(self, *_: Any) -> None:
             return None
 
         async def awrap_model_call(self, request: Any, handler: Any) -> Any:
@@ -87,7 +91,8 @@ def langchain(engine: Engine | None) -> Turn:
         async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
             return await handler(request)
 
-        async def aafter_agent(self, state: Any, runtime: Any) -> None:
+        @hook_config(can_jump_to=["model"])
+        async def aafter_agent(self, *_: Any) -> None:
             return None
 
     middleware: Any = Nothing() if engine is None else AnyhookMiddleware(engine)
@@ -102,6 +107,7 @@ def langchain(engine: Engine | None) -> Turn:
 def pydantic_ai(engine: Engine | None) -> Turn:
     """Make a turn of Pydantic AI."""
     from pydantic_ai import Agent
+    from pydantic_ai.capabilities import AbstractCapability
     from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import FunctionModel
 
@@ -112,8 +118,11 @@ def pydantic_ai(engine: Engine | None) -> Turn:
             return ModelResponse(parts=[ToolCallPart("shell", {"command": "ls"})])
         return ModelResponse(parts=[TextPart("done")])
 
-    capabilities: list[Any] = [] if engine is None else [AnyhookHooks(engine)]
-    agent = Agent(FunctionModel(answer), tools=[shell], capabilities=capabilities)
+    class Nothing(AbstractCapability[Any]):
+        pass
+
+    capability: Any = Nothing() if engine is None else AnyhookHooks(engine)
+    agent = Agent(FunctionModel(answer), tools=[shell], capabilities=[capability])
 
     async def turn() -> object:
         return await agent.run("hello")

@@ -23,6 +23,7 @@ from anyhook.agents.words import HostTools, text_of
 from anyhook.dialects.base import Denial
 from anyhook.errors import StoppedError
 from anyhook.model.answers import Outcome
+from anyhook.model.decisions import NO_DECISION
 from anyhook.model.events import (
     AfterAgent,
     AfterModel,
@@ -259,7 +260,13 @@ class Session:
         Args:
             event: Canonical name.
         """
-        return self._watch is not None or any(d.event == event for d in self.engine.definitions)
+        return self._watch is not None or self.engine.listens(event)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody looks at anything: no hook, nobody who watches, no transcript."""
+        listens = self._watch is not None or self.transcript is not None
+        return not (listens or self.engine.listens())
 
     # -- life
 
@@ -629,6 +636,8 @@ class Session:
     async def _fire(self, event: Event, *, ends: bool = False) -> Decision:
         if self.stopped is not None and not ends:
             raise StoppedError(self.stopped)
+        if not self.wants(event.name):
+            return NO_DECISION
         decision = await self.engine.dispatch(event)
         if self._watch is not None:
             self._watch(self.engine.complete(event), decision)

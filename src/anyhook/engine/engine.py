@@ -87,6 +87,7 @@ class Engine:
         self._limiter: RunVar[anyio.CapacityLimiter] = RunVar("anyhook-commands")
         self._runtime: list[HookDefinition] = []
         self._plans: dict[tuple[str, str | None], Plan] = {}
+        self._heard: frozenset[str] | None = None
         self._closed = False
         self._given_services = services
         self._background = Background()
@@ -195,6 +196,7 @@ class Engine:
             self.dialect, self._around.project, self._store, tuple(self.hooks.definitions)
         )
         self._plans = {}
+        self._heard = None
         layers = self.dialect.layer_order
         self._services = replace(
             self._given_services,
@@ -217,6 +219,21 @@ class Engine:
     def definitions(self) -> tuple[HookDefinition, ...]:
         """Every definition, those registered at run time first."""
         return (*self._runtime, *self.hooks.definitions)
+
+    def listens(self, event: str | None = None) -> bool:
+        """Tell whether hooks are there at all, or on an event; an answer that costs nothing.
+
+        Args:
+            event: Canonical name; `None` for any.
+
+        Returns:
+            Whether some are, or may be soon, because settings are watched.
+        """
+        if self._watch:
+            return True
+        if self._heard is None:
+            self._heard = frozenset(definition.event for definition in self.definitions)
+        return bool(self._heard) if event is None else event in self._heard
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -331,6 +348,7 @@ class Engine:
         """Add a whole definition at run time; `Hooks.register` does so."""
         self._runtime.append(definition)
         self._plans.clear()
+        self._heard = None
 
     def on(
         self, event: str, *, matcher: str | None = None, **options: Any
@@ -347,6 +365,7 @@ class Engine:
         """Take a handler back that `register` returned."""
         self._runtime = [d for d in self._runtime if handler not in d.handlers]
         self._plans.clear()
+        self._heard = None
 
     # -- events
 
