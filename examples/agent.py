@@ -54,7 +54,7 @@ SCRIPT = [
 class NoSummary(BaseEventsSummarizer):
     """Summarizes nothing; that it is asked is what hooks are told of."""
 
-    async def maybe_summarize_events(self, *, events):
+    async def maybe_summarize_events(self, *, events):  # noqa: ARG002 - ADK gives them
         return None
 
 

@@ -47,7 +47,7 @@ from agents import (
 from anyhook import Answer, allow, ask, deny
 from anyhook.agents import StoppedError
 from anyhook.agents.openai_agents import OPENAI_AGENTS, AnyhookRunner, PromptDeniedError
-from anyhook.agents.openai_items import (
+from anyhook.agents.openai_agents.items import (
     add_to_prompt,
     prompt_of,
     request_from_input,
@@ -716,10 +716,11 @@ def guarded(engine, tool, use):
     @function_tool
     async def inside() -> str:
         agent = Agent(name="x", model=ScriptedModel([]), tools=[tool])
-        from anyhook.agents.openai_agents import _living, _meet
+        from anyhook.agents.openai_agents.agent import meet
+        from anyhook.agents.openai_agents.life import living
 
-        assert _living.get() is not None
-        (found,) = await _meet(agent).get_all_tools(None)
+        assert living.get() is not None
+        (found,) = await meet(agent).get_all_tools(None)
         back.append(await use(found))
         return "ok"
 

@@ -24,6 +24,7 @@ from tests.world import World
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for leftovers in /proc")
 
 SHIM = [sys.executable, "-P", "-m", "anyhook", "shim"]
+FLOOD = f"head -c {OUTPUT_LIMIT + 1000} /dev/zero | tr '\\0' x"
 HOST_VARIABLES = ("CLAUDE", "GEMINI", "TERMINAI", "ANYHOOK")
 COMMON = {"session_id": "s1", "transcript_path": "/t", "cwd": "/"}
 GEMINI = {
@@ -148,8 +149,8 @@ def test_an_event_of_the_commands_own_agent_arrives_to_the_byte(host):
 
 
 @pytest.mark.parametrize("event", [GEMINI, CLAUDE], ids=["translated", "relayed"])
-def test_three_megabytes_of_output_are_cut_and_told(host, program, event):
-    ran = host("--", "head -c 3000000 /dev/zero | tr '\\0' x", event=event, program=program)
+def test_a_flood_of_output_is_cut_and_told(host, program, event):
+    ran = host("--", FLOOD, event=event, program=program)
 
     assert ran.code == 0
     assert f"over {OUTPUT_LIMIT} bytes is lost" in ran.err
@@ -157,9 +158,82 @@ def test_three_megabytes_of_output_are_cut_and_told(host, program, event):
 
 
 def test_a_command_that_must_not_fail_denies_when_its_output_was_cut(host):
-    ran = host("--on-failure", "block", "--", "head -c 3000000 /dev/zero | tr '\\0' x")
+    ran = host("--on-failure", "block", "--", FLOOD)
 
     assert ran.answer["decision"] == "deny"
+
+
+def test_an_answer_that_is_too_long_to_be_read_denies(host):
+    ran = host("--", f"printf '{{'; {FLOOD}")
+
+    assert ran.answer["decision"] == "deny"
+
+
+def test_an_answer_of_some_megabytes_is_read(host):
+    code = "import json; print(json.dumps({'decision': 'block', 'reason': 'x' * 3000000}))"
+    ran = host("--", "python3", "-c", code)
+
+    assert ran.answer["decision"] == "deny"
+    assert len(ran.answer["reason"]) == 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("agent", "event", "guard", "denied"),
+    [
+        (
+            "claude",
+            {"tool_name": "web_fetch", "tool_input": {"prompt": "http://a.b and http://10.0.0.1"}},
+            "grep -q 'url.:.http://10' && exit 2 || exit 0",
+            True,
+        ),
+        (
+            "claude",
+            {"tool_name": "web_fetch", "tool_input": {"prompt": "http://a.b and http://c.d"}},
+            "grep -q 'url.:.http://10' && exit 2 || exit 0",
+            False,
+        ),
+        (
+            "claude",
+            {
+                "tool_name": "run_shell_command",
+                "tool_input": {"command": "rm *", "dir_path": "/etc"},
+            },
+            "grep -q '.cwd.:./etc.' && exit 2 || exit 0",
+            True,
+        ),
+    ],
+)
+def test_a_guard_sees_all_of_a_call(host, agent, event, guard, denied):
+    ran = host("--", guard, source=agent, event={**GEMINI, **event})
+
+    assert (ran.answer.get("decision") == "deny") is denied
+
+
+def test_every_edit_of_a_call_is_seen(host):
+    edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "AKIA"}]
+    event = {**CLAUDE, "tool_name": "MultiEdit", "tool_input": {"file_path": "/a", "edits": edits}}
+    ran = host(
+        "--", "grep -q 'new_string.:.AKIA' && exit 2 || exit 0", source="gemini", event=event
+    )
+
+    assert ran.answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_value_of_a_variable_may_name_another_one(host):
+    guard = '[ "$MODE" = strict ] && exit 2; exit 0'
+    ran = host("--env", "MODE=${GUARD:-strict}", "--", guard)
+
+    assert ran.answer["decision"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--event", "BeforeTool"), ("--matcher", "Ba["), ("--shell", "zsh")]
+)
+def test_a_slip_in_an_option_is_told(host, option, value):
+    ran = host(option, value, "--", "exit 2")
+
+    assert ran.code == 1
+    assert value in ran.err
 
 
 def test_invalid_utf_8_is_relayed_to_the_byte_and_replaced_in_a_translation(host):

@@ -6,8 +6,7 @@ agent = create_agent(model, tools, middleware=[AnyhookMiddleware.load("."), ...]
 from __future__ import annotations
 
 import uuid
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 from anyio.from_thread import BlockingPortalProvider
@@ -18,44 +17,34 @@ from langchain.agents.middleware.types import (
     PrivateStateAttr,
     hook_config,
 )
-from langchain.agents.structured_output import (
-    AutoStrategy,
-    ProviderStrategy,
-    ProviderStrategyBinding,
-)
-from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
-from langchain_core.runnables.config import var_child_runnable_config
-from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphBubbleUp
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
-from langgraph.types import Command
 
 from anyhook.agents import langchain_messages as words
 from anyhook.agents.frameworks import Framework
+from anyhook.agents.langchain_calls import ask_model, use_tool
 from anyhook.agents.session import ROUNDS, Session, in_tags
 from anyhook.engine.engine import Engine
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
     from types import TracebackType
     from typing import Self, TypeVar
 
     from langchain.agents.middleware.types import ModelRequest, ToolCallRequest
-    from langchain_core.language_models import BaseChatModel
     from langgraph.runtime import Runtime
+    from langgraph.types import Command
 
-    from anyhook.agents.session import ModelCall, Question, ToolReturn
+    from anyhook.agents.langchain_calls import ModelHandler, ToolHandler, Way
+    from anyhook.agents.session import Question
     from anyhook.agents.words import HostTool
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
     T = TypeVar("T")
-    Way = Callable[[Coroutine[Any, Any, Any]], Awaitable[Any]]
     Ask = Callable[[Question], Awaitable[bool]]
-    ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-    ToolHandler = Callable[[ToolCallRequest], Awaitable[Any]]
 
 LANGCHAIN = Framework(
     title="LangChain",
@@ -65,8 +54,6 @@ LANGCHAIN = Framework(
     },
 )
 MODEL_EVENTS = frozenset(("before_model", "before_tool_selection", "after_model"))
-TAILS = 8
-"""Calls that may take each other's place before the last result is the one."""
 
 
 class AnyhookState(AgentState[Any]):
@@ -390,7 +377,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
             return await handler(request)
         life = await self._found(request.state, way)
         if self._hears(MODEL_EVENTS):
-            work = self._asked(life.session, request, handler, way)
+            work = ask_model(life.session, request, handler, way)
         else:
             work = _directly(handler(request))
         return await self._within(life, way, work)
@@ -407,48 +394,6 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         if self._options["watch"] is not None:
             return True
         return any(definition.event in events for definition in self.engine.definitions)
-
-    async def _asked(
-        self, session: Session, request: ModelRequest[Any], handler: ModelHandler, way: Way
-    ) -> ModelResponse[Any] | AIMessage:
-        api = words.api_request(request)
-        names = [words.tool_name(tool) for tool in request.tools]
-        call = await way(session.before_model(words.shown_request(api), tools=names))
-        if call.response is not None:
-            return words.made_response(call.response)
-        if call.denied is not None:
-            session.tell(call.denied)
-            return words.notice(call.denied)
-        request = _sent(session, request, api, call)
-        if session.holds_back(call.request):
-            with _unseen(request.model) as model:
-                held = request if model is request.model else request.override(model=model)
-                response = await handler(held)
-        else:
-            response = await handler(request)
-        return await self._answered(session, request, call, response, way)
-
-    async def _answered(
-        self,
-        session: Session,
-        request: ModelRequest[Any],
-        call: ModelCall,
-        response: ModelResponse[Any],
-        way: Way,
-    ) -> ModelResponse[Any] | AIMessage:
-        said = next((m for m in response.result if isinstance(m, AIMessage)), None)
-        if said is None:
-            return response
-        api = words.api_response(said)
-        reply = await way(session.after_model(call.request, words.shown_response(api)))
-        if reply.response is None:
-            session.tell(str(reply.denied))
-            return words.notice(str(reply.denied))
-        if not reply.changed:
-            return response
-        new = words.changed_response(said, api, reply.response)
-        result = [new if message is said else message for message in response.result]
-        return replace(response, result=result, structured_response=_parsed(request, response, new))
 
     # -- tools
 
@@ -473,45 +418,9 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
             work = handler(request)
         else:
             life = await self._found(request.state, way)
-            work = self._within(life, way, self._used(life.session, request, handler, way))
+            work = self._within(life, way, use_tool(life.session, request, handler, way))
         result: ToolMessage | Command[Any] = await work
         return result
-
-    async def _used(
-        self, session: Session, request: ToolCallRequest, handler: ToolHandler, way: Way
-    ) -> Any:
-        asked = request.tool_call["name"]
-        requested = None
-        for _ in range(TAILS):
-            call = request.tool_call
-            name, told = call["name"], {"call_id": call["id"], "requested": requested}
-            run = await way(session.before_tool(name, call["args"], **told))
-            if not run.runs:
-                return words.added(_failed(request, asked, run.reason), map(in_tags, run.context))
-            if run.arguments != call["args"]:
-                request = request.override(tool_call={**call, "args": run.arguments})
-            result, error = await _tried(handler, request)
-            message = _message_of(result, call["id"])
-            output = str(error) if error is not None else message.content if message else ""
-            wrong = output if error or (message and message.status == "error") else None
-            back = await way(
-                session.after_tool(
-                    name,
-                    run.arguments,
-                    output,
-                    error=None if wrong is None else str(wrong),
-                    **told,
-                )
-            )
-            if back.tail is None:
-                break
-            requested = asked
-            request = _tail_of(request, *back.tail)
-        if error is not None and not (back.replaced or back.context or run.context):
-            raise error
-        if error is not None:
-            result = message = _failed(request, asked, str(error))
-        return _returned(result, message, asked, back, (*run.context, *back.context))
 
 
 # -- ways to wait
@@ -538,137 +447,3 @@ def _at_once(work: Coroutine[Any, Any, T]) -> T:
         value: T = done.value
         return value
     raise AssertionError("a coroutine that must not suspend did")  # pragma: no cover
-
-
-# -- the model
-
-
-def _sent(
-    session: Session, request: ModelRequest[Any], api: words.Api, call: ModelCall
-) -> ModelRequest[Any]:
-    """Return the request as hooks want it; the same one if they want nothing."""
-    asked = call.request
-    if asked.get("model", api["model"]) != api["model"]:
-        model = words.renamed(request.model, asked["model"])
-        if model is None:
-            kind = type(request.model).__name__
-            session.tell(f"{kind} cannot be told to use another model ({asked['model']})")
-        else:
-            request = request.override(model=model)
-    config = call.tools
-    wanted = asked.get("toolConfig")
-    if config is None and wanted is not None:
-        known = [words.tool_name(tool) for tool in request.tools]
-        names = [session.tools.host_name(n, known) for n in wanted.get("allowedFunctionNames", ())]
-        config = {**wanted, "allowedFunctionNames": names}
-    return words.offered(words.changed_request(request, api, asked), config)
-
-
-@contextmanager
-def _unseen(model: BaseChatModel) -> Iterator[BaseChatModel]:
-    """Keep what the model says from everything that streams until the block ends.
-
-    LangGraph and LangChain stream through callback handlers of the run. The ones that stream can
-    tap an output; they are taken out of the model's run, and the tag keeps others away. A model
-    that was made to stream by itself is told not to.
-
-    Yields:
-        The model to call.
-    """
-    config = dict(var_child_runnable_config.get() or {})
-    callbacks = config.get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager):
-        callbacks = callbacks.copy()
-        for handler in (*callbacks.handlers, *callbacks.inheritable_handlers):
-            if hasattr(handler, "tap_output_aiter"):
-                callbacks.remove_handler(handler)
-    tags: Any = config.get("tags") or []
-    config |= {"callbacks": callbacks, "tags": [*tags, TAG_NOSTREAM]}
-    token = var_child_runnable_config.set(config)  # type: ignore[arg-type]
-    try:
-        streams = getattr(model, "streaming", False)
-        yield model.model_copy(update={"disable_streaming": True}) if streams else model
-    finally:
-        var_child_runnable_config.reset(token)
-
-
-def _parsed(request: ModelRequest[Any], response: ModelResponse[Any], message: AIMessage) -> Any:
-    """Read structured output again if a text that hooks changed is what it is read from."""
-    form: Any = request.response_format
-    if response.structured_response is None or message.tool_calls or form is None:
-        return response.structured_response
-    schema = form.schema if isinstance(form, AutoStrategy | ProviderStrategy) else form
-    spec = ProviderStrategy(schema=schema).schema_spec
-    return ProviderStrategyBinding.from_schema_spec(spec).parse(message)
-
-
-# -- tools
-
-
-async def _tried(handler: ToolHandler, request: ToolCallRequest) -> tuple[Any, Exception | None]:
-    try:
-        return await handler(request), None
-    except GraphBubbleUp:
-        raise
-    except Exception as error:  # noqa: BLE001 - hooks hear of it before the agent does
-        return None, error
-
-
-def _failed(request: ToolCallRequest, asked: str, reason: str) -> ToolMessage:
-    call_id = request.tool_call["id"]
-    return ToolMessage(content=reason, name=asked, tool_call_id=call_id, status="error")
-
-
-def _tail_of(request: ToolCallRequest, name: str, arguments: dict[str, Any]) -> ToolCallRequest:
-    tool = next((t for t in request.runtime.tools if t.name == name), None)
-    call: Any = {**request.tool_call, "name": name, "args": arguments}
-    return request.override(tool_call=call, tool=tool)  # type: ignore[arg-type] # none: it says so
-
-
-def _updates(result: Any) -> list[Any]:
-    """Return the messages in what a tool returned: a message, a command, or several of these."""
-    if isinstance(result, list):
-        return [message for one in result for message in _updates(one)]
-    if isinstance(result, Command):
-        update = result.update if isinstance(result.update, dict) else {}
-        messages = update.get("messages") or []
-        return list(messages) if isinstance(messages, list) else [messages]
-    return [result]
-
-
-def _message_of(result: Any, call_id: str | None) -> ToolMessage | None:
-    return next(
-        (
-            message
-            for message in _updates(result)
-            if isinstance(message, ToolMessage) and message.tool_call_id == call_id
-        ),
-        None,
-    )
-
-
-def _returned(
-    result: Any, message: ToolMessage | None, asked: str, back: ToolReturn, context: Any
-) -> Any:
-    """Return a result as hooks left it; the same one if they left it alone."""
-    if message is None:
-        return result
-    new = message
-    if back.replaced:
-        new = message.model_copy(update={"content": str(back.output), "artifact": None})
-    if new.name not in (None, asked):  # the model knows only of the tool that it called
-        new = new.model_copy(update={"name": asked})
-    new = words.added(new, map(in_tags, context))
-    return result if new is message else _swapped(result, message, new)
-
-
-def _swapped(result: Any, old: ToolMessage, new: ToolMessage) -> Any:
-    if isinstance(result, list):
-        return [_swapped(one, old, new) for one in result]
-    if isinstance(result, Command):
-        if not any(message is old for message in _updates(result)):
-            return result
-        messages = [new if message is old else message for message in _updates(result)]
-        update: Any = {**result.update, "messages": messages}  # type: ignore[dict-item]
-        return replace(result, update=update)
-    return new if result is old else result

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anyhook.cli import OK
+from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import print_json, say_error
 from anyhook.dialects import get_dialect, recognise
+from anyhook.dialects.payload import decode_event
 from anyhook.dialects.recordings import read_payloads
-from anyhook.dialects.translate import translate_payload
+from anyhook.dialects.translate import call_of, counterparts, translate_payload
 from anyhook.errors import EventError, UsageError
+from anyhook.model.events import ToolEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.dialects.base import Dialect
 
 STDIN = "<stdin>"
 HELP = """Write an agent's payload as another agent's, from standard input to standard output.
 
 One JSON object, or one a line. Tool names, arguments, what tools returned and the names of events
-are put in the other agent's words; `generic` is a form that keeps the payload it was made of.
+are put in the other agent's words; `generic` is a form that keeps the payload it was made of. What
+the other agent would never send is told, and the exit code is 1.
 
 For example:
 
@@ -36,6 +44,7 @@ def convert_payload(
 ) -> int:
     """Write an agent's payload as another agent's."""
     new = get_dialect(target)
+    code = OK
     if source is not None:
         get_dialect(source)
     if sys.stdin is None or sys.stdin.isatty():
@@ -52,11 +61,29 @@ def convert_payload(
         if name is None:
             told = "nothing tells which agent sent this; say so with --from"
             raise EventError(f"{where}: {told}")
-        made, problems = translate_payload(payload, get_dialect(name), new)
+        old = get_dialect(name)
+        made, problems = translate_payload(payload, old, new)
+        unknown = _unknown(payload, old, new)
+        if unknown:
+            say_error(f"{where}: {unknown}")
+            code = PROBLEMS
         for problem in problems:
             say_error(f"{where}: {problem.message}")
         print_json(made)
-    return OK
+    return code
+
+
+def _unknown(payload: Mapping[str, Any], old: Dialect, new: Dialect) -> str | None:
+    """Say what the other agent would never send; `None` if it would send this."""
+    event, _ = decode_event(old, payload)
+    if not counterparts(old, event.name, new):
+        return f"{new.title} has no event for {event.wire_name!r}; it keeps its name"
+    if isinstance(event, ToolEvent):
+        call = call_of(event, old)
+        own = event.tool_name in old.tools or event.tool_name in old.vocabulary.canonical
+        if own and new.vocabulary.name(call.tool) is None:
+            return f"{new.title} has no tool for {event.tool_name!r}; it keeps its name"
+    return None
 
 
 convert_payload.__doc__ = HELP

@@ -23,7 +23,7 @@ from anyhook.migrate.corpus import builtin_probes, recorded_probes
 from anyhook.migrate.losses import KINDS
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
-from anyhook.migrate.prove import prove
+from anyhook.migrate.prove import linked, prove
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 BUILTIN = "builtin"
 HOOK_WIDTH = 40
+NARROW_HOOK = 16
+WIDE = 100
 SHOWN = 3
 """Differences of one hook that people are shown."""
 KIND_STYLE = {"lost": "bold red", "weaker": "yellow", "changed": "yellow", "note": "cyan"}
@@ -108,11 +110,13 @@ def migrate(
     before = read_text(path)
     after, notes = merge_into(migration, before or "", str(path))
     losses = [*migration.losses, *notes]
+    if proved and migration.entries:
+        _allow(migration, here, trust_once=trust_once, quiet=as_json)
+        _check_events(events or BUILTIN)
     if not as_json:
         _show(migration, losses, here)
     proof = None
     if proved and migration.entries:
-        _allow(migration, here, trust_once=trust_once, quiet=as_json)
         proof = _proof(migration, around, events or BUILTIN, quiet=as_json)
         if not as_json:
             _show_proof(proof, migration, here)
@@ -192,11 +196,20 @@ def _allow(migration: Migration, project: Path, *, trust_once: bool, quiet: bool
             f"anyhook trust --dialect {migration.source.name}, or add --trust-once"
         )
     out = console()
-    out.print("The proof runs these commands of the project, in copies of it:")
+    shared = linked(project)
+    out.print(
+        "The proof runs these commands of the project, in copies of it"
+        + (f" that share {', '.join(shared)}:" if shared else ":")
+    )
     for change in changes:
         out.print(Text(f"  {change.subject.handler.identifier}"))
     if not typer.confirm("Run them?", default=False):
         raise UsageError("nothing was run and nothing was written")
+
+
+def _check_events(events: str) -> None:
+    if events != BUILTIN and not Path(events).is_file():
+        raise UsageError(f"--events: there is no file {events!r}; or write builtin")
 
 
 def _proof(migration: Migration, around: Surroundings, events: str, *, quiet: bool) -> Proof:
@@ -231,7 +244,8 @@ def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
         out.print(f"There are no hooks of {source.title} here ({files}).", markup=False)
         return
     table = Table(title=f"{source.title} → {target.title}", title_justify="left", box=None)
-    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=HOOK_WIDTH)
+    width = HOOK_WIDTH if out.width >= WIDE else NARROW_HOOK
+    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=width)
     for name in ("from", "to", "matcher", ""):
         table.add_column(name, overflow="fold")
     for entry in migration.entries:
@@ -267,7 +281,8 @@ def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
     out = console()
     table = Table(title=f"Proof over {proof.events} events", title_justify="left", box=None)
     table.add_column("")
-    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=HOOK_WIDTH)
+    width = HOOK_WIDTH if out.width >= WIDE else NARROW_HOOK
+    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=width)
     for name in ("where", "event", "reached it", "it decided", "differ"):
         table.add_column(name, overflow="fold")
     for hook in proof.hooks:
@@ -297,8 +312,10 @@ def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
             "recorded ones: --events FILE",
             style="yellow",
         )
-    if proof.holds and not silent:
+    if not proof.differs:
         out.print("both sides decide the same", style="green")
+    elif proof.holds:
+        out.print("the two sides differ only as told above", style="yellow")
 
 
 def _verdict(differences: list[Difference], decided: int) -> tuple[str, str]:

@@ -600,7 +600,11 @@ TOOLS = tuple(
 )
 
 TOOL_TABLE = {
-    "shell": Tool(("Bash", "PowerShell"), {"background": "run_in_background"}),
+    "shell": Tool(
+        ("Bash", "PowerShell"),
+        {"background": "run_in_background"},
+        without=frozenset({"directory"}),
+    ),
     "read_file": Tool(("Read",)),
     "write_file": Tool(("Write",)),
     "edit_file": Tool(("Edit", "MultiEdit")),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 AFTER_TOOL = "after_tool"
 FAILED_TOOL = "post_tool_use_failure"
+DIRECTORY = "directory"
 _PRIME = 2**61 - 1
 RAW = "raw"
 """The form of responses that are kept as they came."""
@@ -70,6 +71,9 @@ def translate_event(event: Event, source: Dialect, target: Dialect) -> Event:
         name = _event_of(event, result, target)
         told = _as_told(event, call, source, target)
         own |= _tool_fields(event, told, target)
+        if DIRECTORY in told.arguments and _lacks(target, told.tool, DIRECTORY):
+            own["tool_input"].pop(DIRECTORY)  # it runs where the other agent says that it stands
+            own["cwd"] = _absolute(told.arguments[DIRECTORY], event.cwd)
         if result is not None:
             own |= _outcome_fields(event, name, told, result, source, target)
     cls = type(event) if name == event.name else event_class(name)
@@ -83,6 +87,39 @@ def translate_event(event: Event, source: Dialect, target: Dialect) -> Event:
             own[field] = FILLS[filler](own)
     wire = spec.wire if spec is not None else event.wire_name
     return cls(**own, wire_name=wire, vocabulary=target.vocabulary)
+
+
+def views(event: Event, source: Dialect) -> list[Event]:
+    """List the events that show a hook all of one that it could only see a part of.
+
+    A prompt may name several addresses where a hook reads one, and a tool may make several edits in
+    one call: a guard has to see each of them.
+
+    Args:
+        event: An event in the words of `source`.
+        source: Whose words.
+
+    Returns:
+        At least one event; the first one if nothing is hidden.
+    """
+    if not isinstance(event, ToolEvent):
+        return [event]
+    call = call_of(event, source)
+    parts: list[dict[str, Any]] = []
+    if call.tool == "web_fetch" and "url" in call.arguments:
+        prompt = call.arguments.get("prompt")
+        parts = [{"url": url} for url in _urls_in(prompt)]
+    edits = call.arguments.get("edits")
+    if call.tool == "edit_file" and isinstance(edits, list):
+        parts = [edit for edit in edits if isinstance(edit, dict)]
+    if len(parts) < (1 if edits else 2):
+        return [event]
+    rest = {key: value for key, value in call.arguments.items() if key != "edits"}
+    words = source.vocabulary
+    return [
+        event.replace(raw=None, tool_input=words.arguments(call.tool, {**rest, **part}))
+        for part in parts
+    ]
 
 
 def translate_payload(
@@ -238,10 +275,19 @@ def _absolute(path: Any, cwd: str) -> Any:
 
 def _url_in(prompt: Any) -> dict[str, Any]:
     """Find the address in a prompt: some agents have no other place for it."""
+    found = _urls_in(prompt)
+    return {"url": found[0]} if found else {}
+
+
+def _urls_in(prompt: Any) -> list[str]:
     words = prompt.split() if isinstance(prompt, str) else []
     found = (word.strip("\"'<>()[],;") for word in words)
-    url = next((w for w in found if w.lower().startswith(("http://", "https://"))), None)
-    return {} if url is None else {"url": url}
+    return list(dict.fromkeys(w for w in found if w.lower().startswith(("http://", "https://"))))
+
+
+def _lacks(target: Dialect, tool: str, argument: str) -> bool:
+    row = target.vocabulary.tools.get(tool)
+    return row is not None and argument in row.without
 
 
 def _result(event: ToolEvent, call: ToolCall, source: Dialect) -> ToolResult | None:

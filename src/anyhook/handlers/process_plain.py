@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 CHUNK = 64 * 1024
-OUTPUT_LIMIT = 1024 * 1024
+OUTPUT_LIMIT = 16 * 1024 * 1024
 """Bytes of each stream that are kept; the rest is read and thrown away."""
 GRACE = 1.0
 """Seconds from SIGTERM to SIGKILL."""

@@ -36,6 +36,8 @@ STATUS_LOST = (
 QUIET = 0.015
 """Seconds in which only the end of a command is watched: a quick one costs one wake-up instead of
 four. Its output waits in the pipe; a command that fills the pipe waits no longer than this."""
+HURRY = 0.25
+"""Seconds from SIGTERM to SIGKILL where somebody cancels twice."""
 REAP = 1.0
 """Seconds to wait for the end of a killed process; more would mean a stuck kernel call."""
 
@@ -197,12 +199,13 @@ class _Child:
             os.killpg(self._process.pid, number)
 
     def kill_now(self) -> None:
-        """End the whole group without politeness, and wait for that without an event loop."""
-        self.send(signal.SIGKILL)
-        deadline = time.monotonic() + REAP
-        while not self.exited and time.monotonic() < deadline:
-            self._selector.select(deadline - time.monotonic())
-            self.pump()
+        """End the whole group, with little patience, and wait for that without an event loop."""
+        for number, patience in ((signal.SIGTERM, HURRY), (signal.SIGKILL, REAP)):
+            self.send(number)
+            deadline = time.monotonic() + patience
+            while not self.exited and time.monotonic() < deadline:
+                self._selector.select(deadline - time.monotonic())
+                self.pump()
 
     def close(self) -> None:
         """Let go of everything and reap the command."""

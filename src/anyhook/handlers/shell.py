@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 _USE = r"\$\{(\w+)\}|\$(\w+)"
 _NEXT = {
     "": re.compile(
-        rf"""\\.|['")]|\$\(|(?:(?<=\s)|^)\#[^\n]*|<<|{_USE}""", re.DOTALL | re.MULTILINE
+        rf"""\\.|['"`)]|\$\(|(?:(?<=\s)|^)\#[^\n]*|<<|\bcase\b|{_USE}""",
+        re.DOTALL | re.MULTILINE,
     ),
-    '"': re.compile(rf"""\\.|"|\$\(|{_USE}""", re.DOTALL),
+    '"': re.compile(rf"""\\.|["`]|\$\(|{_USE}""", re.DOTALL),
     "'": re.compile(rf"'|{_USE}"),
 }
 """What counts next, by the quotes that the scan is in."""
@@ -74,5 +75,5 @@ def uses(command: str) -> Iterator[tuple[re.Match[str], str]]:
             quotes.append("")
         elif piece == ")" and len(quotes) > 1:
             quotes.pop()
-        elif piece == "<<":
+        elif piece in ("<<", "`", "case"):  # quotes inside have rules of their own
             return

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect
 
 PROGRAM = ("anyhook",)
+_ACTS = frozenset(";|&<>()#*?[~\n")
+"""What a shell does something with outside quotes."""
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 EVERYWHERE = {"cwd": "PWD"}
 """What variables hold to the variable of every shell that holds it too."""
@@ -87,11 +89,13 @@ def _shell_acts(command: str) -> bool:
     for char in command:
         if skip:
             skip = False
-        elif char == "\\" and quotes != "'":
+        elif char == "\\" and not quotes:
+            return True
+        elif char == "\\" and quotes == '"':
             skip = True
         elif char in "'\"" and quotes in ("", char):
             quotes = "" if quotes else char
-        elif char in "$`" and quotes != "'":
+        elif (char in "$`" and quotes != "'") or (char in _ACTS and not quotes):
             return True
     return False
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anyhook.dialects.base import Take
 from anyhook.dialects.translate import counterparts
 from anyhook.handlers.shell import refer, unquoted
 from anyhook.migrate.commands import (
@@ -18,7 +19,7 @@ from anyhook.migrate.commands import (
     renamed,
     wrap,
 )
-from anyhook.migrate.losses import INSTEAD, Loss, lost_abilities, lost_fields
+from anyhook.migrate.losses import ANYTHING, INSTEAD, MORE, Loss, lost_abilities, lost_fields
 from anyhook.migrate.options import ShimOptions
 from anyhook.model.layers import Layer
 from anyhook.trust.scripts import named_files, program
@@ -57,9 +58,17 @@ class Building:
     starter: Sequence[str]
     losses: list[Loss] = field(default_factory=list)
 
-    def lose(self, kind: str, place: Place | None, what: str, why: str, instead: str) -> None:
+    def lose(
+        self,
+        kind: str,
+        place: Place | None,
+        what: str,
+        why: str,
+        instead: str,
+        *explains: str,
+    ) -> None:
         """Note a loss, once."""
-        loss = Loss(kind=kind, place=place, what=what, why=why, instead=instead)
+        loss = Loss(kind, place, what, why, instead, frozenset(explains))
         if loss not in self.losses:
             self.losses.append(loss)
 
@@ -139,8 +148,8 @@ class Move:
             self._tell_outer()
         return made, shimmed
 
-    def _lose(self, kind: str, what: str, why: str, instead: str) -> None:
-        self.building.lose(kind, self.handler.place, what, why, instead)
+    def _lose(self, kind: str, what: str, why: str, instead: str, *explains: str) -> None:
+        self.building.lose(kind, self.handler.place, what, why, instead, *explains)
 
     # -- the command line
 
@@ -161,6 +170,7 @@ class Move:
         self._tell_package_variables(plain)
         self._tell_quoted(plain)
         portable = is_portable(plain, self._files()) and not self._needs_shim
+        self._tell_secrets(rest)
         if self.building.shim and not portable:
             options = self._options().replace(env=tuple(rest.items()))
             return wrap(options, self.target, self.building.starter), member, True
@@ -185,6 +195,16 @@ class Move:
                     "write the path, or a variable of your own",
                 )
 
+    def _tell_secrets(self, env: Mapping[str, str]) -> None:
+        for name in (name for name in env if _SECRET.search(name)):
+            self._lose(
+                "changed",
+                f"env.{name}",
+                f"{self.target.title} has no place for it, so its value stands in the command "
+                "line, which other programs can see",
+                "set it in the environment of the agent",
+            )
+
     def _tell_quoted(self, line: str) -> None:
         """Tell that a variable gets quotes, where its value is more than one word without."""
         if " " in str(self.building.around.project):
@@ -194,6 +214,7 @@ class Move:
                     f"${name} without quotes",
                     "the shell splits it at the blank in the project's path; now it has quotes",
                     f'write "${{{name}}}" in the source, too',
+                    ANYTHING,
                 )
 
     def _renamed(self, line: str) -> str:
@@ -273,7 +294,7 @@ class Move:
             agent=self.source.name,
             command=command,
             event="" if self.is_alone else self.old.wire,
-            matcher=(self.definition.matcher or "") if self.found.check else "",
+            matcher=self.found.check,
             condition=handler.condition or "",
             shell=self._shell,
             timeout=handler.timeout if closes or handler.background else None,
@@ -319,21 +340,22 @@ class Move:
                 handler.label,
                 f"it gets the events of {self.target.title} and must answer in its form",
                 f"{kept}, unless the command speaks that language",
+                ANYTHING,
             )
         told = {
             "if": handler.condition,
             "onFailure": handler.on_failure == "block",
             "async": handler.background,
             "shell": self._shell,
-            f"matcher {self.definition.matcher!r}": self.found.check,
+            f"matcher {self.definition.matcher!r}": bool(self.found.check),
         }
         for what in (name for name, is_set in told.items() if is_set):
             why = f"{self.target.title} has nothing for it"
-            self._lose("changed", f"{what}: {handler.label}", why, kept)
+            self._lose("changed", f"{what}: {handler.label}", why, kept, ANYTHING)
         if not self.is_alone:
             why = f"{self.new.wire} of {self.target.title} happens at other times, too"
             instead = "look into the event whether the tool failed"
-            self._lose("changed", f"{self.old.wire}: {handler.label}", why, instead)
+            self._lose("changed", f"{self.old.wire}: {handler.label}", why, instead, MORE)
 
     def _tell_outer(self) -> None:
         """Tell what the source itself was told about a command behind the shim."""
@@ -350,17 +372,25 @@ class Move:
                 f"{what}: {handler.label}",
                 "it stands beside a command that is behind the shim already",
                 "give it to the shim instead",
+                ANYTHING,
             )
 
     def _tell_abilities(self) -> None:
         text, is_whole = self._text()
         label, place, lose = self.handler.label, self.handler.place, self.building.lose
-        for kind, what, why in lost_abilities(
+        for kind, what, why, explains in lost_abilities(
             self.source, self.old, self.target, self.new, text, is_whole=is_whole
         ):
-            lose(kind, place, f"{label}: {what}", why, INSTEAD["ability"])
+            lose(kind, place, f"{label}: {what}", why, INSTEAD["ability"], explains)
+        if _OTHER_EXIT.search(text) and _other_exits_deny(self.source):
+            why = f"{self.source.title} itself denies then, though its reference says it only warns"
+            what = f"{label}: exit codes beside 0 and 2"
+            lose("changed", place, what, why, "exit with 2 to deny")
+        if len(self.handler.command or "") > LONGEST:
+            why = "the system starts no program with an argument as long as that"
+            lose("lost", place, f"{label}: its length", why, "put it into a script")
         for what, why in lost_fields(self.source, self.old, self.target, self.new, text):
-            lose("changed", place, f"{label}: {what}", why, INSTEAD["field"])
+            lose("changed", place, f"{label}: {what}", why, INSTEAD["field"], ANYTHING)
 
     def _text(self) -> tuple[str, bool]:
         """Return all text of a command that can be read, and whether that is all of it."""
@@ -373,7 +403,8 @@ class Move:
             if len(data) <= LARGEST_SCRIPT and b"\0" not in data:
                 texts.append(data.decode("utf-8", "replace"))
         runs = program(self.handler, self.building.around.project, {})
-        return "\n".join(texts), len(texts) > 1 or runs is None or runs in SAYS_ALL
+        name = str(runs).replace("\\", "/").rpartition("/")[2]
+        return "\n".join(texts), len(texts) > 1 or runs is None or name in SAYS_ALL
 
     def _files(self) -> list[Path]:
         project = self.building.around.project
@@ -386,10 +417,21 @@ class Move:
         return [file for file in found if file.is_file()]
 
 
+def _other_exits_deny(source: Dialect) -> bool:
+    """Tell whether a release denies where its reference says that a command only failed."""
+    observed = source.rules.get("observed")
+    return observed is not None and observed.exit_table("*").other.text is Take.DENY_TEXT
+
+
 SAYS_ALL = frozenset(
     "true false : exit echo printf jq grep egrep fgrep test [ cat sed awk sh bash zsh dash "
-    "node python python3 perl ruby deno bun if case while for read cd".split()
+    "node python python3 perl ruby deno bun if case while for read cd set exec export trap env "
+    "[[ { (".split()
 )
 """Programs that do what their command line says, and no script beside it."""
+_SECRET = re.compile(r"TOKEN|SECRET|PASS|KEY|AUTH|CREDENTIAL|PRIVATE", re.IGNORECASE)
+_OTHER_EXIT = re.compile(r"exit[ (]+(?:[3-9]|[1-9]\d+)\b")
+LONGEST = 100_000
+"""Characters; a command line is one argument of a shell, and those are at most 128 KiB."""
 LARGEST_SCRIPT = 512 * 1024
 """Bytes; a larger file is no script of people."""

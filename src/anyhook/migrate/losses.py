@@ -14,7 +14,8 @@ from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.diagnostics import Place
@@ -42,6 +43,9 @@ class Loss:
         what: The piece.
         why: The reason.
         instead: What to do.
+        explains: What of an answer may differ because of it: fields in canonical form, verdicts
+            (`deny`, `ask`, …), `MORE` (the target says something where the source is silent), or
+            `ANYTHING`.
     """
 
     kind: str
@@ -49,13 +53,28 @@ class Loss:
     what: str
     why: str
     instead: str
+    explains: frozenset[str] = frozenset()
 
     @property
     def counts(self) -> bool:
         """Whether it is more than a note."""
         return self.kind != "note"
 
+    def tells(self, here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
+        """Tell whether it had told of a difference.
 
+        Args:
+            here: What the source's hook says, in canonical form.
+            there: What the migrated one says.
+        """
+        if ANYTHING in self.explains or (MORE in self.explains and there and not here):
+            return True
+        said = {*here, *(str(here[key]) for key in ("outcome",) if key in here)}
+        return not self.explains.isdisjoint(said)
+
+
+ANYTHING = "*"
+MORE = "more"
 _EVENTS = {
     "subagent_stop": "guard the tool that starts agents: {before_tool} or {after_tool}",
     "subagent_start": "guard the tool that starts agents: {before_tool}",
@@ -104,7 +123,7 @@ def lost_abilities(
     text: str,
     *,
     is_whole: bool,
-) -> Iterator[tuple[str, str, str]]:
+) -> Iterator[tuple[str, str, str, str]]:
     """Yield what a command may answer that has less effect under another agent.
 
     Args:
@@ -116,7 +135,7 @@ def lost_abilities(
         is_whole: Whether that is all; otherwise nothing is known of what it answers.
 
     Yields:
-        The kind of loss, what, and why.
+        The kind of loss, what, why, and what of an answer it explains.
     """
     said = [name for name in ABILITIES if not is_whole or _mentions(source, old, name, text)]
     for ability in said:
@@ -128,7 +147,10 @@ def lost_abilities(
         _, sample = ABILITIES[ability]
         event, _ = decode_event(target, {target.event_key: new.wire})
         _, notes = fit(target, event, sample.replace(reason="…") if ability == "ask" else sample)
-        yield "weaker", NAMES[ability], "; ".join(notes) or f"{target.title} does not do it"
+        field = ABILITIES[ability][0]
+        explains = ability if field == "outcome" else field
+        why = "; ".join(notes) or f"{target.title} does not do it"
+        yield "weaker", NAMES[ability], why, explains
     denies = support(source, old.canonical, "deny") is Support.YES and "deny" in said
     denies = denies and support(target, new.canonical, "deny") in (Support.YES, Support.UNTOLD)
     if denies and old.denial is not new.denial and new.denial is not Denial.NOTHING:
@@ -138,7 +160,7 @@ def lost_abilities(
             return  # the shim puts the reason in place of the result
         kind = "weaker" if hides else "changed"
         there = f"on {new.wire} in {target.title} {DENIALS[new.denial]}"
-        yield kind, NAMES["deny"], f"{DENIALS[old.denial]}; {there}"
+        yield kind, NAMES["deny"], f"{DENIALS[old.denial]}; {there}", "deny"
 
 
 PLAIN = {
@@ -152,7 +174,7 @@ _PRINTS = re.compile(
     r"""(?![^;\n|&]*(?:>&2|stderr|>>?\s*[\w"'$./~]))"""
 )
 _SILENT = re.compile(r"\s*(?:true|:|exit\s+\d+)?\s*\Z")
-DECIDING = frozenset({"deny", "ask", "defer", "stop", "rewrite"})
+DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
 DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
     Denial.HIDES: "the reason takes the place of the result",

@@ -37,13 +37,14 @@ class Translated(Record):
 
     Attributes:
         patterns: One definition for each; `None` for no matcher at all. None: nothing is left.
-        check: They cover more than the original; the shim has to look at that too.
+        check: They cover more than the original; the shim has to look at that too, as an expression
+            if the source itself searches for names anywhere.
         missing: Pieces of the original for which there is nothing, each with the reason.
         wider: Pieces that cover more in the target, each with the reason.
     """
 
     patterns: tuple[str | None, ...]
-    check: bool = False
+    check: str = ""
     missing: tuple[tuple[str, str], ...] = ()
     wider: tuple[tuple[str, str], ...] = ()
 
@@ -65,7 +66,7 @@ def translate_matcher(
         kept = pattern if new.subject is not None and old.subject is not None else None
         return Translated(patterns=(kept,))
     if old.subject == TOOL:
-        return _tools(source, text, target, new)
+        return _tools(source, old, text, target, new)
     return _subjects(source, old, text, target, new)
 
 
@@ -93,7 +94,7 @@ def _subjects(
         return Translated(patterns=(None,))
     observed = target.rules.get("observed", target.documented).by_canonical.get(new.canonical)
     if observed is not None and observed.subject is None:
-        return Translated(patterns=("|".join(there),), check=True, missing=missing)
+        return Translated(patterns=("|".join(there),), check=text, missing=missing)
     if observed is not None and observed.style == "equal":
         return Translated(patterns=tuple(there), missing=missing)
     return Translated(patterns=("|".join(there),), missing=missing)
@@ -102,23 +103,39 @@ def _subjects(
 # -- tools
 
 
-def _tools(source: Dialect, text: str, target: Dialect, new: EventSpec) -> Translated:
+def _tools(
+    source: Dialect, old: EventSpec, text: str, target: Dialect, new: EventSpec
+) -> Translated:
     if _EVERYTHING.match(text):
         return Translated(patterns=(text,))
-    found = [_translated(source, piece, target) for piece in _pieces(text)]
+    searched = _is_searched(source, old)
+    pieces = _pieces(text)
+    if searched and any(not piece for piece in text.split("|")) and _PLAIN_LIST.match(text):
+        why = f"{source.title} itself reads an empty alternative as every tool"
+        return Translated(patterns=("*",), wider=((text, why),))
+    found = [_translated(source, piece, target, searched=searched) for piece in pieces]
     names = [name for one in found for name in one.names]
     patterns = [pattern for one in found for pattern in one.patterns]
     missing = tuple(pair for one in found for pair in one.missing)
+    wider = (*_old_names(source, text), *(pair for one in found for pair in one.wider))
     check = any(one.check for one in found)
     if not (names or patterns or check):
         return Translated(patterns=(), missing=missing)
+    checked = f"({text})" if wider and _PLAIN_LIST.match(text) else text
     if check and compile_matcher(text, "expression").matches(SOME_TOOL):
-        return Translated(patterns=("*",), check=True, missing=missing)
+        return Translated(patterns=("*",), check=checked, missing=missing, wider=wider)
     if check:
         patterns.append(_any_mcp(target))
     written = _written(target, new, list(dict.fromkeys(names)), list(dict.fromkeys(patterns)))
-    wider = tuple(_old_names(source, text))
-    return Translated(patterns=(written,), check=check, missing=missing, wider=wider)
+    return Translated(
+        patterns=(written,), check=checked if check else "", missing=missing, wider=wider
+    )
+
+
+def _is_searched(source: Dialect, old: EventSpec) -> bool:
+    """Tell whether the source itself looks for a plain name anywhere in a tool's name."""
+    observed = source.rules.get("observed", source.documented).by_canonical.get(old.canonical)
+    return observed is not None and observed.style == "expression"
 
 
 def _old_names(source: Dialect, text: str) -> Iterator[tuple[str, str]]:
@@ -152,12 +169,14 @@ class _Found(Record):
         patterns: Expressions on names of MCP tools there.
         check: The original may cover MCP tools that cannot be told beforehand.
         missing: What there is nothing for, with the reason.
+        wider: What covers more than the references say, with the reason.
     """
 
     names: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     check: bool = False
     missing: tuple[tuple[str, str], ...] = ()
+    wider: tuple[tuple[str, str], ...] = ()
 
 
 def _pieces(text: str) -> list[_Piece]:
@@ -218,7 +237,7 @@ def _outside_classes(text: str) -> Iterator[tuple[int, str]]:
         at += 1
 
 
-def _translated(source: Dialect, piece: _Piece, target: Dialect) -> _Found:
+def _translated(source: Dialect, piece: _Piece, target: Dialect, *, searched: bool) -> _Found:
     """Put one alternative in the target's words."""
     text = piece.text
     words = source.vocabulary
@@ -226,22 +245,31 @@ def _translated(source: Dialect, piece: _Piece, target: Dialect) -> _Found:
         form = source.foreign_tool_prefixes[text[: text.index("__") + 2]]
         return _Found(missing=((text, f"{source.title} names the tools of servers {form}"),))
     patterns = _mcp_patterns(source, piece, target)
-    if patterns is not None:
-        missing = () if patterns else ((text, "it names a server and none of its tools"),)
-        return _Found(patterns=tuple(patterns), missing=missing)
-    if _NAME.match(text):
+    if patterns:
+        return _Found(patterns=tuple(patterns))
+    is_name = _NAME.match(text) is not None
+    known = text in words.canonical or text in source.tools
+    if is_name and piece.start and piece.end and (known or not searched):
         return _named(source, text, target)
-    matcher = compile_matcher(f"^(?:{text})$" if piece.start and piece.end else text, "expression")
+    exact = piece.start and piece.end and not (is_name and searched)
+    matcher = compile_matcher(f"^(?:{text})$" if exact else text, "expression")
     now = [tool for tool, row in words.tools.items() if matcher.matches(row.names[0])]
     once = [tool for tool, row in words.tools.items() if any(map(matcher.matches, row.names))]
     names = tuple(name for tool in now or once for name in _names(target, tool))
     cannot = matcher.problem is not None or _RULE.match(text) or _NO_NAME.search(text)
-    check = not cannot and _may_be_mcp(source, piece)
-    if matcher.matches(SOME_TOOL):
-        return _Found(names=names, check=True)
+    anywhere = is_name and searched and not known
+    check = not cannot and (anywhere or _may_be_mcp(source, piece)) and not (is_name and known)
+    if is_name and not names and not known and (text in source.old_tools or not searched):
+        return _named(source, text, target)
+    if anywhere and not names:
+        names = (text,)  # a tool of the user's own, or a piece of the name of one
+    wider: tuple[tuple[str, str], ...] = ()
+    if is_name and searched and piece.start and piece.end and (names or check):
+        why = f"{source.title} itself searches for it anywhere in a tool's name"
+        wider = ((text, why),)
     nothing = not (names or check)
     missing = ((text, _why_missing(source, text, target)),) if nothing else ()
-    return _Found(names=names, check=check, missing=missing)
+    return _Found(names=names, check=check, missing=missing, wider=wider)
 
 
 def _named(source: Dialect, name: str, target: Dialect) -> _Found:

@@ -70,6 +70,15 @@ def switched_on(target: Dialect, text: str, file: str) -> str:
     return set_member(text, switch.path, True, file=file)
 
 
+WEAKENS = frozenset({"async", "if", "once"})
+"""Members of a handler that make it do less."""
+
+
+def _shorter(own: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    there, here = own.get("timeout"), wanted.get("timeout")
+    return isinstance(there, int | float) and isinstance(here, int | float) and there < here
+
+
 def _handlers(
     text: str, where: tuple[str, ...], file: str
 ) -> Iterator[tuple[str | None, dict[str, Any], int]]:
@@ -99,7 +108,7 @@ def _is_same(
 def _command(handler: dict[str, Any]) -> Any:
     command = handler.get("command")
     inner = unwrap(command) if isinstance(command, str) else None
-    return (inner or command, *(handler.get(key) for key in ("args", "if", "env")))
+    return (inner or command, *(handler.get(key) for key in ("args", "env")))
 
 
 def _differences(
@@ -108,8 +117,9 @@ def _differences(
     _, own, line = there
     for key in sorted(own.keys() | handler.keys()):
         if key != "command" and own.get(key) != handler.get(key):
+            weaker = key in WEAKENS or (key == "timeout" and _shorter(own, handler))
             yield Loss(
-                kind="note",
+                kind="weaker" if weaker else "note",
                 place=Place(file, line),
                 what=f"{key} of a hook that is there already",
                 why=f"it says {own.get(key)!r}; the source means {handler.get(key)!r}",

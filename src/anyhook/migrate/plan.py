@@ -13,12 +13,15 @@ from anyhook.migrate.commands import (
 )
 from anyhook.migrate.handler import Building, Move
 from anyhook.migrate.losses import (
+    ANYTHING,
+    MORE,
     Loss,
     event_advice,
     kind_advice,
 )
 from anyhook.migrate.matchers import Translated, translate_matcher
-from anyhook.model.diagnostics import Severity
+from anyhook.model.definitions import HandlerSpec
+from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import HookSet, load_hooks
 from anyhook.settings.jsonc import JsonSyntaxError, parse
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect
     from anyhook.migrate.options import ShimOptions
-    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.definitions import HookDefinition
     from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Surroundings
 
@@ -149,11 +152,14 @@ def plan_migration(
     for file in files:
         _tell_left_out(building, file)
         _tell_environment(building, file)
+        _tell_private(building, file)
         raw = _raw(source, file)
         for definition in file.definitions:
             entries += _migrate_definition(building, hooks, definition, raw)
     if scope == "user":
         _tell_packages(building, everything)
+    if entries:
+        _tell_switched_off(building, scope)
     return Migration(source, target, scope, hooks, tuple(_merged(entries)), tuple(building.losses))
 
 
@@ -196,6 +202,36 @@ def _tell_environment(building: Building, file: LoadedFile) -> None:
             f"{'.'.join(path)}: {names}",
             f"{building.source.title} gives them to its hooks; {building.target.title} does not",
             "set those that hooks read in the environment of the agent",
+            ANYTHING,
+        )
+
+
+def _tell_private(building: Building, file: LoadedFile) -> None:
+    """Tell that what one user keeps for himself comes into a file that is shared."""
+    if file.source.layer is Layer.LOCAL and file.definitions:
+        building.lose(
+            "changed",
+            file.definitions[0].place,
+            f"hooks of {file.source.path.name}",
+            "that file is one user's own; they come into a file that is shared with the project",
+            "move those that are private to your own settings (--scope user)",
+        )
+
+
+def _tell_switched_off(building: Building, scope: str) -> None:
+    """Tell that the target runs no hooks at all, as it is set now."""
+    layer = Layer.USER if scope == "user" else Layer.PROJECT
+    where = Place(f"the settings of {building.target.title}")
+    dummy = HandlerSpec(kind="command", layer=layer, place=where, command="anyhook")
+    hooks = load_hooks(building.target, building.around)
+    off = hooks.switched_off(dummy)
+    if off is not None:
+        building.lose(
+            "lost",
+            where,
+            "every hook",
+            f"hooks are switched off there ({off})",
+            "switch them on",
         )
 
 
@@ -274,6 +310,7 @@ def _migrate_definition(
             f"{building.target.title} runs the hooks of a definition side by side, so none sees "
             "what another one changed",
             "put what depends on each other into one command",
+            *("tool_input", "llm_request", "context"),
         )
     for (event, pattern), items in made.items():
         entry: dict[str, Any] = {} if pattern is None else {"matcher": pattern}
@@ -331,7 +368,7 @@ def _migrate_handler(
         _tell_missing(building, definition, found)
         for piece, why in found.wider:
             instead = "nothing, if that is meant"
-            building.lose("note", definition.place, f"matcher {piece!r}", why, instead)
+            building.lose("note", definition.place, f"matcher {piece!r}", why, instead, MORE)
         if not found.patterns:
             continue
         made, shimmed = Move(building, definition, handler, raw, new, found, inner).write()

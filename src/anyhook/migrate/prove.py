@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect
     from anyhook.migrate.corpus import Probe
+    from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HookDefinition
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 
 LARGEST = 256 * 1024 * 1024
 """Bytes of a project that are copied at most."""
-LINKED = frozenset({"node_modules", ".venv", "venv", ".git", "target", ".tox", "__pycache__"})
-"""Directories that hooks may need and that are too large to copy; they are linked."""
+LINKED = frozenset({"node_modules", ".venv", "venv", ".tox"})
+"""Directories of packages that hooks may need and that are too large to copy; they are linked."""
+LEFT_OUT = frozenset({"__pycache__"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,11 @@ class Proof:
     events: int
     hooks: tuple[HookProof, ...]
     combined: tuple[Difference, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything is decided differently."""
+        return bool(self.combined or any(hook.differences for hook in self.hooks))
 
     @property
     def holds(self) -> bool:
@@ -193,13 +200,11 @@ class Sides:
         self.proofs: dict[tuple[Any, str], HookProof] = {}
         self.origins: dict[tuple[str, str | None, str], list[tuple[Any, str]]] = {}
         self.combined: list[Difference] = []
-        places = {loss.place for loss in migration.losses if loss.place}
-        self.told = {
-            handler.place
-            for definition in migration.hooks.definitions
-            for handler in definition.handlers
-            if {handler.place, definition.place} & places
-        }
+        self.losses: dict[Any, list[Loss]] = {}
+        for definition in migration.hooks.definitions:
+            for handler in definition.handlers:
+                places = (handler.place, definition.place)
+                self.losses[handler.place] = [x for x in migration.losses if x.place in places]
         for entry in migration.entries:
             matcher = entry.definition.get("matcher")
             for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
@@ -241,7 +246,7 @@ class Sides:
             proof.events += 1
             proof.decided += bool(one or other)
             if one != other:
-                told = proof.place in self.told
+                told = any(loss.tells(one, other) for loss in self.losses[proof.place])
                 proof.differences.append(Difference(self._label(probe), one, other, told))
         self._compare_all(probe, here, there)
 
@@ -303,16 +308,22 @@ def scratch(migration: Migration, around: Surroundings) -> Iterator[tuple[Path, 
         yield here, there
 
 
+def linked(project: Path) -> list[str]:
+    """List the directories that the copies share with the project."""
+    return sorted(name for name in LINKED if (project / name).is_dir())
+
+
 def _copy(project: Path, copy: Path) -> None:
-    """Copy what the project's own files are; link what is too large and not its own."""
+    """Copy what the project's own files are; link packages at its top."""
     total = 0
+    shared = linked(project)
 
     def ignore(directory: str, names: list[str]) -> set[str]:
         nonlocal total
-        left = set()
+        left = {name for name in names if name in LEFT_OUT}
         for name in names:
             path = Path(directory) / name
-            if name in LINKED and path.is_dir():
+            if (directory == str(project) and name in shared) or _leads_away(path, project):
                 left.add(name)
             elif path.is_file() and not path.is_symlink():
                 total += path.stat().st_size
@@ -326,8 +337,15 @@ def _copy(project: Path, copy: Path) -> None:
         return left
 
     shutil.copytree(project, copy, symlinks=True, ignore=ignore)
-    for directory, names, _ in os.walk(project):
-        for name in [n for n in names if n in LINKED]:
-            names.remove(name)
-            inside = (Path(directory) / name).relative_to(project)
-            (copy / inside).symlink_to(project / inside)
+    for name in shared:
+        (copy / name).symlink_to(project / name)
+
+
+def _leads_away(path: Path, project: Path) -> bool:
+    """Tell whether writing to something of a copy would write to something of the user's."""
+    if path.name == ".git" and path.is_file():
+        return True  # a worktree: its repository is elsewhere
+    if not path.is_symlink():
+        return False
+    inside = not os.path.isabs(os.readlink(path))  # noqa: PTH115, PTH117 - as it is written
+    return not (inside and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(project)))

@@ -12,9 +12,9 @@ import os
 import sys
 
 from anyhook.dialects import get_dialect, recognise
-from anyhook.errors import AnyhookError
+from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
 
 TYPE_CHECKING = False
@@ -58,6 +58,7 @@ def main(argv: Sequence[str]) -> int:
         options = parse_options(argv)
         source = get_dialect(options.agent)
         host = get_dialect(options.host) if options.host else None
+        _check(options, source)
     except AnyhookError as error:
         return _say(f"anyhook shim: {error}", BLOCKED if must_block(argv) else FAILED)
     if sys.stdin is not None and sys.stdin.isatty():
@@ -69,6 +70,21 @@ def main(argv: Sequence[str]) -> int:
         code = shim.give_up(f"{type(error).__name__}: {error}")
     _tell(shim.aside)
     return code
+
+
+def _check(options: ShimOptions, source: Dialect) -> None:
+    """Refuse what no event of the agent could ever mean: a guard must not be off by a slip."""
+    if options.event:
+        source.event(options.event)
+    if options.shell and options.shell not in source.shells:
+        known = ", ".join(source.shells) or "none to choose from"
+        raise UsageError(f"{source.title} has no shell {options.shell!r}; it has {known}")
+    if options.matcher:
+        from anyhook.model.matching import compile_matcher
+
+        problem = compile_matcher(options.matcher, "expression").problem
+        if problem:
+            raise UsageError(f"--matcher {options.matcher!r} is no pattern: {problem}")
 
 
 def _read() -> bytes:
@@ -163,6 +179,9 @@ class _Shim:
             if found is None:
                 return self.give_up("nothing tells which agent sent this event; use --host NAME")
             host = get_dialect(found)
+        return self._serve(payload, text, host)
+
+    def _serve(self, payload: dict[str, Any], text: bytes, host: Dialect) -> int:
         try:
             asked, shown, given = self._translate(payload, host)
         except RecursionError:
@@ -176,15 +195,16 @@ class _Shim:
             return self._write(target.silence.encode())
         self.closes = spec.closes
         env = self._environment(host, shown)
-        stdin = text if host is self.source else _dump(given) + self.source.payload_end
+        stdin = text
         argv = self._argv(env)
         if argv is None:
             return self.give_up("there is no shell on the PATH")
         if self.options.background:
             return self._leave_behind(text, target)
-        from anyhook.handlers.process_plain import run_plain
-
-        end = run_plain(argv, env=env, stdin=stdin, timeout=self.options.timeout)
+        if host is self.source:
+            end = self._run(argv, env, stdin)
+        else:
+            end, shown = self._run_on_views(argv, env, shown, spec)
         self.aside += end.stderr
         if end.truncated:
             self._note(
@@ -193,6 +213,31 @@ class _Shim:
         if host is self.source and end.error is None and not end.timed_out and self.may_fail:
             return self._relay(end, spec)
         return self._answer(end, asked, shown, spec, host, target)
+
+    def _run(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> PlainEnd:
+        from anyhook.handlers.process_plain import run_plain
+
+        return run_plain(argv, env=env, stdin=stdin, timeout=self.options.timeout)
+
+    def _run_on_views(
+        self, argv: Sequence[str], env: Mapping[str, str], shown: Event, spec: EventSpec
+    ) -> tuple[PlainEnd, Event]:
+        """Run the command on all that there is to see; the strongest verdict counts."""
+        from anyhook.dialects.payload import encode_event
+        from anyhook.dialects.translate import views
+
+        best: tuple[PlainEnd, Event] | None = None
+        strength = -1
+        seen = views(shown, self.source)
+        for view in seen:
+            stdin = _dump(encode_event(self.source, view)) + self.source.payload_end
+            end = self._run(argv, env, stdin)
+            if len(seen) == 1:
+                return end, shown
+            said = STRENGTH[self._said(end, spec).answer.outcome]
+            if said > strength:
+                best, strength = (end, view), said
+        return best or (end, shown)
 
     def _note(self, text: str) -> None:
         self.aside += f"anyhook shim: {text}\n".encode("utf-8", "backslashreplace")
@@ -255,7 +300,13 @@ class _Shim:
                 env.pop(name, None)
         for name, what in self.source.environment.items():
             env[name] = _fitting(known[what]) if what in known else what.removeprefix("=")
-        return env | dict(self.options.env)
+        for name, text in self.options.env:
+            if "$" in text:
+                from anyhook.handlers.environment import expand
+
+                text = expand(text, env)  # noqa: PLW2901 - as the engine does
+            env[name] = text
+        return env
 
     def _argv(self, env: Mapping[str, str]) -> list[str] | None:
         command = self.options.command
@@ -309,7 +360,9 @@ class _Shim:
         if answer.outcome is Outcome.DENY:
             self.denied = answer.reason or f"blocked by {self.label}"
         elif (said.failed or end.truncated) and not self.may_fail and spec.closes:
-            answer = _denial(f"{self.label} failed, and it must not")
+            answer = _denial(f'hook {self.label!r} failed; blocking because onFailure is "block"')
+        elif end.truncated and end.stdout.lstrip()[:1] == b"{" and spec.closes:
+            answer = _denial(f"{self.label} said more than can be read, and it may be a denial")
         elif answer is NO_OPINION and said.status == "warned" and self._may_fail(host, target):
             return FAILED
         if not target.silence:  # an agent that takes any output for an answer must not see this

@@ -52,11 +52,13 @@ class Tool(Record, kw_only=False):
         names: The agent's names, the newest first; older ones are understood.
         keys: Canonical argument to the agent's; arguments that are not here have the same name.
         items: Canonical argument that is a list of objects to their keys, likewise.
+        without: Canonical arguments that the agent's tool does not have.
     """
 
     names: tuple[str, ...]
     keys: Mapping[str, str] = MappingProxyType({})
     items: Mapping[str, Mapping[str, str]] = MappingProxyType({})
+    without: frozenset[str] = frozenset()
 
 
 class Vocabulary(Record):
