@@ -26,7 +26,7 @@ agent: $(STAMP) ## an agent whose tools those hooks guard, without a key
 	@$(RUN)python examples/agent.py
 
 test: $(STAMP)  ## all tests
-	@$(RUN)python -m pytest
+	@$(RUN)python -m pytest -n 2 --dist worksteal
 
 e2e: $(STAMP)   ## hooks inside real agents, fetched from npm once
 	@ANYHOOK_E2E=1 $(RUN)python -m pytest tests/e2e

@@ -1,9 +1,14 @@
-"""Writes the tables of `capabilities.md` from the dialects; `make docs` runs it."""
+"""Writes the tables of `capabilities.md` and `sessions.md` from the code; `make docs` runs it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from anyhook.agents.adk import ADK
+from anyhook.agents.claude_sdk import CLAUDE_SDK
+from anyhook.agents.langchain import LANGCHAIN
+from anyhook.agents.openai_agents import OPENAI_AGENTS
+from anyhook.agents.pydantic_ai import PYDANTIC_AI
 from anyhook.cli.capabilities import markdown_tables
 from anyhook.dialects import AGENTS, get_dialect
 
@@ -15,3 +20,29 @@ events = list(dict.fromkeys(spec.canonical for d in dialects for spec in d.event
 head = PAGE.read_text(encoding="utf-8").partition(FIRST)[0]
 tables = "\n".join(markdown_tables(dialects, events)).rstrip("\n")
 PAGE.write_text(f"{head}{tables}\n", encoding="utf-8")
+
+SESSIONS = Path(__file__).with_name("sessions.md")
+FRAMEWORKS = {
+    "agents-adk.md": (ADK, "App(…, plugins=[AnyhookPlugin.load(project)])"),
+    "agents-langchain.md": (
+        LANGCHAIN,
+        "create_agent(…, middleware=[AnyhookMiddleware.load(project)])",
+    ),
+    "agents-openai.md": (OPENAI_AGENTS, "await AnyhookRunner.load(project).run(agent, …)"),
+    "agents-pydantic-ai.md": (
+        PYDANTIC_AI,
+        "Agent(model, capabilities=[AnyhookHooks.load(project)])",
+    ),
+    "agents-claude-sdk.md": (CLAUDE_SDK, "ClaudeAgentOptions(hooks=anyhook_hooks(project))"),
+}
+"""Page to the row of a framework and the line that puts hooks into it."""
+
+rows = ["| framework | extra | the line | what it cannot do |", "| --- | --- | --- | --- |"]
+for page, (row, line) in FRAMEWORKS.items():
+    missing = "; ".join(f"`{key}`: {instead}" for key, instead in row.missing.items()) or "nothing"
+    rows.append(f"| [{row.title}]({page}) | `{row.package}` | `{line}` | {missing} |")
+START, END = "<!-- frameworks -->\n", "<!-- /frameworks -->"
+before, _, rest = SESSIONS.read_text(encoding="utf-8").partition(START)
+_, _, after = rest.partition(END)
+table = "\n".join(rows)
+SESSIONS.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
