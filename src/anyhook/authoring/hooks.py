@@ -13,7 +13,7 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any, Protocol, TypeVar, overload
+    from typing import Any, NoReturn, Protocol, TypeVar, overload
 
     from anyhook.authoring.register import Host
     from anyhook.dialects.base import Dialect
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 loading: list[str] = []
 """The hook files that are being imported to look at them, and must not run."""
+
+
+worker: list[Callable[[Hooks, Sequence[str] | None], NoReturn]] = []
+"""In a warm worker: takes the hooks of the file that is being loaded instead of running them."""
 
 
 class HookFunction(Record):
@@ -100,6 +104,8 @@ class Hooks:
         unsupported: `degrade`: what an agent cannot do is done another way and told; `refuse`: it
             counts as a crash.
         timeout: Seconds that a run may take; by default nearly what the agent allows.
+        state: What a warm worker keeps between events: `kept`: the module as the last event left
+            it; `fresh`: as loading left it, in a process of its own; `cold`: nothing, no worker.
     """
 
     if TYPE_CHECKING:
@@ -122,14 +128,17 @@ class Hooks:
         on_crash: str = "allow",
         unsupported: str = "degrade",
         timeout: float | None = None,
+        state: str = "kept",
     ) -> None:
         _check_word("on_crash", on_crash, ("allow", "deny"))
+        _check_word("state", state, ("kept", "fresh", "cold"))
         _check_word("unsupported", unsupported, ("degrade", "refuse"))
         if timeout is not None and not 0 < timeout <= LONGEST:
             raise UsageError(f"timeout must be a positive number of seconds, not {timeout!r}")
         self.on_crash = on_crash
         self.unsupported = unsupported
         self.timeout = timeout
+        self.state = state
         self.functions: list[HookFunction] = []
         self.examples: list[Example] = []
         self._name = name
@@ -294,6 +303,8 @@ class Hooks:
             argv: Arguments; by default the process's. `--dialect NAME` says which agent it is,
                 `--timeout SECONDS` how long the agent waits.
         """
+        if worker:
+            worker[-1](self, argv)
         if loading:
             raise UsageError(
                 'it runs when it is imported; write `if __name__ == "__main__":` above hooks.run()'

@@ -15,15 +15,28 @@ from anyhook.authoring.hooks import LONGEST
 from anyhook.dialects import get_dialect, recognise
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, Protocol
 
     from anyhook.authoring.hooks import HookFunction, Hooks
     from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.events import Event
+
+    class Output(Protocol):
+        """Takes the answer of one event."""
+
+        def write(self, text: bytes, lost: Lost) -> None:
+            """Take the whole answer, and what to do if it cannot be handed on."""
+            ...
+
+        def leave(self) -> NoReturn:
+            """End the process now, from inside a signal, with the answer handed on."""
+            ...
+
 
 BLOCKED = 2
 """The exit code that blocks in every agent when standard output is empty."""
@@ -31,6 +44,8 @@ FAILED = 1
 """The exit code that no agent takes for a denial."""
 MARGIN = 0.9
 """Part of the agent's time that a hook may use; the rest is for the answer."""
+WHY = "{why}"
+"""Stands for what the system says of a lost answer."""
 LOG = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 
@@ -53,10 +68,29 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
     try:
         out = _take_stdout()
     except OSError:
-        _Run(hooks, -1, timeout).give_up("there is no standard output")
-    _Run(hooks, out, timeout).answer(_read(), name)
+        Run(hooks, StandardOutput(-1), timeout).give_up("there is no standard output")
+    Run(hooks, StandardOutput(out), timeout).answer(_read(), name)
     os.close(out)
     _leave_threads_behind()
+
+
+def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) -> None:
+    """Answer an event that was read already, as `run` does.
+
+    Args:
+        hooks: The functions.
+        argv: Arguments.
+        payload: What standard input held.
+        output: Takes the answer.
+
+    Raises:
+        SystemExit: With the code that the process would end with.
+    """
+    try:
+        name, timeout = _options(argv)
+    except AnyhookError as error:
+        _leave(f"anyhook: {error}", FAILED)
+    Run(hooks, output, timeout).answer(payload, name)
 
 
 def _options(argv: Sequence[str]) -> tuple[str | None, float | None]:
@@ -106,12 +140,58 @@ def _take_stdout() -> int:
     return out
 
 
-class _Run:
-    """One event on its way through the functions of a file."""
+class Lost(Record):
+    """What is left to do when nobody reads the answer any more: an exit code can still deny.
 
-    def __init__(self, hooks: Hooks, out: int, timeout: float | None) -> None:
+    Attributes:
+        message: For standard error.
+        code: The exit code.
+    """
+
+    message: str
+    code: int
+
+
+class StandardOutput:
+    """Where the answer of a process goes.
+
+    Args:
+        out: The descriptor.
+    """
+
+    def __init__(self, out: int) -> None:
+        self._out = out
+
+    def write(self, text: bytes, lost: Lost) -> None:
+        """Write the whole answer.
+
+        Raises:
+            SystemExit: If nobody reads it.
+        """
+        try:
+            while text:
+                text = text[os.write(self._out, text) :]
+        except OSError as error:
+            _leave(lost.message.replace(WHY, error.strerror or ""), lost.code)
+
+    def leave(self) -> NoReturn:
+        """End the process now, from inside a signal."""
+        sys.stderr.flush()
+        os._exit(0)
+
+
+class Run:
+    """One event on its way through the functions of a file.
+
+    Args:
+        hooks: The functions.
+        output: Takes the answer.
+        timeout: Seconds that the agent waits, if it is known.
+    """
+
+    def __init__(self, hooks: Hooks, output: Output, timeout: float | None) -> None:
         self.hooks = hooks
-        self.out = out
+        self.output = output
         self.timeout = timeout
         self.at: HookFunction | None = None
         self.pid = os.getpid()
@@ -228,8 +308,7 @@ class _Run:
         for note in self.notes:
             self._warn(note)
         self._write(dialect, spec, answer)
-        sys.stderr.flush()
-        os._exit(0)
+        self.output.leave()
 
     def give_up(self, why: str) -> NoReturn:
         """End without knowing whose form to answer in: only exit codes are left."""
@@ -249,13 +328,14 @@ class _Run:
             text = reply_bytes(dialect, spec, answer)
         except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
             text = reply_bytes(dialect, spec, self._left_of(spec, answer, error))
-        try:
-            while text:
-                text = text[os.write(self.out, text) :]
-        except OSError as error:  # nobody reads the answer any more
-            if answer.outcome is Outcome.DENY:  # an exit code is the last way to deny
-                _leave(answer.reason or f"blocked by hook {self.hooks.name}", BLOCKED)
-            _leave(f"anyhook: {self.hooks.name}: the answer is lost: {error.strerror}", FAILED)
+        self.output.write(text, self._lost(answer))
+
+    def _lost(self, answer: Answer) -> Lost:
+        """Say what an answer comes to that nobody reads: an exit code is the last way to deny."""
+        name = self.hooks.name
+        if answer.outcome is Outcome.DENY:
+            return Lost(message=answer.reason or f"blocked by hook {name}", code=BLOCKED)
+        return Lost(message=f"anyhook: {name}: the answer is lost: {WHY}", code=FAILED)
 
 
 def _silence_stderr() -> None:

@@ -1,0 +1,1 @@
+"""What answers events as a program of its own: warm workers, and an HTTP endpoint."""

@@ -1,0 +1,426 @@
+/* The client of the workers, as small as a program can be: run a hook file warm, or else cold.
+ *
+ *     anyhook-run PYTHON HOOK.py [ARGUMENT ...]
+ *
+ * It reads the event, hands it to the worker of that interpreter, prints the answer and exits with
+ * the code. Whatever keeps the worker from serving ends in `PYTHON HOOK.py ARGUMENT ...` itself,
+ * with the same event on standard input. `client.py` does the same and tells of every step why.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+extern char **environ;
+
+#define MAGIC "AHK1"
+#define HEAD 8
+#define PIPE_ROOM 65536
+#define LONGEST_FRAME (64u * 1024 * 1024)
+#define AGAIN 10
+#define PATIENCE 1 /* seconds in which a worker that lives takes a request */
+#define NOT_FOUND 127
+#define USAGE 64
+#define WORKER "from anyhook.service.worker import main; main()"
+
+static const char *const WATCHED[] = {"PYTHON", "LD_", "DYLD_", "LC_", "MALLOC_", "__PYVENV"};
+static const char *const WATCHED_WHOLE[] = {"HOME", "LANG", "LANGUAGE", "TZ"};
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+struct bytes {
+    char *data;
+    size_t size, room;
+};
+
+static void die(void) { _exit(70); }
+
+static void append(struct bytes *to, const void *data, size_t size) {
+    if (to->size + size > to->room) {
+        size_t room = to->room ? to->room : 16384;
+        while (room < to->size + size) room *= 2;
+        to->data = realloc(to->data, room);
+        if (!to->data) die();
+        to->room = room;
+    }
+    if (size) memcpy(to->data + to->size, data, size);
+    to->size += size;
+}
+
+static void append_word(struct bytes *to, const char *word) { append(to, word, strlen(word) + 1); }
+
+static void put32(char *at, uint32_t value) {
+    for (int i = 0; i < 4; i++) at[i] = (char)(value >> (8 * i));
+}
+
+static uint32_t get32(const char *at) {
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++) value |= (uint32_t)(unsigned char)at[i] << (8 * i);
+    return value;
+}
+
+static int write_all(int fd, const char *data, size_t size) {
+    while (size) {
+        ssize_t n = write(fd, data, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return -1;
+        data += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static void read_all(int fd, struct bytes *to) {
+    char chunk[65536];
+    for (;;) {
+        ssize_t n = read(fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return;
+        append(to, chunk, (size_t)n);
+    }
+}
+
+/* -- cold: become the hook itself, with the event on standard input */
+
+static int file_of(const struct bytes *payload) {
+    int fd;
+#ifdef __linux__
+    fd = memfd_create("anyhook-event", 0);
+#else
+    char name[] = "/tmp/anyhook-event-XXXXXX";
+    fd = mkstemp(name);
+    if (fd >= 0) unlink(name);
+#endif
+    if (fd < 0 || write_all(fd, payload->data, payload->size) < 0) return -1;
+    lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static int pipe_of(const struct bytes *payload) {
+    int ends[2];
+    if (pipe(ends) < 0) return -1;
+    if (write_all(ends[1], payload->data, payload->size) < 0) return -1;
+    close(ends[1]);
+    return ends[0];
+}
+
+static void cold(char **argv, const struct bytes *payload) {
+    if (payload) {
+        int fd = payload->size <= PIPE_ROOM ? pipe_of(payload) : file_of(payload);
+        if (fd > 0) {
+            dup2(fd, 0);
+            close(fd);
+        }
+        if (fd < 0) { /* the hook must not run on half an event */
+            fprintf(stderr, "anyhook-run: the event cannot be handed on: %s\n", strerror(errno));
+            _exit(70);
+        }
+    }
+    execvp(argv[0], argv);
+    fprintf(stderr, "anyhook-run: %s: %s\n", argv[0], strerror(errno));
+    _exit(NOT_FOUND);
+}
+
+/* -- where the worker of an interpreter listens */
+
+static int is_watched(const char *entry) {
+    const char *end = strchr(entry, '=');
+    if (!end) return 0;
+    for (size_t i = 0; i < COUNT(WATCHED); i++)
+        if (!strncmp(entry, WATCHED[i], strlen(WATCHED[i]))) return 1;
+    for (size_t i = 0; i < COUNT(WATCHED_WHOLE); i++)
+        if (strlen(WATCHED_WHOLE[i]) == (size_t)(end - entry) &&
+            !strncmp(entry, WATCHED_WHOLE[i], (size_t)(end - entry)))
+            return 1;
+    return 0;
+}
+
+static int by_bytes(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char **watched(void) {
+    size_t count = 0, kept = 0;
+    while (environ[count]) count++;
+    char **found = malloc((count + 1) * sizeof *found);
+    if (!found) die();
+    for (size_t i = 0; i < count; i++)
+        if (is_watched(environ[i])) found[kept++] = environ[i];
+    qsort(found, kept, sizeof *found, by_bytes);
+    found[kept] = NULL;
+    return found;
+}
+
+static uint64_t mix(uint64_t number, const char *text) {
+    for (const char *at = text;; at++) {
+        number = (number ^ (unsigned char)*at) * 0x100000001B3ULL;
+        if (!*at) return number;
+    }
+}
+
+static char *joined(const char *directory, const char *name) {
+    char *path = malloc(strlen(directory) + strlen(name) + 2);
+    if (!path) die();
+    sprintf(path, "%s/%s", directory, name);
+    return path;
+}
+
+static char *which(const char *program) {
+    static char cwd[PATH_MAX];
+    struct stat found;
+    if (!getcwd(cwd, sizeof cwd)) return NULL;
+    if (strchr(program, '/')) return program[0] == '/' ? strdup(program) : joined(cwd, program);
+    const char *path = getenv("PATH");
+    char *directories = strdup(path && *path ? path : "/usr/bin:/bin");
+    for (char *at = directories, *next; at; at = next) {
+        next = strchr(at, ':');
+        if (next) *next++ = 0;
+        char *candidate = joined(*at ? at : cwd, program);
+        if (!access(candidate, X_OK) && !stat(candidate, &found) && !S_ISDIR(found.st_mode))
+            return candidate;
+    }
+    return strdup(program);
+}
+
+static char *runtime_directory(void) {
+    static char path[64];
+    struct stat found;
+    char *given = getenv("ANYHOOK_RUNTIME_DIR");
+    if (given && *given) return given;
+    snprintf(path, sizeof path, "/run/user/%u", (unsigned)getuid());
+    if (!stat(path, &found) && found.st_uid == getuid())
+        strcat(path, "/anyhook");
+    else
+        snprintf(path, sizeof path, "/tmp/anyhook-%u", (unsigned)getuid());
+    return path;
+}
+
+static int is_private(const char *directory) {
+    struct stat found;
+    return !lstat(directory, &found) && S_ISDIR(found.st_mode) && found.st_uid == getuid() &&
+           !(found.st_mode & 077);
+}
+
+/* -- starting a worker: this call does not wait for it */
+
+static int take_lock(const char *directory, const char *path) {
+    struct stat found;
+    if (mkdir(directory, 0700) < 0 && errno != EEXIST) return -1;
+    if (!is_private(directory)) return -1;
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0) return -1;
+    if (!flock(lock, LOCK_EX | LOCK_NB) && !fstat(lock, &found)) {
+        long age = (long)(time(NULL) - found.st_mtime);
+        if (!(found.st_size && age >= 0 && age < AGAIN) && pwrite(lock, "s", 1, 0) == 1)
+            return lock;
+    }
+    close(lock);
+    return -1;
+}
+
+static void become_worker(const char *python, char *base, int lock) {
+    int null = open("/dev/null", O_RDWR), kept = dup(lock);
+    for (int fd = 0; fd < 3; fd++) dup2(null, fd);
+    dup2(kept, 3);
+    for (int fd = 4; fd < 4096; fd++) close(fd);
+    if (chdir("/") < 0) _exit(NOT_FOUND);
+    char *argv[] = {(char *)python, "-c", WORKER, base, NULL};
+    execve(python, argv, watched());
+    _exit(NOT_FOUND);
+}
+
+static void start(const char *python, const char *directory, char *base) {
+    char *path = malloc(strlen(base) + 6);
+    if (!path) die();
+    sprintf(path, "%s.lock", base);
+    int lock = take_lock(directory, path);
+    if (lock < 0) return;
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        if (fork() == 0) become_worker(python, base, lock);
+        _exit(0);
+    }
+    if (child > 0)
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    close(lock);
+}
+
+/* -- one call */
+
+static void wait_at_most(int link, int seconds) {
+    struct timeval limit = {.tv_sec = seconds};
+    setsockopt(link, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    setsockopt(link, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+static int connect_to(const char *path, int *nobody) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof to.sun_path) return -1;
+    strcpy(to.sun_path, path);
+    int link = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (link < 0) return -1;
+    fcntl(link, F_SETFD, FD_CLOEXEC);
+    wait_at_most(link, PATIENCE);
+    if (connect(link, (struct sockaddr *)&to, sizeof to) < 0) {
+        *nobody = errno == ENOENT || errno == ECONNREFUSED;
+        close(link);
+        return -1;
+    }
+#ifdef SO_PEERCRED
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(link, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != getuid()) {
+        close(link);
+        return -1;
+    }
+#else
+    uid_t uid;
+    gid_t gid;
+    if (getpeereid(link, &uid, &gid) < 0 || uid != getuid()) {
+        close(link);
+        return -1;
+    }
+#endif
+    return link;
+}
+
+static int send_request(int link, struct bytes *frame, const struct bytes *payload) {
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    int stderr_fd = 2;
+    struct iovec parts[] = {{frame->data, frame->size}, {payload->data, payload->size}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = payload->size ? 2 : 1,
+                             .msg_control = control.room, .msg_controllen = sizeof control.room};
+    memset(&control, 0, sizeof control);
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &stderr_fd, sizeof(int));
+    ssize_t sent;
+    do sent = sendmsg(link, &message, 0);
+    while (sent < 0 && errno == EINTR);
+    if (sent < 0) return -1;
+    for (int i = 0; i < 2; i++) {
+        size_t done = (size_t)sent < parts[i].iov_len ? (size_t)sent : parts[i].iov_len;
+        if (write_all(link, (char *)parts[i].iov_base + done, parts[i].iov_len - done) < 0)
+            return -1;
+        sent -= (ssize_t)done;
+    }
+    return 0;
+}
+
+static int read_exactly(int fd, char *to, size_t size) {
+    while (size) {
+        ssize_t n = read(fd, to, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return -1;
+        to += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+static char *read_frame(int link, uint32_t *size) {
+    char head[HEAD];
+    if (read_exactly(link, head, HEAD) < 0 || memcmp(head, MAGIC, 4)) return NULL;
+    *size = get32(head + 4);
+    if (*size < 1 || *size > LONGEST_FRAME) return NULL;
+    char *body = malloc(*size);
+    return body && !read_exactly(link, body, *size) ? body : NULL;
+}
+
+static void ask(int link, char **argv, const struct bytes *payload) {
+    struct bytes frame = {0};
+    char cwd[PATH_MAX], head[HEAD + 13] = MAGIC;
+    if (!getcwd(cwd, sizeof cwd)) return;
+    append(&frame, head, sizeof head);
+    append_word(&frame, cwd);
+    for (char **word = argv + 1; *word; word++) append_word(&frame, *word);
+    size_t words = frame.size - sizeof head;
+    for (char **entry = environ; *entry; entry++)
+        if (strchr(*entry, '=')) append_word(&frame, *entry);
+    size_t env = frame.size - sizeof head - words;
+    if (frame.size + payload->size > LONGEST_FRAME) return;
+    mode_t mask = umask(077);
+    umask(mask);
+    put32(frame.data + 4, (uint32_t)(frame.size + payload->size - HEAD));
+    frame.data[HEAD] = 'R';
+    put32(frame.data + HEAD + 1, (uint32_t)mask);
+    put32(frame.data + HEAD + 5, (uint32_t)words);
+    put32(frame.data + HEAD + 9, (uint32_t)env);
+    if (send_request(link, &frame, payload) < 0) return;
+
+    uint32_t size;
+    char *reply = read_frame(link, &size);
+    if (reply && reply[0] == 'A') { /* it is being seen to: the hook may take its time */
+        wait_at_most(link, 0);
+        reply = read_frame(link, &size);
+    }
+    if (!reply || reply[0] != 'D' || size < 7) return;
+    uint32_t lost = get32(reply + 3);
+    if (lost > size - 7) return;
+    if (write_all(1, reply + 7 + lost, size - 7 - lost) < 0) {
+        /* nobody reads the answer: the exit code is the last way to deny */
+        if (write_all(2, reply + 7, lost) < 0) _exit((unsigned char)reply[2]);
+        _exit((unsigned char)reply[2]);
+    }
+    _exit((unsigned char)reply[1]);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) {
+        fputs("usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n", stderr);
+        return USAGE;
+    }
+    char **words = argv + 1;
+    char *mode = getenv("ANYHOOK_WORKER");
+    if ((mode && !strcmp(mode, "off")) || words[1][0] == '-' || isatty(0) ||
+        fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0)
+        cold(words, NULL);
+    struct bytes payload = {0};
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+    read_all(0, &payload);
+    char *python = which(words[0]), *directory = runtime_directory();
+    char *base = malloc(strlen(directory) + 18), *path = malloc(strlen(directory) + 24);
+    if (!python || !base || !path) {
+        signal(SIGPIPE, before);
+        cold(words, &payload);
+    }
+    uint64_t number = mix(mix(0xCBF29CE484222325ULL, MAGIC), python);
+    char **own = watched();
+    for (char **entry = own; *entry; entry++) number = mix(number, *entry);
+    sprintf(base, "%s/%016llx", directory, (unsigned long long)number);
+    sprintf(path, "%s.sock", base);
+    int nobody = 0, is_ours = is_private(directory);
+    struct stat found;
+    if (!is_ours && lstat(directory, &found) < 0 && errno == ENOENT) nobody = 1;
+    int link = is_ours ? connect_to(path, &nobody) : -1;
+    if (link >= 0) {
+        ask(link, words, &payload);
+        close(link);
+    } else if (nobody)
+        start(python, directory, base);
+    signal(SIGPIPE, before);
+    cold(words, &payload);
+}

@@ -1,0 +1,409 @@
+"""The client of the workers that needs no compiler: run a hook file warm, or else cold.
+
+python -IS client.py PYTHON HOOK.py [ARGUMENT ...]
+
+It does what the native client (`client.c`) does, byte for byte: it reads the event, hands it to
+the worker of that interpreter, prints the answer and exits with the code. Whatever keeps the worker
+from serving ends in `PYTHON HOOK.py ARGUMENT ...` itself, with the same event on standard input.
+
+It must not import anything of the package: an agent waits for it on every event. What it knows of
+addresses and frames is what the worker and the engine use too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+MAGIC = b"AHK1"
+"""What each frame begins with; another protocol has another one, and another address."""
+HEAD = len(MAGIC) + 4
+RUN, LEASE, STATUS, STOP = b"R", b"L", b"S", b"Q"
+DONE, COLD, TAKEN, TOLD = b"D", b"C", b"A", b"T"
+LONGEST_FRAME = 64 * 1024 * 1024
+PIPE = 65536
+"""Bytes that a pipe takes without a reader."""
+WATCHED = ("PYTHON", "LD_", "DYLD_", "LC_", "MALLOC_", "__PYVENV")
+"""Beginnings of the variables that an interpreter reads when it starts: another value, another
+worker."""
+WATCHED_WHOLE = ("HOME", "LANG", "LANGUAGE", "TZ")
+DIRECTORY = "ANYHOOK_RUNTIME_DIR"
+SWITCH = "ANYHOOK_WORKER"
+"""`off` runs every hook cold."""
+WORKER = "from anyhook.service.worker import main; main()"
+AGAIN = 10
+"""Seconds until a worker that did not come up is tried again."""
+PATIENCE = 1.0
+"""Seconds in which a worker that lives takes a request."""
+NOT_FOUND = 127
+USAGE = 64
+
+
+class Unavailable(Exception):  # noqa: N818 - not an error: the hook runs cold
+    """The worker cannot serve; its text says why."""
+
+
+# -- where a worker listens
+
+
+def runtime_directory(environ: Mapping[str, str]) -> str:
+    """Return the user's directory of sockets; it may not exist yet."""
+    given = environ.get(DIRECTORY)
+    if given:
+        return given
+    uid = os.getuid()
+    run = f"/run/user/{uid}"
+    try:
+        if os.stat(run).st_uid == uid:
+            return f"{run}/anyhook"
+    except OSError:
+        pass
+    return f"/tmp/anyhook-{uid}"  # noqa: S108 - see check_private
+
+
+def check_private(directory: str) -> None:
+    """Refuse a directory that anybody else could have put things into.
+
+    Raises:
+        Unavailable: If it is not the user's own, or open to others.
+    """
+    found = os.lstat(directory)
+    if (found.st_mode & 0o170000) != 0o040000 or found.st_uid != os.getuid():
+        raise Unavailable(f"{directory} is not your own directory")
+    if found.st_mode & 0o077:
+        raise Unavailable(f"{directory} is open to others; it must have mode 0700")
+
+
+def watched(environ: Mapping[str, str]) -> list[bytes]:
+    """List the variables that belong to the identity of a worker, as `NAME=value`, sorted."""
+    found = [
+        os.fsencode(f"{name}={value}")
+        for name, value in environ.items()
+        if name.startswith(WATCHED) or name in WATCHED_WHOLE
+    ]
+    return sorted(found)
+
+
+def address(python: str, environ: Mapping[str, str]) -> str:
+    """Return the path of a worker's socket, without its suffix.
+
+    Args:
+        python: The interpreter, as an absolute path.
+        environ: The environment that hooks are started with.
+    """
+    number = 0xCBF29CE484222325  # FNV-1a, 64 bits: a name, not a secret
+    for part in (MAGIC, os.fsencode(python), *watched(environ)):
+        for byte in part + b"\0":
+            number = ((number ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{runtime_directory(environ)}/{number:016x}"
+
+
+def which(program: str, environ: Mapping[str, str]) -> str:
+    """Return the absolute path of a program, as `execvp` would find it."""
+    if "/" in program:
+        return program if program.startswith("/") else f"{os.getcwd()}/{program}"
+    for directory in (environ.get("PATH") or "/usr/bin:/bin").split(":"):
+        found = f"{directory or os.getcwd()}/{program}"
+        if os.access(found, os.X_OK) and not os.path.isdir(found):
+            return found
+    return program
+
+
+# -- frames
+
+
+def pack_run(
+    kind: bytes,
+    cwd: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    mask: int,
+    payload: bytes,
+) -> bytes:
+    """Write the request to run a hook file.
+
+    Args:
+        kind: `RUN`, or `LEASE` to be given a process for many events.
+        cwd: Working directory.
+        argv: The hook file and its arguments.
+        environ: The whole environment.
+        mask: Of the files that it creates.
+        payload: The event.
+    """
+    env = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environ.items())
+    words = b"".join(os.fsencode(word) + b"\0" for word in (cwd, *argv))
+    body = b"".join(
+        (
+            kind,
+            mask.to_bytes(4, "little"),
+            len(words).to_bytes(4, "little"),
+            len(env).to_bytes(4, "little"),
+            words,
+            env,
+            payload,
+        )
+    )
+    return MAGIC + len(body).to_bytes(4, "little") + body
+
+
+def read_frame(link: _socket.socket) -> bytes:
+    """Read the body of one frame.
+
+    Raises:
+        Unavailable: If the other side went away in the middle of it.
+    """
+    head = _read_exactly(link, HEAD)
+    if head[: len(MAGIC)] != MAGIC:
+        raise Unavailable("the worker speaks another protocol")
+    return _read_exactly(link, int.from_bytes(head[len(MAGIC) :], "little"))
+
+
+def _read_exactly(link: _socket.socket, size: int) -> bytes:
+    chunks = []
+    while size:
+        chunk = link.recv(min(size, 1 << 20))
+        if not chunk:
+            raise Unavailable("the worker went away")
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
+
+
+def connect(path: str) -> _socket.socket:
+    """Connect to a worker.
+
+    Raises:
+        Unavailable: If another user listens there.
+        OSError: If nobody does.
+    """
+    import _socket
+
+    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    link.settimeout(PATIENCE)
+    link.connect(path)
+    if peer_user(link) != os.getuid():
+        link.close()
+        raise Unavailable("another user listens there")
+    return link
+
+
+def peer_user(link: _socket.socket) -> int:
+    """Return the user at the other end of a socket; -1 if the system does not tell."""
+    import _socket
+
+    if hasattr(_socket, "SO_PEERCRED"):
+        data = link.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+        return int.from_bytes(data[4:8], sys.byteorder)
+    if sys.platform == "darwin":
+        local_peercred, size = 1, 76
+        data = link.getsockopt(0, local_peercred, size)
+        return int.from_bytes(data[4:8], sys.byteorder)
+    return -1
+
+
+# -- the program
+
+
+def main(argv: Sequence[str]) -> NoReturn:
+    """Run a hook file, warm if possible.
+
+    Args:
+        argv: `PYTHON HOOK.py [ARGUMENT ...]`.
+    """
+    if len(argv) < 2:
+        os.write(2, b"usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n")
+        os._exit(USAGE)
+    environ = os.environ
+    if environ.get(SWITCH) == "off" or argv[1].startswith("-") or not _streams_are_plain():
+        _cold(argv, None)
+    payload = _read_all(0)
+    try:
+        path = address(which(argv[0], environ), environ)
+        check_private(os.path.dirname(path))
+        reply = _ask(path, argv[1:], payload)
+    except (FileNotFoundError, ConnectionRefusedError):
+        _start(argv[0], path)
+        _cold(argv, payload)
+    except (Unavailable, OSError, UnicodeError):
+        _cold(argv, payload)
+    if reply[:1] != DONE:
+        _cold(argv, payload)
+    code, lost_code, size = reply[1], reply[2], int.from_bytes(reply[3:7], "little")
+    lost, out = reply[7 : 7 + size], reply[7 + size :]
+    try:
+        _write_all(1, out)
+    except OSError:  # nobody reads the answer: the exit code is the last way to deny
+        _write_quietly(lost)
+        os._exit(lost_code)
+    os._exit(code)
+
+
+def _ask(path: str, words: Sequence[str], payload: bytes) -> bytes:
+    import _socket
+
+    mask = os.umask(0o077)
+    os.umask(mask)
+    cwd = os.getcwd()
+    frame = pack_run(RUN, cwd, words, os.environ, mask=mask, payload=payload)
+    link = connect(path + ".sock")
+    stderr = (2).to_bytes(4, sys.byteorder)
+    sent = link.sendmsg([frame], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, stderr)])
+    link.sendall(frame[sent:])
+    reply = read_frame(link)
+    if reply == TAKEN:  # it is being seen to: the hook may take its time
+        link.settimeout(None)
+        reply = read_frame(link)
+    return reply
+
+
+def _streams_are_plain() -> bool:
+    try:
+        for fd in (1, 2):
+            os.fstat(fd)
+        return not os.isatty(0)
+    except OSError:
+        return False
+
+
+def _read_all(fd: int) -> bytes:
+    chunks = []
+    try:
+        while chunk := os.read(fd, 1 << 16):
+            chunks.append(chunk)
+    except OSError:
+        return b"".join(chunks)
+    return b"".join(chunks)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _write_quietly(data: bytes) -> None:
+    try:
+        _write_all(2, data)
+    except OSError:
+        return
+
+
+def _cold(argv: Sequence[str], payload: bytes | None) -> NoReturn:
+    """Become the hook itself, with the event on standard input."""
+    if payload is not None:
+        _give(payload)
+    try:
+        os.execvp(argv[0], list(argv))
+    except OSError as error:
+        _write_quietly(os.fsencode(f"anyhook-run: {argv[0]}: {error.strerror}\n"))
+        os._exit(NOT_FOUND)
+
+
+def _give(payload: bytes) -> None:
+    if len(payload) <= PIPE:
+        read_end, write_end = os.pipe()
+        _write_all(write_end, payload)
+        os.close(write_end)
+    else:
+        read_end = _file_of(payload)
+    if read_end != 0:
+        os.dup2(read_end, 0)
+        os.close(read_end)
+    else:
+        os.set_inheritable(0, True)
+
+
+def _file_of(payload: bytes) -> int:
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("anyhook-event")
+    else:
+        from tempfile import TemporaryFile
+
+        fd = os.dup(TemporaryFile().fileno())
+    _write_all(fd, payload)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
+
+
+def _start(python: str, path: str) -> None:
+    """Start a worker, unless somebody else is at it: this call does not wait for it."""
+    try:
+        lock = take_lock(path)
+    except (OSError, Unavailable):
+        return
+    if lock is None:
+        return
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork() == 0:
+            become_worker(python, path, lock)
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(lock)
+
+
+def take_lock(path: str) -> int | None:
+    """Become the one who may start a worker.
+
+    Args:
+        path: Its address.
+
+    Returns:
+        A descriptor that holds the lock, which the worker inherits; `None` if a worker is running
+        or coming up, or came up a moment ago and did not stay.
+
+    Raises:
+        OSError: If the directory cannot be written.
+        Unavailable: If it is not private.
+    """
+    import fcntl
+    import time
+
+    directory = os.path.dirname(path)
+    try:
+        os.mkdir(directory, 0o700)
+    except FileExistsError:
+        pass
+    check_private(directory)
+    lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        found = os.fstat(lock)
+        recent = found.st_size and 0 <= time.time() - found.st_mtime < AGAIN
+        if not recent:
+            os.pwrite(lock, b"s", 0)
+            return lock
+    except OSError:
+        os.close(lock)
+        return None
+    os.close(lock)
+    return None
+
+
+def become_worker(python: str, path: str, lock: int) -> NoReturn:
+    """Turn a fresh process into the worker of an address, with nothing of the caller's in it."""
+    try:
+        null = os.open(os.devnull, os.O_RDWR)
+        kept = os.dup(lock)
+        for fd in (0, 1, 2):
+            os.dup2(null, fd)
+        os.dup2(kept, 3)
+        os.closerange(4, 4096)
+        os.chdir("/")
+        environ = dict(pair.split(b"=", 1) for pair in watched(os.environ))
+        program = which(python, os.environ)
+        os.execve(program, [program, "-c", WORKER, path], environ)
+    finally:
+        os._exit(NOT_FOUND)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,397 @@
+"""A process that answers the events of one hook file, one after the other.
+
+It is a child of the worker and serves one key: working directory, file and arguments. Everything
+else that a hook can see (variables, mask, standard error) comes with each event and is put in place
+before the hook runs. A hook that leaves something behind (a thread, a child, an open file too many,
+another signal handler) is the last one that this process ran.
+"""
+
+from __future__ import annotations
+
+import atexit
+import mmap
+import os
+import resource
+import signal
+import socket
+import sys
+
+from anyhook.authoring.run import Lost, answer
+from anyhook.service.client import HEAD, LEASE
+from anyhook.service.frames import (
+    Reply,
+    Request,
+    body_size,
+    frame,
+    pack_leased,
+    pack_reply,
+    parse_request,
+)
+from anyhook.service.loading import (
+    Loaded,
+    NotWarmError,
+    Seen,
+    load,
+    note_variables,
+    watch_environ,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+IDLE, BYE, STALE, NOT_WARM = b"I", b"B", b"S", b"N"
+"""What it tells the worker: ready for the next event; ended by choice; load it anew and give that
+the event; must run cold, and why."""
+CHUNK = 65536
+DESCRIPTORS = 64
+"""A hook whose process has opened more than that leaks them."""
+MEMORY = 192 * 1024
+"""KiB; a process that ever held more is not kept."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
+TO_KIB = 1024 if sys.platform == "darwin" else 1
+CAPTURED = 1 << 20
+"""Bytes of standard error that a lease is told of."""
+
+
+class Executor:
+    """Answers events.
+
+    Args:
+        control: The other end is the worker's.
+    """
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.environ = watch_environ()
+        self.applied: dict[bytes, bytes] = {}
+        self.raw: bytes | None = None
+        self.loaded: Loaded | None = None
+        self.seen = Seen()
+        self.streams = sys.stdin, sys.stdout, sys.stderr
+        self.handlers: list[object] = []
+        self.exits = 0
+        self.threads = 1
+        self.capture = -1
+        self.null = os.open(os.devnull, os.O_RDWR)
+        sys.addaudithook(self.seen.hook)
+
+    def serve(self) -> NoReturn:
+        """Take events until the worker is gone."""
+        while True:
+            body, descriptors = self._receive()
+            request = parse_request(body)
+            link = socket.socket(fileno=descriptors[0])
+            link.setblocking(True)
+            if request.kind == LEASE:
+                self._serve_lease(link, request)
+            else:
+                self._serve_client(link, descriptors[1], request)
+            self.control.send(IDLE)
+
+    def _serve_client(self, link: socket.socket, stderr: int, request: Request) -> None:
+        self._put_in_place(request, stderr)
+        os.close(stderr)
+        self._run(link, request, leased=False)
+        link.close()
+        self._check_leftovers()
+
+    def _serve_lease(self, link: socket.socket, request: Request) -> None:
+        """Answer the events of an engine, which holds the connection as long as it likes."""
+        self.capture = _scratch()
+        self._put_in_place(request, self.capture)
+        link.sendall(_LEASED)
+        while (request_body := _read_body(link)) is not None:
+            request = parse_request(request_body)
+            os.ftruncate(self.capture, 0)
+            os.lseek(self.capture, 0, os.SEEK_SET)
+            self._put_in_place(request, self.capture)
+            self._run(link, request, leased=True)
+            self._check_leftovers()
+        os.close(self.capture)
+        self.capture = -1
+        self.let_go()
+        link.close()
+
+    # -- one event
+
+    def _put_in_place(self, request: Request, stderr: int) -> None:
+        """Make the process look as if it had just been started for the event."""
+        cwd, path, *arguments = request.words
+        os.chdir(cwd)
+        os.umask(request.mask)
+        environ = self._apply(request.environ)
+        os.dup2(stderr, 2)
+        os.dup2(stderr, 1)
+        words = [os.fsdecode(word) for word in arguments]
+        name = os.fsdecode(path)
+        if self.loaded is None:
+            self._load(name, words)
+        elif self.loaded.staleness(environ) is not None:
+            self._leave(STALE)
+        sys.argv = [name, *words]
+
+    def _apply(self, raw: bytes) -> dict[bytes, bytes]:
+        if raw != self.raw:
+            pairs = (entry.split(b"=", 1) for entry in raw[:-1].split(b"\0") if b"=" in entry)
+            self.applied = {name: value for name, value in pairs}  # noqa: C416 - pairs are lists
+            self.raw = raw
+        if dict.__ne__(self.environ, self.applied):
+            for name in [*dict.keys(self.environ)]:
+                if name not in self.applied:
+                    os.unsetenv(name)
+                    del self.environ[name]
+            for name, value in self.applied.items():
+                if dict.get(self.environ, name) != value:
+                    os.putenv(name, value)
+                    self.environ[name] = value
+        return self.applied
+
+    def _load(self, path: str, arguments: list[str]) -> None:
+        """Load the hook file; what it prints meanwhile would be lost, so it must not."""
+        kept = os.dup(1), os.dup(2)
+        scratch = _scratch()
+        os.dup2(scratch, 1)
+        os.dup2(scratch, 2)
+        try:
+            self.loaded = load(path, arguments, self.seen, self.environ)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            _refuse_output(scratch)
+        except NotWarmError as error:
+            self._leave(NOT_WARM + f"{path} {error}".encode("utf-8", "replace"))
+        finally:
+            os.close(scratch)
+        for fd, to in zip(kept, (1, 2), strict=True):
+            os.dup2(fd, to)
+            os.close(fd)
+        self.streams = sys.stdin, sys.stdout, sys.stderr
+        self.handlers = [signal.getsignal(number) for number in SIGNALS]
+        self.exits = atexit._ncallbacks()
+
+    def _run(self, link: socket.socket, request: Request, *, leased: bool) -> None:
+        if self.loaded is None:
+            raise RuntimeError("an event came before the hook file")
+        self.environ.looked.clear()
+        modules = len(sys.modules)
+        if self.loaded.hooks.state == "fresh":
+            self._run_in_a_copy(link, request, self.loaded, leased)
+            return
+        self._call(link, request, self.loaded, leased)
+        if len(sys.modules) != modules:
+            note_variables(self.seen, self.environ)
+            self.loaded.remember()
+
+    def _run_in_a_copy(
+        self, link: socket.socket, request: Request, loaded: Loaded, leased: bool
+    ) -> None:
+        """Run the functions in a process of their own, which starts as loading left this one."""
+        answered = mmap.mmap(-1, 1)
+        child = os.fork()
+        if child == 0:
+            try:
+                self._call(link, request, loaded, leased, answered)
+                atexit._run_exitfuncs()
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if answered[0]:
+            return
+        if os.WIFEXITED(status):
+            link.sendall(pack_reply(Reply(code=os.WEXITSTATUS(status))))
+        else:
+            self._leave(BYE)
+
+    def _call(
+        self,
+        link: socket.socket,
+        request: Request,
+        loaded: Loaded,
+        leased: bool,
+        answered: mmap.mmap | None = None,
+    ) -> None:
+        output = _Output(self, link, leased, answered)
+        code = 0
+        try:
+            answer(loaded.hooks, sys.argv[1:], request.payload, output)
+        except SystemExit as end:
+            code = exit_code(end)
+        self.flush()
+        self.let_go()
+        output.send(code)
+
+    def let_go(self) -> None:
+        """Close the client's standard error: who reads it waits for its end."""
+        if self.capture < 0:
+            os.dup2(self.null, 2)
+            os.dup2(self.null, 1)
+
+    def flush(self) -> None:
+        """Let everything be written that was printed."""
+        for stream in self.streams[1:]:
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                continue
+
+    def captured(self) -> bytes:
+        """Return what the hook of a lease wrote to standard error."""
+        if self.capture < 0 or not os.fstat(self.capture).st_size:
+            return b""
+        os.lseek(self.capture, 0, os.SEEK_SET)
+        return os.read(self.capture, CAPTURED)
+
+    # -- after it
+
+    def _check_leftovers(self) -> None:
+        """End here if the next event would not find what this one found."""
+        sys.stdin, sys.stdout, sys.stderr = self.streams
+        if self._is_spoiled():
+            self.control.send(BYE)
+            if atexit._ncallbacks() > self.exits:
+                atexit._run_exitfuncs()
+            os._exit(0)
+
+    def _is_spoiled(self) -> bool:
+        threading = sys.modules.get("threading")
+        if threading is not None and threading.active_count() > self.threads:
+            return True
+        if [signal.getsignal(number) for number in SIGNALS] != self.handlers:
+            return True
+        if atexit._ncallbacks() > self.exits or _has_children():
+            return True
+        lowest = os.dup(0)
+        os.close(lowest)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // TO_KIB
+        return lowest > DESCRIPTORS or peak > MEMORY
+
+    def _receive(self) -> tuple[bytes, list[int]]:
+        data, descriptors, _, _ = socket.recv_fds(self.control, CHUNK, 2)
+        if not data:
+            os._exit(0)
+        size = body_size(data) + HEAD
+        if len(data) < size:
+            data += _read(self.control, size - len(data))
+        return data[HEAD:], descriptors
+
+    def _leave(self, word: bytes) -> NoReturn:
+        self.control.sendall(word)
+        os._exit(0)
+
+
+class _Output:
+    """Takes the answer and hands it on together with the exit code.
+
+    Args:
+        executor: Whose event it is.
+        link: Who asked.
+        leased: Whether that holds a lease.
+        answered: Where a copy of the process notes for the original that it did answer.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        link: socket.socket,
+        leased: bool,
+        answered: mmap.mmap | None,
+    ) -> None:
+        self._executor = executor
+        self._link = link
+        self._leased = leased
+        self._answered = answered
+        self._text = b""
+        self._lost: Lost | None = None
+
+    def write(self, text: bytes, lost: Lost) -> None:
+        """Take the answer."""
+        self._text, self._lost = text, lost
+
+    def leave(self) -> NoReturn:
+        """Hand it on and end the process: what runs here has run out of time."""
+        self._executor.flush()
+        self._executor.let_go()
+        if self._answered is None:
+            self._executor.control.send(BYE)
+        self.send(0)
+        os._exit(0)
+
+    def send(self, code: int) -> None:
+        """Hand it on."""
+        if self._answered is not None:
+            self._answered[0] = 1
+        reply = Reply(code=code, out=self._text)
+        if self._lost is not None:
+            text = self._lost.message.replace("{why}", "its reader is gone") + "\n"
+            reply = reply.replace(lost=text.encode("utf-8", "replace"), lost_code=self._lost.code)
+        if self._leased:
+            reply = reply.replace(err=self._executor.captured())
+        pack = pack_leased if self._leased else pack_reply
+        try:
+            self._link.sendall(pack(reply))
+        except OSError:  # who asked is gone
+            return
+
+
+_LEASED = frame(LEASE)
+"""Tells an engine that the process at the other end is its own until it closes the connection."""
+
+
+def exit_code(end: SystemExit) -> int:
+    """Return the exit code of a process that ends like that; a text is printed, as Python does."""
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return end.code & 0xFF
+    sys.stderr.write(f"{end.code}\n")
+    return 1
+
+
+def _refuse_output(scratch: int) -> None:
+    if os.fstat(scratch).st_size:
+        raise NotWarmError("prints while it is loaded")
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _scratch() -> int:
+    """Open a file that nobody else sees."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("anyhook")
+    from tempfile import TemporaryFile
+
+    with TemporaryFile(buffering=0) as file:
+        return os.dup(file.fileno())
+
+
+def _read(link: socket.socket, size: int) -> bytes:
+    chunks = []
+    while size:
+        chunk = link.recv(min(size, 1 << 20))
+        if not chunk:
+            os._exit(0)
+        chunks.append(chunk)
+        size -= len(chunk)
+    return b"".join(chunks)
+
+
+def _read_body(link: socket.socket) -> bytes | None:
+    """Read the next request of a lease; `None` if it is given back."""
+    try:
+        data = link.recv(CHUNK)
+    except OSError:
+        return None
+    if not data:
+        return None
+    while len(data) < HEAD:
+        data += _read(link, HEAD - len(data))
+    size = body_size(data) + HEAD
+    if len(data) < size:
+        data += _read(link, size - len(data))
+    return data[HEAD:]

@@ -1,0 +1,286 @@
+"""A hook file, loaded once and used often: what it was loaded from must still be so.
+
+Cold, a file is run from its first line on every event. Warm, it is run once up to `hooks.run()`.
+That is the same only as long as what its first lines saw is the same: the file itself, what it
+imports, the files that it read, the variables that it looked at. All of them are written down while
+it is loaded and compared before each event. What cannot be compared (output, threads, programs,
+connections) keeps a file from being warm at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import os
+import sys
+import time
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, NoReturn
+
+    from anyhook.authoring.hooks import Hooks
+
+    Signature = tuple[int, int, int] | None
+
+SLOWLY = 1.0
+"""Seconds between two looks at what is installed: an upgrade counts after that."""
+READS = frozenset({"open", "os.listdir", "os.scandir"})
+"""What the interpreter tells when something is read."""
+STARTS = {
+    "subprocess.Popen": "starts a program",
+    "os.system": "starts a program",
+    "os.posix_spawn": "starts a program",
+    "os.exec": "starts a program",
+    "os.fork": "starts a process",
+    "os.forkpty": "starts a process",
+    "socket.connect": "makes a connection",
+    "socket.bind": "opens a port",
+    "_thread.start_new_thread": "starts a thread",
+}
+"""What the interpreter tells, to what keeps a file cold that does it while it is loaded."""
+
+
+class NotWarmError(Exception):
+    """A file cannot be kept in a worker; its text says why, after the name of the file."""
+
+
+class Loaded:
+    """A hook file that is ready for events.
+
+    Attributes:
+        hooks: Its functions.
+        module: What it runs as: `__main__`.
+    """
+
+    def __init__(self, hooks: Hooks, module: ModuleType, seen: Seen) -> None:
+        self.hooks = hooks
+        self.module = module
+        self._seen = seen
+        self._modules = 0
+        self._own: dict[str, Signature] = {}
+        self._installed: dict[str, Signature] = {}
+        self._looked = 0.0
+        self.remember()
+
+    def remember(self) -> None:
+        """Note what is loaded by now: a function may import more when it is called."""
+        if len(sys.modules) == self._modules and not self._seen.paths:
+            return
+        self._modules = len(sys.modules)
+        files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+        for path in (*filter(None, files), *self._seen.paths):
+            kept = self._installed if _is_installed(path) else self._own
+            if path not in kept:
+                kept[path] = signature(path)
+        self._seen.paths.clear()
+        self._looked = time.monotonic()
+
+    def staleness(self, environ: dict[bytes, bytes]) -> str | None:
+        """Say why it must be loaded again before the next event; `None` if it need not.
+
+        Args:
+            environ: The variables of that event.
+        """
+        for name, value in self._seen.variables.items():
+            if environ.get(name) != value:
+                return f"the variable {os.fsdecode(name)} is another"
+        for path, before in self._own.items():
+            if signature(path) != before:
+                return f"{path} has changed"
+        now = time.monotonic()
+        if now - self._looked > SLOWLY:
+            self._looked = now
+            for path, before in self._installed.items():
+                if signature(path) != before:
+                    return f"{path} has changed"
+        return None
+
+
+class Seen:
+    """What a file looks at while it is loaded.
+
+    Attributes:
+        variables: Variable to its value; `None` if it was not set.
+        paths: Files and directories that were read, and are not noted yet.
+    """
+
+    def __init__(self) -> None:
+        self.variables: dict[bytes, bytes | None] = {}
+        self.paths: set[str] = set()
+        self.did: str | None = None
+        self.is_loading = False
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Take what the interpreter tells; see `sys.addaudithook`."""
+        if not self.is_loading:
+            return
+        if event in READS and not _is_importing():
+            path = arguments[0] if arguments else None
+            if isinstance(path, str | bytes) and _is_reading(event, arguments):
+                self.paths.add(os.path.abspath(os.fsdecode(path)))
+        elif event in STARTS and self.did is None:
+            self.did = STARTS[event]
+
+
+class WatchedEnviron(dict[bytes, bytes]):
+    """The data behind `os.environ`, which tells what is looked at.
+
+    Attributes:
+        looked: Variables that were looked at since this was cleared.
+    """
+
+    looked: set[bytes]
+
+    def __getitem__(self, name: bytes) -> bytes:
+        self.looked.add(name)
+        return super().__getitem__(name)
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.looked.update(super().__iter__())
+        return super().__iter__()
+
+    def __contains__(self, name: object) -> bool:
+        if isinstance(name, bytes):
+            self.looked.add(name)
+        return super().__contains__(name)
+
+
+def watch_environ() -> WatchedEnviron:
+    """Put the watching data behind `os.environ`."""
+    data: Any = os.environ
+    watched = WatchedEnviron(data._data)
+    watched.looked = set()
+    data._data = watched
+    if hasattr(os, "environb"):
+        os.environb._data = watched  # type: ignore[attr-defined]
+    return watched
+
+
+def load(path: str, arguments: Sequence[str], seen: Seen, environ: WatchedEnviron) -> Loaded:
+    """Run a hook file up to `hooks.run()`.
+
+    Args:
+        path: The file, as its command line names it.
+        arguments: The arguments of its command line.
+        seen: Takes what it looks at.
+        environ: The data behind `os.environ`.
+
+    Raises:
+        NotWarmError: If it must be run cold.
+    """
+    from anyhook.authoring import hooks as authoring
+
+    module = _main_module(path, arguments)
+    paused: list[Hooks] = []
+
+    def take(hooks: Hooks, argv: Sequence[str] | None) -> NoReturn:
+        if argv is not None:
+            raise NotWarmError("gives hooks.run() arguments of its own")
+        paused.append(hooks)
+        raise _Paused
+
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+        code = compile(source, path, "exec", dont_inherit=True)
+        tree = ast.parse(source)
+    except (OSError, SyntaxError, ValueError, RecursionError) as error:
+        raise NotWarmError(f"cannot be read ({type(error).__name__})") from None
+    if not _ends_with_run(tree):
+        raise NotWarmError("has something behind hooks.run(), or another way to call it")
+    seen.paths.add(os.path.abspath(path))
+    environ.looked.clear()
+    seen.is_loading = True
+    authoring.worker.append(take)
+    try:
+        exec(code, module.__dict__)  # noqa: S102 - running hooks is what a worker is for
+    except _Paused:
+        pass
+    except NotWarmError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - cold, it fails the same way and is told
+        raise NotWarmError(f"fails while it is loaded ({type(error).__name__})") from None
+    finally:
+        authoring.worker.pop()
+        seen.is_loading = False
+    if not paused:
+        raise NotWarmError("never comes to hooks.run()")
+    if seen.did:
+        raise NotWarmError(f"{seen.did} while it is loaded")
+    if paused[0].state == "cold":
+        raise NotWarmError('says state="cold"')
+    note_variables(seen, environ)
+    return Loaded(paused[0], module, seen)
+
+
+def note_variables(seen: Seen, environ: WatchedEnviron) -> None:
+    """Let the variables that were looked at count as part of what was loaded."""
+    for name in environ.looked:
+        seen.variables.setdefault(name, environ.get(name))
+    environ.looked.clear()
+
+
+def signature(path: str) -> Signature:
+    """Return what changes when a file does; `None` if it is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class _Paused(BaseException):
+    """The file came to `hooks.run()`."""
+
+
+def _main_module(path: str, arguments: Sequence[str]) -> ModuleType:
+    sys.argv = [path, *arguments]
+    sys.orig_argv = [sys.executable, path, *arguments]
+    sys.path[0] = os.path.dirname(os.path.realpath(path))
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
+    sys.modules["__main__"] = module
+    return module
+
+
+def _ends_with_run(tree: ast.Module) -> bool:
+    """Tell whether the last thing that a file does is to run its hooks."""
+    if not tree.body:
+        return False
+    last = tree.body[-1]
+    if isinstance(last, ast.If) and not last.orelse:
+        last = last.body[-1]
+    call = last.value if isinstance(last, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "run"
+    )
+
+
+def _is_importing() -> bool:
+    """Tell whether it is the import system that reads: what it loads is noted as modules."""
+    return sys._getframe(2).f_code.co_filename.startswith("<frozen importlib")
+
+
+def _is_reading(event: str, arguments: tuple[Any, ...]) -> bool:
+    if event != "open":
+        return True
+    mode, flags = (*arguments[1:3], None, None)[:2]
+    if isinstance(mode, str):
+        return not set(mode) & set("wax+")
+    return not (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR))
+
+
+def _is_installed(path: str) -> bool:
+    return path.startswith(_INSTALLED) or "/site-packages/" in path
+
+
+_INSTALLED = (
+    os.path.dirname(os.__file__) + os.sep,
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+)
+"""Where the standard library and this package are."""
