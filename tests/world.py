@@ -33,6 +33,7 @@ class World:
             "HOME": str(self.home),
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(self.system / "settings.json"),
             "ANYHOOK_MANAGED_SETTINGS": str(self.system / "managed-settings.json"),
+            "ANYHOOK_WORKER": "off",
         }
         own = f".{dialect if dialect != 'generic' else 'anyhook'}"
         self.files = {

@@ -7,18 +7,23 @@ from typing import Annotated
 import typer
 
 from anyhook import __version__
+from anyhook.cli.bench import bench
 from anyhook.cli.capabilities import capabilities
 from anyhook.cli.check import check
 from anyhook.cli.convert import convert_payload
+from anyhook.cli.doctor import doctor
 from anyhook.cli.fire import fire
 from anyhook.cli.install import init, install, uninstall
 from anyhook.cli.listing import list_hooks
 from anyhook.cli.migrate import migrate
+from anyhook.cli.run import run as run_hook
 from anyhook.cli.schema import schema
+from anyhook.cli.serve import serve
 from anyhook.cli.shim import shim
 from anyhook.cli.switch import disable, enable
 from anyhook.cli.test import test
 from anyhook.cli.trust import trust
+from anyhook.cli.worker import worker
 
 app = typer.Typer(
     name="anyhook",
@@ -37,9 +42,14 @@ app.command("enable")(enable)
 app.command("disable")(disable)
 app.command("trust")(trust)
 app.command("test")(test)
+app.command("serve")(serve)
+app.command("doctor")(doctor)
+app.command("bench")(bench)
+app.add_typer(worker, name="worker")
 app.command("install")(install)
 app.command("uninstall")(uninstall)
 app.command("migrate")(migrate)
+app.command("run")(run_hook)
 app.command("shim")(shim)
 app.command("convert-payload")(convert_payload)
 app.command("capabilities")(capabilities)

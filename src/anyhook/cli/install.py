@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -34,6 +35,7 @@ from anyhook.cli.output import console, print_json, say_error
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
+from anyhook.service.commands import PROGRAM, prefix, read_command
 from anyhook.settings.edit import add_item, remove_item, remove_member
 from anyhook.settings.sources import Surroundings, places
 from anyhook.testing.running import load_hooks
@@ -91,6 +93,10 @@ Python = Annotated[
     str | None,
     typer.Option("--python", help="Interpreter of the command; it must have anyhook."),
 ]
+Cold = Annotated[
+    bool,
+    typer.Option("--cold", help="Start an interpreter for each event, instead of a warm worker."),
+]
 HookPath = Annotated[Path, typer.Argument(metavar="FILE", help="A hook file.")]
 
 DEVIATION = 5.0
@@ -102,6 +108,7 @@ def init(
     agents: Agents = None,
     scope: Scope = "project",
     python: Python = None,
+    cold: Cold = False,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -129,7 +136,7 @@ def init(
             here,
             _agents(here, agents),
             scope,
-            python or _interpreter(scope),
+            _front(python or _interpreter(scope), cold=cold),
             Wish(yes=yes, dry_run=dry_run, as_json=as_json),
             starter,
         )
@@ -141,6 +148,7 @@ def install(
     agents: Agents = None,
     scope: Scope = "project",
     python: Python = None,
+    cold: Cold = False,
     yes: Yes = False,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -163,7 +171,7 @@ def install(
         here,
         _agents(here, agents),
         scope,
-        python or _interpreter(scope),
+        _front(python or _interpreter(scope), cold=cold),
         Wish(yes=yes, dry_run=dry_run, as_json=as_json),
     )
 
@@ -174,13 +182,13 @@ def _wire(
     project: Path,
     dialects: list[Dialect],
     scope: str,
-    python: str,
+    front: tuple[str, ...],
     wish: Wish,
     starter: Starter | None = None,
 ) -> int:
     """Wire a file into settings; `source` is where its text is now."""
     hooks = load_hooks(source)
-    edits = [_installed(d, project, scope, file, hooks, python) for d in dialects]
+    edits = [_installed(d, project, scope, file, hooks, front) for d in dialects]
     missing = {
         d.name: [f"{file.name}:{u.line}: {text}" for u, text in gaps(scan(source), d)]
         for d in dialects
@@ -261,12 +269,12 @@ OWN = frozenset(LAYERS.values())
 
 
 def _installed(
-    dialect: Dialect, project: Path, scope: str, file: Path, hooks: Hooks, python: str
+    dialect: Dialect, project: Path, scope: str, file: Path, hooks: Hooks, front: tuple[str, ...]
 ) -> Edit:
     path = settings_file(dialect, project, scope)
     before = read_text(path)
     after = before or ""
-    command = _command(dialect, project, scope, file, python)
+    command = _command(dialect, project, scope, file, front)
     wanted: dict[tuple[str, ...], dict[str, Any]] = {}
     for event in dict.fromkeys(function.event for function in hooks.functions):
         spec = dialect.by_canonical.get(event)
@@ -325,9 +333,11 @@ def _tool_names(dialect: Dialect, subject: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _command(dialect: Dialect, project: Path, scope: str, file: Path, python: str) -> str:
+def _command(
+    dialect: Dialect, project: Path, scope: str, file: Path, front: tuple[str, ...]
+) -> str:
     script = file.resolve()
-    program = shlex.quote(python)
+    program = shlex.join(front)
     if scope == "user" or not script.is_relative_to(project.resolve()):
         return f"{program} {shlex.quote(str(script))}"
     variable = next(n for n, what in dialect.environment.items() if what == "project_dir")
@@ -347,6 +357,17 @@ def _interpreter(scope: str) -> str:
         if done.returncode == 0:
             return "python3"
     return sys.executable
+
+
+def _front(python: str, *, cold: bool) -> tuple[str, ...]:
+    """Return the words in front of the hook file: an interpreter, or what reaches its worker."""
+    if cold or os.name != "posix":
+        return (python,)
+    if Path(python).is_absolute():
+        return prefix(python)
+    found = shutil.which(PROGRAM[0])
+    is_shared = found is not None and not Path(found).is_relative_to(sys.prefix)
+    return PROGRAM if is_shared else (python,)
 
 
 def _uninstalled(dialect: Dialect, project: Path, scope: str, file: Path) -> Edit:
@@ -399,13 +420,13 @@ def _find_ours(
 def _marks(dialect: Dialect, project: Path, file: Path) -> tuple[str, ...]:
     """Return what a command holds that runs the file."""
     return tuple(
-        shlex.split(_command(dialect, project, scope, file, "python"))[1]
+        shlex.split(_command(dialect, project, scope, file, ("python",)))[1]
         for scope in ("project", "user")
     )
 
 
 def _is_ours(handler: Any, marks: tuple[str, ...]) -> bool:
-    """Tell whether a handler is what `install` writes: an interpreter, the file, and no more."""
+    """Tell whether a handler is what `install` writes: the file, and what runs it, and no more."""
     command = handler.get("command") if isinstance(handler, dict) else None
     if not isinstance(command, str) or "args" in handler:
         return False
@@ -413,7 +434,9 @@ def _is_ours(handler: Any, marks: tuple[str, ...]) -> bool:
         words = shlex.split(command)
     except ValueError:
         return False
-    return len(words) == 2 and words[1] in marks
+    warm = read_command(words)
+    rest = words[1:] if warm is None else warm.words
+    return len(rest) == 1 and rest[0] in marks
 
 
 def _definitions(

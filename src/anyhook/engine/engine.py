@@ -26,6 +26,7 @@ from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
+from anyhook.service.leases import Leases
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
@@ -53,7 +54,8 @@ class Engine:
     """Loads the hooks of a project and decides events with them.
 
     Make one with `Engine.load`. It works on asyncio and trio, holds no threads or descriptors
-    between dispatches, and any number of dispatches may run at once.
+    between dispatches but connections to workers, which end when nothing comes for a minute, and
+    any number of dispatches may run at once.
 
     Attributes:
         dialect: The language of the settings and the commands.
@@ -73,6 +75,7 @@ class Engine:
         redact: Redaction | None,
         max_processes: int,
         output_limit: int,
+        warm: bool,
         services: Services,
     ) -> None:
         self.dialect = dialect
@@ -91,6 +94,7 @@ class Engine:
         self._closed = False
         self._given_services = services
         self._background = Background()
+        self._leases = Leases() if warm else None
         self._read()
 
     @classmethod
@@ -108,6 +112,7 @@ class Engine:
         environ: Mapping[str, str] | None = None,
         max_processes: int = MAX_PROCESSES,
         output_limit: int = OUTPUT_LIMIT,
+        warm: bool = True,
         ask: Ask | None = None,
         mcp: McpClient | None = None,
         private_hosts: Iterable[str] = (),
@@ -129,6 +134,8 @@ class Engine:
             environ: Environment of the host, which commands inherit; by default this process's.
             max_processes: Commands that run at once; fewer where the limit of open files is low.
             output_limit: Bytes of each stream of a command that are kept.
+            warm: Hand a command that runs a hook file through a worker (`anyhook run HOOK.py`) to
+                the worker at once, without a process. It means the same.
             ask: Puts the questions of `prompt` hooks to a model.
             mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
             private_hosts: Hosts in private networks that `http` hooks may ask.
@@ -154,6 +161,7 @@ class Engine:
             redact=redact,
             max_processes=max_processes,
             output_limit=output_limit,
+            warm=warm,
             services=Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts)),
         )
 
@@ -177,6 +185,8 @@ class Engine:
         """
         self._closed = True
         self._background.close()
+        if self._leases is not None:
+            self._leases.close()
 
     @property
     def background(self) -> Background:
@@ -204,6 +214,7 @@ class Engine:
             private_hosts=self._given_services.private_hosts | self.hooks.named_hosts(),
             header_variables={layer: self.hooks.header_variables(layer) for layer in layers},
             background=self._background,
+            leases=self._leases,
         )
 
     def _redaction(self, layer: Layer) -> Redaction:

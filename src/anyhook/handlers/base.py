@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
     from anyhook.model.layers import Layer
+    from anyhook.service.leases import Leases
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class Services:
         private_hosts: Hosts in private networks that may be asked.
         header_variables: Layer to the variables that headers may hold, likewise.
         background: Runs what nobody waits for.
+        leases: Runs hook files without a process; `None` to run each as the command that it is.
     """
 
     ask: Ask | None = None
@@ -93,6 +95,7 @@ class Services:
     private_hosts: frozenset[str] = frozenset()
     header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
     background: Background | None = None
+    leases: Leases | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import anyio
 from anyhook.dialects.output import Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
 from anyhook.handlers.environment import expand
+from anyhook.handlers.plain import Direct, find_direct
 from anyhook.handlers.process import run_process
 from anyhook.handlers.shell import refer
 from anyhook.model.decisions import HandlerResult, Status
@@ -57,17 +58,36 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
         await limiter.acquire()
     try:
         started = time.perf_counter()
-        end = await run_process(
-            argv,
-            cwd=firing.cwd,
-            env=env,
-            stdin=payload,
-            timeout=handler.timeout,
-            output_limit=firing.output_limit,
-        )
+        direct = find_direct(argv, env, firing.cwd) if handler.argv is None else None
+        end = await _run_warm(firing, handler, direct or Direct("", tuple(argv), env))
+        if end is None:
+            end = await run_process(
+                argv,
+                cwd=firing.cwd,
+                env=env,
+                stdin=payload,
+                timeout=handler.timeout,
+                output_limit=firing.output_limit,
+                direct=direct,
+            )
     finally:
         limiter.release()
     return _result(firing, handler, end, started - firing.epoch, repaired)
+
+
+async def _run_warm(firing: Firing, handler: HandlerSpec, start: Direct) -> ProcessResult | None:
+    """Run a hook file on a worker; `None` if it is none, or must run as a process."""
+    leases = firing.services.leases
+    if leases is None:
+        return None
+    return await leases.run(
+        start.argv,
+        cwd=firing.cwd,
+        env=start.env,
+        stdin=firing.payload,
+        timeout=handler.timeout,
+        output_limit=firing.output_limit,
+    )
 
 
 def command_environment(

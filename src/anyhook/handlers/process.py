@@ -14,6 +14,8 @@ from anyhook.errors import PlatformError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from anyhook.handlers.plain import Direct
+
 OUTPUT_LIMIT = 1024 * 1024
 """Bytes of each stream that are kept; what comes after is read and thrown away, so that a
 talkative command neither blocks nor fills the memory."""
@@ -84,6 +86,7 @@ async def run_process(
     timeout: float | None = None,
     grace: float = GRACE,
     output_limit: int = OUTPUT_LIMIT,
+    direct: Direct | None = None,
 ) -> ProcessResult:
     """Run a command to its end, in its own session and process group.
 
@@ -100,6 +103,7 @@ async def run_process(
         timeout: Seconds from the start; `None` for no limit.
         grace: Seconds from SIGTERM to SIGKILL.
         output_limit: Bytes of each stream that are kept.
+        direct: What `argv` would become, tried first; `argv` runs if the system refuses that.
 
     Returns:
         The result. A command that cannot be started is a result with an `error`.
@@ -119,4 +123,5 @@ async def run_process(
         timeout=timeout,
         grace=grace,
         output_limit=output_limit,
+        direct=direct,
     )

@@ -25,6 +25,8 @@ from anyhook.handlers.process import DRAIN, DRAIN_SILENT, ProcessResult
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from anyhook.handlers.plain import Direct
+
 CHUNK = 64 * 1024
 """Bytes in one read: the capacity of a pipe on Linux."""
 READS = 16
@@ -51,11 +53,12 @@ async def run(
     timeout: float | None,
     grace: float,
     output_limit: int,
+    direct: Direct | None,
 ) -> ProcessResult:
     """Run a command; see `anyhook.handlers.process.run_process`."""
     started = time.perf_counter()
     try:
-        child = _Child(argv, cwd, env, stdin, output_limit)
+        child = _Child(argv, cwd, env, stdin, output_limit, direct=direct)
     except (OSError, ValueError) as error:
         return ProcessResult(error=_spawn_error(error, argv, cwd))
     timed_out = False
@@ -121,6 +124,8 @@ class _Child:
         env: Mapping[str, str],
         stdin: bytes,
         output_limit: int,
+        *,
+        direct: Direct | None,
     ) -> None:
         self.exited = False
         self.status_lost = False
@@ -129,15 +134,7 @@ class _Child:
         with contextlib.ExitStack() as undo:
             undo.callback(self._selector.close)
             child_ends, (write_end, *read_ends) = _pipes(undo)
-            self._process = subprocess.Popen(
-                list(argv),
-                stdin=child_ends[0],
-                stdout=child_ends[1],
-                stderr=child_ends[2],
-                cwd=cwd,
-                env=env,
-                start_new_session=True,
-            )
+            self._process = _start(argv, cwd, env, child_ends, direct)
             for end in child_ends:
                 os.close(end)
             undo.pop_all()
@@ -282,6 +279,38 @@ class _Child:
         if self._streams.pop(stream.fd, None):
             self._selector.unregister(stream.fd)
             os.close(stream.fd)
+
+
+def _start(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    ends: Sequence[int],
+    direct: Direct | None,
+) -> subprocess.Popen[bytes]:
+    if direct is not None:
+        with contextlib.suppress(OSError):
+            return _spawn(direct.argv, cwd, direct.env, ends, direct.program)
+    return _spawn(argv, cwd, env, ends)
+
+
+def _spawn(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    ends: Sequence[int],
+    program: str | None = None,
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        list(argv),
+        executable=program,
+        stdin=ends[0],
+        stdout=ends[1],
+        stderr=ends[2],
+        cwd=cwd,
+        env=env,
+        start_new_session=True,
+    )
 
 
 def _write(fd: int, data: memoryview) -> int:

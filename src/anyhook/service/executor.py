@@ -50,6 +50,8 @@ MEMORY = 192 * 1024
 """KiB; a process that ever held more is not kept."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
 TO_KIB = 1024 if sys.platform == "darwin" else 1
+LEASE_IDLE = 60.0
+"""Seconds without an event after which a lease ends: others may need the process."""
 CAPTURED = 1 << 20
 """Bytes of standard error that a lease is told of."""
 
@@ -100,6 +102,7 @@ class Executor:
         """Answer the events of an engine, which holds the connection as long as it likes."""
         self.capture = _scratch()
         self._put_in_place(request, self.capture)
+        link.settimeout(LEASE_IDLE)
         link.sendall(_LEASED)
         while (request_body := _read_body(link)) is not None:
             request = parse_request(request_body)

@@ -1,0 +1,34 @@
+"""`anyhook run --help`; the command itself starts without the libraries of this package."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from anyhook.service.launch import main
+
+HELP = """Run a hook file as an agent does, in a warm worker if possible.
+
+An agent starts this on every event; the event comes on standard input. The first call starts a
+worker, which keeps the file loaded for the calls after it. Whatever keeps the worker from serving
+(`anyhook doctor` says what) ends in running the file here, with the same answer.
+
+For example:
+
+    anyhook run .anyhook/guard.py < event.json
+    ANYHOOK_WORKER=off anyhook run .anyhook/guard.py < event.json
+
+Faster still, because no interpreter starts: `anyhook-run PYTHON HOOK.py`, which `anyhook install`
+writes where a C compiler was there when anyhook was installed.
+"""
+
+
+def run(
+    words: Annotated[list[str] | None, typer.Argument(metavar="HOOK.py [ARGUMENT ...]")] = None,
+) -> int:
+    """Run a hook file as an agent does, in a warm worker if possible."""
+    return main(words or [])
+
+
+run.__doc__ = HELP

@@ -1,0 +1,109 @@
+"""The command lines that run a hook file through a worker: written, and read again."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.service import client
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+NATIVE = "anyhook-run"
+"""The native client: it takes an interpreter, a hook file and arguments."""
+PROGRAM = ("anyhook", "run")
+"""What reaches a worker wherever anyhook is installed, at the price of an interpreter."""
+BARE = "-IS"
+"""Makes an interpreter start fast: without `site`, and so without anybody's packages."""
+CLIENT = "/service/client.py"
+SHEBANG = b"#!"
+
+
+class HookCommand(NamedTuple):
+    """A command line that runs a hook file through a worker.
+
+    Attributes:
+        program: What it starts.
+        python: The interpreter that it names; `None` for the one that the program runs in.
+        words: The hook file and its arguments.
+    """
+
+    program: str
+    python: str | None
+    words: tuple[str, ...]
+
+    def interpreter(self, environ: Mapping[str, str]) -> str | None:
+        """Return the absolute path of the interpreter; `None` if that cannot be told.
+
+        Args:
+            environ: The variables that the command is started with.
+        """
+        if self.python is None:
+            return _interpreter_of(client.which(self.program, environ))
+        found = client.which(self.python, environ)
+        return found if found.startswith("/") else None
+
+
+def native_client() -> str | None:
+    """Return the path of the native client; `None` if none was built."""
+    path = os.path.join(os.path.dirname(client.__file__), NATIVE)
+    return path if os.access(path, os.X_OK) else None
+
+
+def prefix(python: str) -> tuple[str, ...]:
+    """Return the words in front of a hook file that run it through the fastest client there is.
+
+    Args:
+        python: Absolute path of an interpreter that has anyhook.
+    """
+    native = native_client()
+    return (native, python) if native else (python, BARE, client.__file__, python)
+
+
+def read_command(argv: Sequence[str]) -> HookCommand | None:
+    """Read a command line; `None` if it runs no hook file through a worker.
+
+    Args:
+        argv: Its words.
+    """
+    match [*argv]:
+        case [program, "run", *words] if _name(program) == PROGRAM[0]:
+            return _command(program, None, words)
+        case [program, python, *words] if _name(program) == NATIVE:
+            return _command(program, python, words)
+        case [program, flags, file, python, *words] if flags == BARE and file.endswith(CLIENT):
+            return _command(program, python, words)
+        case _:
+            return None
+
+
+def read_line(line: str) -> HookCommand | None:
+    """Read a command line that a shell has still to split; variables in it stay as they are."""
+    try:
+        return read_command(shlex.split(line))
+    except ValueError:
+        return None
+
+
+def _command(program: str, python: str | None, words: Sequence[str]) -> HookCommand | None:
+    if not words or words[0].startswith("-"):
+        return None
+    return HookCommand(program=program, python=python, words=tuple(words))
+
+
+def _name(program: str) -> str:
+    return program.rpartition("/")[2]
+
+
+def _interpreter_of(script: str) -> str | None:
+    """Return what the first line of an installed program says it is run by."""
+    try:
+        with open(script, "rb") as file:
+            line = file.readline(512)
+    except OSError:
+        return None
+    words = line[len(SHEBANG) :].split()
+    is_plain = line.startswith(SHEBANG) and len(words) == 1 and b"python" in words[0]
+    return os.fsdecode(words[0]) if is_plain else None

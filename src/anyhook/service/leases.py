@@ -1,0 +1,289 @@
+"""Hook files without a process: an engine borrows the executor that has the file loaded.
+
+A lease is a connection over which one executor answers event after event. Whatever keeps a worker
+from serving is no error here: the engine then runs the command as what it is, a program.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from contextlib import suppress
+from functools import cache
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio.lowlevel import RunVar
+
+from anyhook.handlers.process import ProcessResult
+from anyhook.service import client
+from anyhook.service.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
+from anyhook.service.commands import read_command
+from anyhook.service.frames import FrameError, body_size, parse_leased
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anyhook.service.commands import HookCommand
+
+    Key = tuple[str, HookCommand]
+
+EAGER = max(2, min(8, os.cpu_count() or 2))
+"""Leases of one hook file that are asked for without waiting whether one gets free."""
+SOON = 0.03
+"""Seconds to wait for a lease to get free before another one is asked for."""
+READ = 65536
+
+
+class Lease:
+    """A connection to the executor of one hook file, in one directory, with one environment.
+
+    Args:
+        link: The connection; it does not block.
+        command: The hook file.
+        cwd: Working directory.
+        env: The whole environment.
+    """
+
+    def __init__(
+        self, link: socket.socket, command: HookCommand, cwd: str, env: Mapping[str, str]
+    ) -> None:
+        self.link = link
+        self.env: dict[str, str] = {}
+        self._command = command
+        self._cwd = cwd
+        self._middle = b""
+        self._data = bytearray()
+        self.wear(env)
+
+    def wear(self, env: Mapping[str, str]) -> None:
+        """Take the environment of the next event."""
+        if env == self.env:
+            return
+        whole = client.pack_run(RUN, self._cwd, self._command.words, env, mask=_mask(), payload=b"")
+        self.env, self._middle = dict(env), whole[HEAD + 1 :]
+
+    def is_alive(self) -> bool:
+        """Tell whether the executor still holds its end."""
+        try:
+            return bool(self.link.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+    async def ask(self, payload: bytes) -> bytes:
+        """Send an event; returns the body of the reply.
+
+        Raises:
+            Unavailable: If there is none, because the event must be run cold.
+            OSError: If the executor is gone.
+            FrameError: If it speaks nonsense.
+        """
+        frame = self._frame(RUN, payload)
+        await self._send(frame)
+        while True:
+            body = await self._receive()
+            if body[:1] == DONE:
+                return body
+            if body[:1] == LEASE:  # the file has changed: another executor has loaded it anew
+                await self._send(frame)
+            elif body[:1] == COLD:
+                raise Unavailable(body[1:].decode("utf-8", "replace"))
+            elif body[:1] != TAKEN:
+                raise FrameError("a worker said something unknown")
+
+    async def begin(self) -> None:
+        """Be given an executor.
+
+        Raises:
+            Unavailable: If there is none.
+            OSError: If the worker is gone.
+            FrameError: If it speaks nonsense.
+        """
+        await self._send(self._frame(LEASE, b""))
+        while (body := await self._receive())[:1] != LEASE:
+            if body[:1] != TAKEN:
+                raise Unavailable(body[1:].decode("utf-8", "replace"))
+
+    def close(self) -> None:
+        """Give the executor back; a hook that still runs on it is ended."""
+        self.link.close()
+
+    def _frame(self, kind: bytes, payload: bytes) -> bytes:
+        size = (1 + len(self._middle) + len(payload)).to_bytes(4, "little")
+        return b"".join((MAGIC, size, kind, self._middle, payload))
+
+    async def _send(self, frame: bytes) -> None:
+        sent = 0
+        while True:
+            with suppress(BlockingIOError):
+                sent += self.link.send(memoryview(frame)[sent:])
+            if sent == len(frame):
+                return
+            await anyio.wait_writable(self.link)
+
+    async def _receive(self) -> bytes:
+        data = self._data
+        while len(data) < HEAD or len(data) < HEAD + body_size(bytes(data[:HEAD])):
+            await anyio.wait_readable(self.link)
+            with suppress(BlockingIOError):
+                chunk = self.link.recv(READ)
+                if not chunk:
+                    raise ConnectionResetError("the executor is gone")
+                data += chunk
+        end = HEAD + body_size(bytes(data[:HEAD]))
+        body = bytes(data[HEAD:end])
+        del data[:end]
+        return body
+
+
+class Leases:
+    """The leases of one engine."""
+
+    def __init__(self) -> None:
+        self._idle: dict[Key, list[Lease]] = {}
+        self._gates: RunVar[dict[Key, anyio.Semaphore]] = RunVar("anyhook-leases")
+        self._closed = False
+
+    def __del__(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._closed = True
+        for leases in self._idle.values():
+            while leases:
+                leases.pop().close()
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        stdin: bytes,
+        timeout: float | None,
+        output_limit: int,
+    ) -> ProcessResult | None:
+        """Run a command on an executor.
+
+        The arguments are those of `run_process`, and so is the result.
+
+        Returns:
+            `None` if it is no hook file, or no worker serves it: then it must be run as a process.
+        """
+        command = read_command(argv)
+        if command is None or env.get(SWITCH) == "off" or os.name != "posix":
+            return None
+        started = time.perf_counter()
+        body: bytes | None = None
+        with anyio.move_on_after(timeout) as scope:
+            try:
+                body = await self._ask((cwd, command), env, stdin)
+            except (Unavailable, OSError, FrameError, UnicodeError):
+                return None
+        duration = time.perf_counter() - started
+        if body is None:
+            return ProcessResult(timed_out=scope.cancelled_caught, duration=duration)
+        reply = parse_leased(body)
+        return ProcessResult(
+            exit_code=reply.code,
+            stdout=reply.out[:output_limit].decode("utf-8", "replace"),
+            stderr=reply.err[:output_limit].decode("utf-8", "replace"),
+            stdout_truncated=len(reply.out) > output_limit,
+            stderr_truncated=len(reply.err) > output_limit,
+            duration=duration,
+        )
+
+    async def _ask(self, key: Key, env: Mapping[str, str], payload: bytes) -> bytes:
+        """Send an event to an executor that is free, or to another one if none gets free soon."""
+        gate = self._gate(key)
+        try:
+            gate.acquire_nowait()
+            has_passed = True
+        except anyio.WouldBlock:
+            has_passed = False
+            with anyio.move_on_after(SOON):
+                await gate.acquire()
+                has_passed = True
+        try:
+            lease = await self._take(key, env)
+            try:
+                body = await lease.ask(payload)
+            except BaseException:
+                lease.close()
+                raise
+            self._give_back(key, lease)
+            return body
+        finally:
+            if has_passed:
+                gate.release()
+
+    def _gate(self, key: Key) -> anyio.Semaphore:
+        try:
+            gates = self._gates.get()
+        except LookupError:
+            self._gates.set(gates := {})
+        if key not in gates:
+            gates[key] = anyio.Semaphore(EAGER)
+        return gates[key]
+
+    async def _take(self, key: Key, env: Mapping[str, str]) -> Lease:
+        idle = self._idle.setdefault(key, [])
+        while idle:
+            lease = idle.pop()
+            is_same = env == lease.env or client.watched(env) == client.watched(lease.env)
+            if is_same and lease.is_alive():
+                lease.wear(env)
+                return lease
+            lease.close()
+        cwd, command = key
+        lease = Lease(_connect(command, env), command, cwd, env)
+        try:
+            await lease.begin()
+        except BaseException:
+            lease.close()
+            raise
+        return lease
+
+    def _give_back(self, key: Key, lease: Lease) -> None:
+        idle = self._idle[key]
+        if self._closed or len(idle) >= EAGER:
+            lease.close()
+        else:
+            idle.append(lease)
+
+
+def _connect(command: HookCommand, env: Mapping[str, str]) -> socket.socket:
+    """Connect to the worker that a command would use.
+
+    Raises:
+        Unavailable: If it cannot be told which, or another user listens there.
+        OSError: If nobody does.
+    """
+    python = command.interpreter(env)
+    if python is None:
+        raise Unavailable("its interpreter cannot be told")
+    base = client.address(python, env)
+    client.check_private(os.path.dirname(base))
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    link.setblocking(False)
+    try:
+        link.connect(base + ".sock")
+    except OSError:
+        link.close()
+        raise
+    if client.peer_user(link) != os.getuid():
+        link.close()
+        raise Unavailable("another user listens there")
+    return link
+
+
+@cache
+def _mask() -> int:
+    """Return what this process takes away from the mode of files; it can only be set and read."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,686 @@
+"""`anyhook worker`, `anyhook doctor` and `anyhook bench`, around real workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import anyhook
+from anyhook.cli.bench import Axis
+from anyhook.service import client
+from anyhook.service.control import end, workers
+from anyhook.service.timing import Command, call
+from anyhook.testing import make_payload
+from tests.integration.leftovers import wait_until
+
+PACKAGE = Path(anyhook.__file__).parent
+SOURCES = PACKAGE.parent
+GUARD = """
+    from anyhook.authoring import Hooks, context, deny
+
+    hooks = Hooks()
+
+    @hooks.before_tool("shell")
+    def guard(event):
+        if "AKIA" in event.text:
+            return deny("not the keys")
+
+    @hooks.session_start
+    def introduce(event):
+        return context("a secret greeting")
+
+    hooks.example(tool="shell", input={"command": "echo AKIA"}, expect="deny")
+
+    if __name__ == "__main__":
+        hooks.run()
+"""
+NEVER_WARM = GUARD.replace("Hooks()", 'Hooks(state="cold")')
+
+
+@pytest.fixture
+def runtime(tmp_path_factory, monkeypatch):
+    """A runtime directory whose workers are gone after the test."""
+    directory = tmp_path_factory.mktemp("r")  # sockets have short paths
+    directory.chmod(0o700)
+    monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", str(directory))
+    monkeypatch.setenv("ANYHOOK_WORKER", "on")
+    yield directory
+    directory.chmod(0o700)
+    for found in workers(str(directory)):
+        if found.status is not None:
+            end(found.base)
+    for pid in processes(directory):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not processes(directory), "workers are left")
+
+
+def processes(directory):
+    """List the workers of a directory, and their copies."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                line = (entry / "cmdline").read_bytes()
+                if os.fsencode(directory) in line and client.WORKER.encode() in line:
+                    found.append(int(entry.name))
+    return found
+
+
+@pytest.fixture
+def hook_file(world):
+    def write(text=GUARD, name="guard.py"):
+        return world.write(world.project / name, textwrap.dedent(text))
+
+    return write
+
+
+def fire(file, python=sys.executable, event="before_tool", **options):
+    """Run a hook file through its worker, with the client that every machine has."""
+    fields = {"tool": "shell", "input": {"command": "ls"}} if event == "before_tool" else {}
+    return subprocess.Popen(
+        [python, "-IS", client.__file__, python, str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
+    ), json.dumps(make_payload(event, agent="claude", **fields)).encode()
+
+
+def answered(file, **options):
+    process, payload = fire(file, **options)
+    out, err = process.communicate(payload, timeout=30)
+    assert process.returncode == 0, err
+    return out
+
+
+def serve(runtime, file, **options):
+    """Fire events until a worker has served one. Returns what it tells of itself."""
+
+    def served():
+        answered(file, **options)
+        told = [one.status for one in workers(str(runtime)) if one.status]
+        hooks = [child["hook"] for status in told for child in status["executors"]]
+        return str(file) in hooks
+
+    wait_until(served, "no worker came up")
+    return next(
+        one.status
+        for one in workers(str(runtime))
+        if one.status and any(child["hook"] == str(file) for child in one.status["executors"])
+    )
+
+
+def sent_away(runtime, file):
+    """Fire events until a worker has sent one away."""
+
+    def cold():
+        answered(file)
+        return any(one.status and one.status["cold"] for one in workers(str(runtime)))
+
+    wait_until(cold, "no worker sent it away")
+
+
+# -- worker status
+
+
+def test_without_a_worker_the_status_says_so(world, runtime, run):
+    code, out, _ = run("worker", "status")
+
+    assert code == 0
+    assert f"No worker runs (looked in {runtime})." in out.replace("\n", "")
+
+
+def test_without_a_runtime_directory_the_status_says_so(world, runtime, run):
+    runtime.rmdir()
+    try:
+        assert run("worker", "status")[0] == 0
+        assert json.loads(run("worker", "status", "--json")[1])["workers"] == []
+    finally:
+        runtime.mkdir()
+
+
+def test_the_status_shows_what_a_worker_has_loaded(world, runtime, run, hook_file):
+    told = serve(runtime, hook_file())
+
+    code, out, _ = run("worker", "status")
+
+    assert code == 0
+    for words in (f"worker {told['pid']}", f"anyhook {anyhook.__version__}", "guard.py", "ready"):
+        assert words in out
+
+
+def test_the_status_for_programs_is_what_the_worker_tells(world, runtime, run, hook_file):
+    file = hook_file()
+    told = serve(runtime, file)
+
+    _, out, _ = run("worker", "status", "--json")
+
+    (found,) = json.loads(out)["workers"]
+    assert found["address"] == told["address"]
+    assert found["status"]["pid"] == told["pid"]
+    assert found["status"]["executors"][0]["hook"] == str(file)
+    assert (found["stale"], found["problem"]) == (False, None)
+
+
+def test_the_status_says_why_hooks_ran_cold(world, runtime, run, hook_file):
+    file = hook_file(NEVER_WARM)
+    sent_away(runtime, file)
+    answered(file)
+
+    _, out, _ = run("worker", "status")
+
+    assert 'guard.py: says state="cold" (' in out
+    assert "times), last at " in out
+
+
+def test_a_socket_without_a_worker_is_stale(world, runtime, run):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(runtime / "0123456789abcdef.sock"))
+    listener.close()
+
+    code, out, _ = run("worker", "status")
+
+    assert code == 0
+    assert out.startswith("stale  ")
+    assert "0123456789abcdef: nobody listens there any more" in out
+    assert "nothing to stop" in run("worker", "stop")[1]
+
+
+def test_a_worker_that_talks_otherwise_is_not_stale(world, runtime, run):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(runtime / "0123456789abcdef.sock"))
+        listener.listen()
+        listener.setblocking(False)  # it takes the question and never answers
+
+        _, out, _ = run("worker", "status")
+
+    assert out.startswith("silent  ")
+
+
+def test_nobody_is_asked_in_a_directory_that_is_open_to_others(world, runtime, run):
+    runtime.chmod(0o755)
+
+    code, _, err = run("worker", "status")
+
+    assert code == 64
+    assert "it must have mode 0700" in err
+    assert "ANYHOOK_RUNTIME_DIR" in err
+
+
+# -- worker stop
+
+
+def test_without_a_worker_there_is_nothing_to_stop(world, runtime, run):
+    code, out, _ = run("worker", "stop")
+
+    assert code == 0
+    assert "No worker runs; there is nothing to stop." in out
+
+
+def test_a_worker_that_is_stopped_is_gone(world, runtime, run, hook_file):
+    told = serve(runtime, hook_file())
+
+    code, out, _ = run("worker", "stop")
+
+    assert code == 0
+    assert f"Worker {told['pid']} has ended." in out
+    assert workers(str(runtime)) == []
+    wait_until(lambda: not processes(runtime), "it is still there")
+
+
+def test_a_worker_of_another_interpreter_is_stopped_only_with_all(world, runtime, run, hook_file):
+    other = world.root / "other"
+    (other / "bin").mkdir(parents=True)
+    (other / "lib").symlink_to(Path(sys.prefix, "lib"))
+    shutil.copy(Path(sys.prefix, "pyvenv.cfg"), other)
+    (other / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    told = serve(runtime, hook_file(), python=str(other / "bin" / "python"))
+
+    _, out, _ = run("worker", "stop")
+    assert "anyhook worker stop --all" in out
+    assert [one.status["pid"] for one in workers(str(runtime))] == [told["pid"]]
+
+    _, out, _ = run("worker", "stop", "--all", "--json")
+    (ended,) = json.loads(out)["ended"]
+    assert (ended["pid"], ended["how"]) == (told["pid"], "stopped")
+    assert workers(str(runtime)) == []
+
+
+def test_a_hook_that_does_not_end_is_killed_with_its_worker(world, runtime, hook_file):
+    gate, begun = world.root / "gate", world.root / "begun"
+    os.mkfifo(gate)
+    os.mkfifo(begun)
+    text = textwrap.dedent(GUARD).replace(
+        'if "AKIA" in event.text:',
+        f"open({str(begun)!r}, 'w').close(); open({str(gate)!r}).read()\n    if False:",
+    )
+    file = hook_file("\n" + text)
+    told = serve(runtime, file, event="session_start")
+
+    process, payload = fire(file)
+    process.stdin.write(payload)
+    process.stdin.close()
+    begun.open().close()  # the hook runs
+    ended = end(told["address"], patience=0.0)
+
+    assert (ended.how, ended.busy) == ("killed", (str(file),))
+    wait_until(lambda: not processes(runtime), "the hook is still there")
+    begun.open().close()  # the client runs the hook itself
+    gate.open("w").close()
+    process.stdin = None
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
+def test_a_worker_that_hangs_is_killed(world, runtime, run, hook_file):
+    told = serve(runtime, hook_file())
+    os.kill(told["pid"], signal.SIGSTOP)
+
+    ended = end(told["address"], patience=0.0)
+
+    assert (ended.pid, ended.how) == (told["pid"], "killed")
+    assert "nobody listens there any more" in run("worker", "status")[1]
+
+
+def test_a_worker_that_hangs_is_asked_to_end_first(world, runtime, hook_file):
+    told = serve(runtime, hook_file())
+    os.kill(told["pid"], signal.SIGSTOP)
+
+    ended = end(told["address"], on_wait=lambda _: os.kill(told["pid"], signal.SIGCONT))
+
+    assert (ended.pid, ended.how) == (told["pid"], "stopped")
+
+
+def test_another_program_in_the_directory_is_left_alone(world, runtime, run):
+    with socket.socket(socket.AF_UNIX) as theirs, socket.socket(socket.AF_UNIX) as like_ours:
+        theirs.bind(str(runtime / "music.sock"))
+        like_ours.bind(str(runtime / "0123456789abcdef.sock"))
+        like_ours.listen()
+
+        ended = json.loads(run("worker", "stop", "--all", "--json")[1])["ended"]
+
+        assert [(one["pid"], one["how"]) for one in ended] == [(None, "silent")]
+        assert "music" not in run("worker", "status")[1]
+
+
+# -- doctor
+
+
+def doctor(run, *arguments):
+    code, out, _ = run("doctor", "--json", *arguments)
+    told = json.loads(out)
+    assert code == (0 if told["ok"] else 1)
+    return told, {check["name"]: check for check in told["checks"]}
+
+
+def test_the_doctor_finds_nothing_wrong(world, runtime, run):
+    code, out, _ = run("doctor")
+
+    assert code == 0
+    assert "✗" not in out
+    for words in ("✓ anyhook: ", "✓ runtime directory: ", "✓ worker: none runs"):
+        assert words in out
+
+
+def test_the_doctor_tells_of_the_worker(world, runtime, run, hook_file):
+    status = serve(runtime, hook_file())
+
+    told, checks = doctor(run)
+
+    assert checks["worker"]["state"] == "fine"
+    assert checks["worker"]["says"].startswith(f"{status['pid']}, ")
+    assert told["workers"][0]["status"]["pid"] == status["pid"]
+
+
+def test_the_doctor_says_why_hooks_ran_cold(world, runtime, run, hook_file):
+    sent_away(runtime, hook_file(NEVER_WARM))
+
+    _, checks = doctor(run)
+
+    assert checks["ran cold"]["state"] == "note"
+    assert 'says state="cold"' in checks["ran cold"]["says"]
+
+
+def test_a_directory_that_is_open_to_others_is_wrong(world, runtime, run):
+    runtime.chmod(0o750)
+
+    code, out, _ = run("doctor")
+
+    assert code == 1
+    assert "✗ runtime directory: " in out
+    assert "mode 0750" in out
+    assert f"→ chmod 700 {runtime}" in out
+
+
+def test_a_directory_with_too_long_a_path_is_wrong(world, runtime, run, monkeypatch):
+    monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", str(runtime / ("x" * 100)))
+
+    told, _ = doctor(run)
+
+    problem = next(check for check in told["checks"] if check["state"] == "wrong")
+    assert "the system takes 107" in problem["says"]
+    assert "ANYHOOK_RUNTIME_DIR" in problem["do"]
+
+
+def test_a_directory_that_cannot_be_made_is_wrong(world, runtime, run, monkeypatch):
+    monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", str(runtime / "no" / "such"))
+
+    _, checks = doctor(run)
+
+    assert checks["runtime directory"]["state"] == "wrong"
+
+
+@pytest.mark.parametrize(("value", "words"), [("off", "every hook runs cold"), ("0", "'0' means")])
+def test_the_switch_is_told(world, runtime, run, monkeypatch, value, words):
+    monkeypatch.setenv("ANYHOOK_WORKER", value)
+
+    told, checks = doctor(run)
+
+    assert told["ok"]
+    assert words in checks["ANYHOOK_WORKER"]["says"]
+
+
+def test_what_a_bug_left_is_told(world, runtime, run):
+    (runtime / "0123456789abcdef.log").write_text("Traceback\nKeyError: 'x'\n")
+
+    _, checks = doctor(run)
+
+    assert "KeyError: 'x'" in checks["bug"]["says"]
+    assert "0123456789abcdef.log" in checks["bug"]["says"]
+
+
+def test_every_hook_file_of_the_settings_is_told(world, runtime, run, hook_file):
+    hook_file()
+    file = '"${GEMINI_PROJECT_DIR}/guard.py"'
+    written = {
+        "SessionStart": f"{sys.executable} -IS {client.__file__} {sys.executable} {file}",
+        "BeforeTool": f"{sys.executable} {file}",
+        "AfterTool": "echo of no interest",
+    }
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": line}]}]
+        for event, line in written.items()
+    }
+    world.settings("project", {"hooks": hooks})
+
+    told, _ = doctor(run)
+
+    about = [check for check in told["checks"] if "guard.py" in check["name"]]
+    assert sorted(check["state"] for check in about) == ["fine", "note"]
+    (cold,) = (check for check in about if check["state"] == "note")
+    assert cold["says"] == "starts an interpreter on every event"
+    assert cold["do"].endswith("guard.py --agent gemini")
+    (warm,) = (check for check in about if check["state"] == "fine")
+    assert warm["says"] == "through the worker, by way of an interpreter"
+
+
+@pytest.mark.parametrize("line", ["/no/anyhook-run {python} {file}", "anyhook-run /no/py {file}"])
+def test_a_hook_whose_programs_are_gone_is_wrong(world, runtime, run, hook_file, monkeypatch, line):
+    programs = world.write(world.root / "bin" / "anyhook-run", "#!/bin/sh\n").parent
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    line = line.format(python=sys.executable, file=hook_file())
+    hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": line}]}]}
+    world.settings("project", {"hooks": hooks})
+
+    told, _ = doctor(run)
+
+    assert told["checks"][-1]["state"] == "wrong"
+    assert "there is no program /no/" in told["checks"][-1]["says"]
+
+
+def test_a_hook_of_the_user_is_installed_for_the_user(world, runtime, run, hook_file):
+    file = hook_file()
+    line = f"{sys.executable} {file}"
+    hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": line}]}]}
+    world.settings("user", {"hooks": hooks})
+
+    told, _ = doctor(run)
+
+    assert told["checks"][-1]["do"].endswith("--agent gemini --scope user")
+
+
+def examined(root, prepare):
+    """Let another installation's doctor look, whose files were changed before."""
+    shutil.copytree(PACKAGE, root / "anyhook", ignore=shutil.ignore_patterns("__pycache__"))
+    prepare(root / "anyhook" / "service" / "anyhook-run")
+    return subprocess.run(
+        [sys.executable, "-m", "anyhook", "doctor"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        check=False,
+    )
+
+
+def test_without_a_compiler_the_doctor_says_how_to_get_the_native_client(world, runtime):
+    done = examined(world.root, lambda program: program.unlink(missing_ok=True))
+
+    assert done.returncode == 0, done.stderr
+    assert "! native client: no C compiler was there" in done.stdout
+    assert "install gcc or clang" in done.stdout
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF of no machine", b"#!/bin/sh\nexit 1\n"])
+def test_a_native_client_of_another_machine_is_wrong(world, runtime, content):
+    def prepare(program):
+        program.unlink(missing_ok=True)
+        program.write_bytes(content)
+        program.chmod(0o755)
+
+    done = examined(world.root, prepare)
+
+    assert done.returncode == 1, done.stderr
+    assert "✗ native client: " in done.stdout
+    assert "does not run here" in done.stdout
+
+
+# -- bench
+
+
+def bench(run, *arguments):
+    code, out, _ = run("bench", "--json", "-n", "3", *arguments)
+    return code, json.loads(out)
+
+
+def test_a_hook_file_is_measured_cold_and_warm_beside_the_floors(world, runtime, run, hook_file):
+    code, told = bench(run, str(hook_file()))
+
+    assert code == 0
+    rows = [(row["kind"], row["event"]) for row in told["rows"]]
+    assert rows == [
+        ("floor", None),
+        ("floor", None),
+        ("cold", "BeforeTool"),
+        ("warm", "BeforeTool"),
+        ("cold", "SessionStart"),
+        ("warm", "SessionStart"),
+    ]
+    for row in told["rows"]:
+        assert len(row["samples_ms"]) == 3
+        assert min(row["samples_ms"]) > 0
+        assert row["exit_codes"] == {"0": 3}
+        assert min(row["samples_ms"]) <= row["p50_ms"] <= row["p99_ms"] == max(row["samples_ms"])
+    assert told["problems"] == []
+
+
+def test_what_is_measured_warm_was_served_by_the_worker(world, runtime, run, hook_file):
+    file = hook_file()
+
+    bench(run, str(file), "--event", "PreToolUse", "--dialect", "claude")
+
+    (found,) = workers(str(runtime))
+    assert found.status["events"]["warm"] >= 4  # three, and the one that showed that it is warm
+    assert {child["hook"] for child in found.status["executors"]} == {str(file)}
+
+
+def noting(world):
+    """Write a hook file that notes of every call whether it is in a worker."""
+    notes = world.root / "notes"
+    is_warm = "'anyhook.service.worker' in open('/proc/self/cmdline').read()"
+    note = f"print({is_warm}, file=open({str(notes)!r}, 'a'), flush=True)\n    if False:"
+    text = textwrap.dedent(GUARD).replace('if "AKIA" in event.text:', note)
+    return text, lambda: notes.read_text().split()
+
+
+def test_what_is_measured_cold_asks_no_worker(world, runtime, run, hook_file):
+    text, notes = noting(world)
+
+    _, told = bench(run, str(hook_file(text)), "--event", "before_tool")
+
+    assert notes()[-6:] == ["False"] * 3 + ["True"] * 3
+    cold, warm = (row for row in told["rows"] if row["kind"] in ("cold", "warm"))
+    assert cold["command"][0] == sys.executable
+    assert cold["command"] == warm["command"][-2:]
+
+
+def test_a_session_is_reckoned_from_the_means(world, runtime, run, hook_file):
+    _, told = bench(run, str(hook_file()), "--session-calls", "10")
+
+    means = {(row["kind"], row["event"]): row["mean_ms"] for row in told["rows"]}
+    (session,) = told["session"]["agents"]
+    assert session["of_tool_calls"]
+    assert session["cold_seconds"] == pytest.approx(means["cold", "BeforeTool"] / 100)
+    assert session["warm_seconds"] == pytest.approx(means["warm", "BeforeTool"] / 100)
+
+
+def test_people_see_figures_a_picture_and_a_sentence_but_no_answers(world, runtime, run, hook_file):
+    code, out, _ = run("bench", str(hook_file()), "-n", "3", "--session-calls", "40")
+
+    assert code == 0
+    for words in ("a bare interpreter", "BeforeTool guard.py", "p95", "█"):
+        assert words in out
+    assert "a session of 40 tool calls pays" in out
+    assert "s cold," in out
+    assert "not the keys" not in out
+    assert "a secret greeting" not in out
+
+
+def test_a_hook_that_fails_is_told_with_its_code(world, runtime, run, hook_file):
+    file = hook_file()
+    failing = file.read_text().replace("hooks.run()", "raise SystemExit(3)")
+    code, told = bench(run, str(hook_file(failing)), "--event", "before_tool")
+
+    assert code == 1
+    (cold,) = (row for row in told["rows"] if row["kind"] == "cold")
+    assert cold["exit_codes"] == {"3": 3}
+    assert cold["problem"] == "failed with exit code 3 in 3 of 3 calls"
+
+
+def test_a_hook_that_stays_cold_is_told_with_the_reason(world, runtime, run, hook_file):
+    code, told = bench(run, str(hook_file(NEVER_WARM)), "--event", "before_tool")
+
+    assert code == 0
+    assert [row["kind"] for row in told["rows"]] == ["floor", "floor", "cold"]
+    (problem,) = told["problems"]
+    assert 'says state="cold"' in problem
+    assert told["session"]["agents"][0]["warm_seconds"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("guard.py", "--event", "AfterTool"), "it has functions for before_tool, session_start"),
+        (("guard.py", "--dialect", "nobody"), "no dialect named 'nobody'"),
+        (("none.py",), "none.py is no Python file"),
+        ((), "no command of the settings"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(world, runtime, run, hook_file, arguments, words):
+    hook_file()
+
+    code, _, err = run("bench", *arguments)
+
+    assert code == 64
+    assert words in " ".join(err.split())
+
+
+def project_hooks(world, *lines, event="BeforeTool"):
+    handlers = [
+        {"type": "command", "command": line, "name": f"h{i}"} for i, line in enumerate(lines)
+    ]
+    world.settings("project", {"hooks": {event: [{"hooks": handlers}]}})
+
+
+def test_the_hooks_of_a_project_that_is_not_trusted_do_not_run(world, runtime, run):
+    ran = world.root / "ran"
+    project_hooks(world, f"touch {ran}")
+
+    code, _, err = run("bench", "-n", "1")
+
+    assert code == 64
+    assert "h0 is not trusted: anyhook trust --dialect gemini" in err
+    assert not ran.exists()
+
+
+def test_the_hooks_of_a_project_are_measured_as_they_are_written(world, runtime, run, hook_file):
+    hook_file()
+    record = world.root / "record"
+    project_hooks(
+        world, f'{sys.executable} "${{GEMINI_PROJECT_DIR}}/guard.py"', f"cat >> {record}; exit 2"
+    )
+
+    code, told = bench(run, "--trust-once")
+
+    assert code == 0
+    rows = [(row["name"], row["kind"], row["as_written"]) for row in told["rows"][2:]]
+    assert rows == [("h0", "cold", True), ("h0", "warm", False), ("h1", "as written", True)]
+    assert told["rows"][-1]["exit_codes"] == {"2": 3}
+    payloads = record.read_text().replace("}{", "}\n{").splitlines()
+    assert [json.loads(line)["hook_event_name"] for line in payloads] == ["BeforeTool"] * 3
+
+
+def test_a_hook_that_is_warm_already_is_measured_cold_too(world, runtime, run, hook_file):
+    text, notes = noting(world)
+    file = hook_file(text)
+    project_hooks(world, f"{sys.executable} -IS {client.__file__} {sys.executable} {file}")
+
+    code, told = bench(run, "--trust-once")
+
+    assert code == 0
+    rows = [(row["kind"], row["as_written"]) for row in told["rows"][2:]]
+    assert rows == [("cold", False), ("warm", True)]
+    assert notes()[-6:] == ["False"] * 3 + ["True"] * 3
+
+
+def test_hooks_that_start_nothing_or_are_off_are_left_out(world, runtime, run):
+    project_hooks(world, "exit 0", "true")
+    settings = json.loads(world.files["project"].read_text())
+    settings["hooksConfig"] = {"disabled": ["h0"]}
+    world.settings("project", settings)
+
+    _, told = bench(run, "--trust-once")
+
+    assert [row["name"] for row in told["rows"][2:]] == ["h1"]
+    assert "h0 is switched off by" in told["not_measured"][0]
+
+
+def test_a_call_that_does_not_end_is_ended(tmp_path):
+    command = Command(
+        argv=("sh", "-c", "cat; sleep 1000"), env=dict(os.environ), cwd=str(tmp_path), payload=b"x"
+    )
+
+    with pytest.raises(TimeoutError, match="does not end within"):
+        call(command, longest=0.05)
+
+
+def test_values_stand_in_the_order_of_their_size():
+    axis = Axis(1.0, 100.0, 20)
+
+    picture = axis.picture([1.0, 1.0, 10.0, 100.0])
+
+    assert (picture[0], picture[10], picture[19]) == ("█", "▄", "▄")
+    assert len(picture) == 20
+    assert picture.strip("█▄ ") == ""
+    assert axis.marks().split() == ["1", "2", "5", "10", "20", "50"]
+    assert axis.marks().index("10") == 10
