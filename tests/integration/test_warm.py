@@ -100,7 +100,7 @@ def test_a_large_event_arrives_whole(warm):
     [
         ("print('loading')", "prints while it is loaded"),
         ("import subprocess\nsubprocess.run(['true'])", "starts a program"),
-        ("import threading\nthreading.Thread(target=int).start()", "starts a thread"),
+        ("import threading as t\nt.Timer(9, int).start()", "starts a thread"),
         ("import os\nif os.fork() == 0: os._exit(0)", "starts a process"),
         ("hooks = Hooks(state='cold')\n", 'says state="cold"'),
         ("1 / 0", "fails while it is loaded (ZeroDivisionError)"),
@@ -195,7 +195,8 @@ def test_a_variable_of_one_call_never_reaches_another(warm):
 
 
 def test_a_variable_that_the_file_looked_at_while_loading_makes_it_load_again(warm):
-    path = warm.hook("import os\nMODE = os.environ.get('MODE')\n" + SAYS + "    return deny(f'{MODE}')")
+    text = "import os\nMODE = os.environ.get('MODE')\n"
+    path = warm.hook(text + SAYS + "    return deny(f'{MODE}')")
 
     assert reason_of(warm.warm(path)) == "None"
     assert reason_of(warm.warm(path, env={"MODE": "strict"})) == "strict"
@@ -345,5 +346,3 @@ def test_every_agent_is_served_by_the_same_file(warm):
     for agent in ("gemini", "claude", "terminai"):
         payload = make_payload("before_tool", agent=agent, tool="shell", input={"command": "ls"})
         assert warm.warm(path, payload=payload) == warm.cold(path, payload=payload)
-
-

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 IDLE, BYE, STALE, NOT_WARM = b"I", b"B", b"S", b"N"
-"""What it tells the worker: ready for the next event; ended by choice; load it anew and give that
-the event; must run cold, and why."""
+"""What it tells the worker: ready for the next event, and how many a lease had; done, and ending;
+load it anew and give that the event; must run cold, and why."""
 CHUNK = 65536
 DESCRIPTORS = 64
 """A hook whose process has opened more than that leaks them."""
@@ -73,7 +73,7 @@ class Executor:
         self.streams = sys.stdin, sys.stdout, sys.stderr
         self.handlers: list[object] = []
         self.exits = 0
-        self.threads = 1
+        self.is_spent = False
         self.capture = -1
         self.null = os.open(os.devnull, os.O_RDWR)
         sys.addaudithook(self.seen.hook)
@@ -89,20 +89,19 @@ class Executor:
                 self._serve_lease(link, request)
             else:
                 self._serve_client(link, descriptors[1], request)
-            self.control.send(IDLE)
 
     def _serve_client(self, link: socket.socket, stderr: int, request: Request) -> None:
         self._put_in_place(request, stderr)
         os.close(stderr)
         self._run(link, request, leased=False)
         link.close()
-        self._check_leftovers()
 
     def _serve_lease(self, link: socket.socket, request: Request) -> None:
         """Answer the events of an engine, which holds the connection as long as it likes."""
         self.capture = _scratch()
         self._put_in_place(request, self.capture)
         link.settimeout(LEASE_IDLE)
+        served = 0
         link.sendall(_LEASED)
         while (request_body := _read_body(link)) is not None:
             request = parse_request(request_body)
@@ -110,11 +109,12 @@ class Executor:
             os.lseek(self.capture, 0, os.SEEK_SET)
             self._put_in_place(request, self.capture)
             self._run(link, request, leased=True)
-            self._check_leftovers()
+            served += 1
         os.close(self.capture)
         self.capture = -1
         self.let_go()
         link.close()
+        self.control.send(IDLE + str(served).encode())
 
     # -- one event
 
@@ -161,6 +161,8 @@ class Executor:
             sys.stdout.flush()
             sys.stderr.flush()
             _refuse_output(scratch)
+            if self._has_threads():
+                raise NotWarmError("starts a thread while it is loaded")  # noqa: TRY301 - as above
         except NotWarmError as error:
             self._leave(NOT_WARM + f"{path} {error}".encode("utf-8", "replace"))
         finally:
@@ -176,14 +178,10 @@ class Executor:
         if self.loaded is None:
             raise RuntimeError("an event came before the hook file")
         self.environ.looked.clear()
-        modules = len(sys.modules)
         if self.loaded.hooks.state == "fresh":
             self._run_in_a_copy(link, request, self.loaded, leased)
             return
         self._call(link, request, self.loaded, leased)
-        if len(sys.modules) != modules:
-            note_variables(self.seen, self.environ)
-            self.loaded.remember()
 
     def _run_in_a_copy(
         self, link: socket.socket, request: Request, loaded: Loaded, leased: bool
@@ -194,16 +192,16 @@ class Executor:
         if child == 0:
             try:
                 self._call(link, request, loaded, leased, answered)
-                atexit._run_exitfuncs()
             finally:
                 os._exit(0)
+        self.let_go()
         _, status = os.waitpid(child, 0)
-        if answered[0]:
-            return
-        if os.WIFEXITED(status):
+        if not answered[0] and not os.WIFEXITED(status):
+            os._exit(0)  # as if it had been this process: the end of the connection says it all
+        if not leased:
+            self.control.send(IDLE)
+        if not answered[0]:
             link.sendall(pack_reply(Reply(code=os.WEXITSTATUS(status))))
-        else:
-            self._leave(BYE)
 
     def _call(
         self,
@@ -214,14 +212,32 @@ class Executor:
         answered: mmap.mmap | None = None,
     ) -> None:
         output = _Output(self, link, leased, answered)
-        code = 0
+        code, modules = 0, len(sys.modules)
         try:
             answer(loaded.hooks, sys.argv[1:], request.payload, output)
         except SystemExit as end:
             code = exit_code(end)
+        if len(sys.modules) != modules:  # before anybody can know that it is done, and edit them
+            note_variables(self.seen, self.environ)
+            loaded.remember()
+        self._end_as_a_process_does()
         self.flush()
         self.let_go()
+        is_last = answered is None and self._is_spoiled()
+        if is_last:
+            self.control.send(BYE)
+        elif answered is None and not leased:
+            self.control.send(IDLE)  # first, so that the next event finds this process free
         output.send(code)
+        if is_last:
+            os._exit(0)
+        sys.stdin, sys.stdout, sys.stderr = self.streams
+
+    def _end_as_a_process_does(self) -> None:
+        """Call what the hook registered for the end, unless threads keep that from coming."""
+        if atexit._ncallbacks() > self.exits and not self._has_threads():
+            self.is_spent = True
+            atexit._run_exitfuncs()
 
     def let_go(self) -> None:
         """Close the client's standard error: who reads it waits for its end."""
@@ -246,27 +262,21 @@ class Executor:
 
     # -- after it
 
-    def _check_leftovers(self) -> None:
-        """End here if the next event would not find what this one found."""
-        sys.stdin, sys.stdout, sys.stderr = self.streams
-        if self._is_spoiled():
-            self.control.send(BYE)
-            if atexit._ncallbacks() > self.exits:
-                atexit._run_exitfuncs()
-            os._exit(0)
-
     def _is_spoiled(self) -> bool:
-        threading = sys.modules.get("threading")
-        if threading is not None and threading.active_count() > self.threads:
+        if self.is_spent or self._has_threads():
             return True
         if [signal.getsignal(number) for number in SIGNALS] != self.handlers:
             return True
-        if atexit._ncallbacks() > self.exits or _has_children():
+        if _has_children():
             return True
         lowest = os.dup(0)
         os.close(lowest)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // TO_KIB
         return lowest > DESCRIPTORS or peak > MEMORY
+
+    def _has_threads(self) -> bool:
+        threading = sys.modules.get("threading")
+        return threading is not None and threading.active_count() > 1
 
     def _receive(self) -> tuple[bytes, list[int]]:
         data, descriptors, _, _ = socket.recv_fds(self.control, CHUNK, 2)

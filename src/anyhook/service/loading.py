@@ -38,7 +38,6 @@ STARTS = {
     "os.forkpty": "starts a process",
     "socket.connect": "makes a connection",
     "socket.bind": "opens a port",
-    "_thread.start_new_thread": "starts a thread",
 }
 """What the interpreter tells, to what keeps a file cold that does it while it is loaded."""
 

@@ -283,8 +283,11 @@ class Worker:
 
     def _place(self, call: Call, now: float) -> None:
         """Give an event to an executor, or let it wait for one."""
-        mine = [child for child in self.children.values() if child.key == call.request.key]
-        idle = next((child for child in mine if child.call is None and not child.left), None)
+        for child in self._of(call.request.key):
+            if child.call is not None:
+                self._hear(child, 0)  # mostly, it was done before its client started this one
+        mine = self._of(call.request.key)
+        idle = next((child for child in mine if child.call is None), None)
         if idle is None and len(mine) < EAGER:
             idle = self._spawn(call.request.key)
         if idle is not None:
@@ -298,10 +301,13 @@ class Worker:
         call.since = now
         queue.append(call)
 
+    def _of(self, key: bytes) -> list[Child]:
+        """List the executors of a key that go on living."""
+        return [c for c in self.children.values() if c.key == key and not c.left]
+
     def _assign(self, child: Child, call: Call) -> None:
         call.take()
         child.call, child.used, child.gone = call, time.monotonic(), None
-        child.calls += 1
         descriptors = [call.link.fileno()]
         if call.stderr >= 0:
             descriptors.append(call.stderr)
@@ -388,10 +394,11 @@ class Worker:
         except OSError:
             said = b""
         if said[:1] == IDLE:
-            self._finished(child)
+            self._finished(child, int(said[1:] or 1))
             self._next(child)
         elif said[:1] == BYE:
             child.left = True
+            self._finished(child, 1)
         elif said[:1] == STALE:
             call, child.call = child.call, None
             self._end(child)
@@ -421,11 +428,12 @@ class Worker:
             return
         self._assign(child, call)
 
-    def _finished(self, child: Child) -> None:
+    def _finished(self, child: Child, events: int) -> None:
         call, child.call, child.gone = child.call, None, None
         child.used = time.monotonic()
         if call is not None:
-            self.counts["warm"] += 1
+            self.counts["warm"] += events
+            child.calls += events
             self._release(call)
 
     def _next(self, child: Child) -> None:
@@ -438,8 +446,6 @@ class Worker:
     def _died(self, child: Child) -> None:
         """See to the event of an executor that ended."""
         self._end(child)
-        if child.left:
-            self._finished(child)
         self._reap(child, time.monotonic())
         for call in self.waiting.pop(child.key, ()):
             self._place(call, call.since)
