@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 from textwrap import dedent
 
-from anyhook.service import client
-from anyhook.service.client import STATUS, STOP
-from anyhook.service.commands import native_client
 from anyhook.service.control import SilentError, ask, workers
 from anyhook.testing import make_payload
+from anyhook.warm import client
+from anyhook.warm.client import STATUS, STOP
+from anyhook.warm.commands import native_client
 
 HEADER = "from anyhook.authoring import Hooks, allow, ask, context, deny\nhooks = Hooks()\n"
 FOOTER = "\nif __name__ == '__main__':\n    hooks.run()\n"

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-QUICK = {"run": "anyhook.service.launch", "shim": "anyhook.migrate.shim"}
+QUICK = {"run": "anyhook.warm.launch", "shim": "anyhook.migrate.shim"}
 """Command to the module whose `main` takes its arguments and returns the exit code."""
 INTERRUPTED = 130
 

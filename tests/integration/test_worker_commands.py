@@ -17,10 +17,10 @@ import pytest
 
 import anyhook
 from anyhook.cli.bench import Axis
-from anyhook.service import client
 from anyhook.service.control import end, workers
 from anyhook.service.timing import Command, call
 from anyhook.testing import make_payload
+from anyhook.warm import client
 from tests.integration.leftovers import wait_until
 
 PACKAGE = Path(anyhook.__file__).parent

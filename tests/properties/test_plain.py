@@ -100,12 +100,13 @@ SINGLE = TEXT.map(lambda text: "'" + text.replace("'", "") + "'")
 INSIDE = TEXT.map(lambda text: re.sub(r'(["\\$`])', r"\\\1", text.replace("!", "")))
 DOUBLE = st.lists(USES | INSIDE, max_size=3).map(lambda parts: '"' + "".join(parts) + '"')
 ESCAPED = st.sampled_from(" ab1*?~#'\"\\$`|&;<>(){}[]!=").map("\\{}".format)
-NASTY = st.sampled_from(
-    [
-        *r"""* ? t* [a] {a,b} ~ # a#b ! $1 $? $@ $(tell) `tell` $((1)) ${A:-b} $'a' $"a" >f 2>&1 <f | & ;
-    && ( ) $ \ " ' ${#A} ${A a=b A=b --x=~ %1 +x @(a) - -- "`tell`" "$(tell)" "\n" "\*" "!a" "$1"
-    "${A:-b}" "$" é $A ${B} A=1 x=~ ^a^b 1>f \é""".split()
-    + ["\\\n", '"\\\n"', "\n", "\r", " # ", " ;", "'\x01'", '"\x7f"', "\x1b", "'\udc81'", "\x85"]
+NASTY_WORDS = r"""
+    * ? t* [a] {a,b} ~ # a#b ! $1 $? $@ $(tell) `tell` $((1)) ${A:-b} $'a' $"a" >f 2>&1 <f | & ; &&
+    ( ) $ \ " ' ${#A} ${A a=b A=b --x=~ %1 +x @(a) - -- "`tell`" "$(tell)" "\n" "\*" "!a" "$1" "$"
+    "${A:-b}" é $A ${B} A=1 x=~ ^a^b 1>f \é
+""".split()
+NASTY = st.sampled_from(NASTY_WORDS) | st.sampled_from(
+    ["\\\n", '"\\\n"', "\n", "\r", " # ", " ;", "'\x01'", '"\x7f"', "\x1b", "'\udc81'", "\x85"]
 )
 WORD = st.lists(SAFE | SINGLE | DOUBLE | ESCAPED, min_size=1, max_size=3)
 FIRST = st.sampled_from(
@@ -219,7 +220,7 @@ def check(shell, line, env, cwd):
 
 @pytest.mark.parametrize("shell", ["bash", "sh"])
 @given(line=lines(), env=ENVIRONMENTS, cwd=st.sampled_from(["work", "link"]))
-@settings(max_examples=1500)
+@settings(max_examples=1000)
 def test_a_line_without_a_shell_gives_the_program_what_the_shell_would(
     place, shell, line, env, cwd
 ):
@@ -230,7 +231,7 @@ def test_a_line_without_a_shell_gives_the_program_what_the_shell_would(
     event("direct" if is_direct else "the shell's")
 
 
-@pytest.mark.parametrize("value", ["x", "", "1", "/", "a b:c", "-1", "posix", "C"])
+@pytest.mark.parametrize("value", ["x", "", "1", "/ a:b"])
 def test_every_variable_that_bash_knows_is_passed_on_or_is_a_matter_for_bash(place, value):
     done = subprocess.run([BASH, "-c", "compgen -v"], capture_output=True, text=True, check=True)
     usual = {"PATH": "<>/bin", "HOME": "<>", "PWD": "<>/work", "SHLVL": "1"}

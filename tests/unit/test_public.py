@@ -114,7 +114,8 @@ MAY_USE = {
     "testing": {"errors", "model", "dialects", "authoring"},
     "dialects": {"errors", "model"},
     "trust": {"errors", "model", "atomic"},
-    "handlers": {"errors", "model", "dialects"},
+    "warm": {"model"},
+    "handlers": {"errors", "model", "dialects", "warm"},
     "settings": {"errors", "model", "dialects", "atomic"},
     "migrate": {
         "errors",
@@ -127,6 +128,17 @@ MAY_USE = {
         "engine",
     },
     "engine": {"errors", "model", "dialects", "handlers", "settings", "trust"},
+    "service": {
+        "errors",
+        "model",
+        "dialects",
+        "handlers",
+        "warm",
+        "authoring",
+        "settings",
+        "engine",
+        "testing",
+    },
 }
 
 

@@ -29,9 +29,9 @@ from anyhook.cli.output import console, print_json
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
-from anyhook.service.commands import native_client
 from anyhook.service.control import find
 from anyhook.service.timing import Samples, cold_since, in_turns, warm_up
+from anyhook.warm.commands import native_client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

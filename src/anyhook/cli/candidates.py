@@ -18,11 +18,11 @@ from anyhook.handlers.command import command_environment, command_line
 from anyhook.handlers.environment import expand
 from anyhook.model.json import dump_json
 from anyhook.model.record import Record
-from anyhook.service import client
-from anyhook.service.commands import prefix, read_command
 from anyhook.service.timing import Command
 from anyhook.testing import make_event, make_payload
 from anyhook.testing.running import load_hooks
+from anyhook.warm import client
+from anyhook.warm.commands import prefix, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -24,16 +24,16 @@ from anyhook.errors import UsageError
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.service.client import DIRECTORY, SWITCH, runtime_directory, which
-from anyhook.service.commands import NATIVE, native_client, read_command, read_line
 from anyhook.service.control import SOCKET, Found, logs, workers
 from anyhook.trust.scripts import named_files
+from anyhook.warm.client import DIRECTORY, SWITCH, runtime_directory, which
+from anyhook.warm.commands import NATIVE, native_client, read_command, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.service.commands import HookCommand
+    from anyhook.warm.commands import HookCommand
 
 FINE, NOTE, WRONG = "fine", "note", "wrong"
 MARKS = {FINE: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "bold red")}

@@ -35,10 +35,10 @@ from anyhook.cli.output import console, print_json, say_error
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
-from anyhook.service.commands import PROGRAM, prefix, read_command
 from anyhook.settings.edit import add_item, remove_item, remove_member
 from anyhook.settings.sources import Surroundings, places
 from anyhook.testing.running import load_hooks
+from anyhook.warm.commands import PROGRAM, prefix, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -18,8 +18,8 @@ from anyhook.cli import OK
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json, show_path
 from anyhook.model.text import printable
-from anyhook.service.client import runtime_directory
 from anyhook.service.control import end, reason_of, workers
+from anyhook.warm.client import runtime_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

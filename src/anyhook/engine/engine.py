@@ -21,12 +21,12 @@ from anyhook.errors import EngineClosedError, EventError
 from anyhook.handlers.background import Background
 from anyhook.handlers.base import Firing, Services, get_kind
 from anyhook.handlers.environment import Redaction
+from anyhook.handlers.leases import Leases
 from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
-from anyhook.service.leases import Leases
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.handlers.background import Background
     from anyhook.handlers.environment import Redaction
+    from anyhook.handlers.leases import Leases
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
     from anyhook.model.layers import Layer
-    from anyhook.service.leases import Leases
 
 
 @dataclass(frozen=True, slots=True)

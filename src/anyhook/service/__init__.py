@@ -1,1 +1,1 @@
-"""What answers events as a program of its own: warm workers, and an HTTP endpoint."""
+"""What goes on running: workers that keep hook files loaded, and an HTTP endpoint."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.model.record import Record
-from anyhook.service.client import (
+from anyhook.warm.client import (
     DIRECTORY,
     STATUS,
     STOP,
@@ -27,7 +27,7 @@ from anyhook.service.client import (
     peer_user,
     read_frame,
 )
-from anyhook.service.frames import frame
+from anyhook.warm.frames import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,7 +96,7 @@ def workers(directory: str) -> list[Found]:
     """Ask every worker of a runtime directory what it does.
 
     Args:
-        directory: See `anyhook.service.client.runtime_directory`.
+        directory: See `anyhook.warm.client.runtime_directory`.
 
     Returns:
         One value for each socket; none if there is no such directory.

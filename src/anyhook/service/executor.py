@@ -17,16 +17,6 @@ import socket
 import sys
 
 from anyhook.authoring.run import Lost, answer
-from anyhook.service.client import HEAD, LEASE
-from anyhook.service.frames import (
-    Reply,
-    Request,
-    body_size,
-    frame,
-    pack_leased,
-    pack_reply,
-    parse_request,
-)
 from anyhook.service.loading import (
     Loaded,
     NotWarmError,
@@ -34,6 +24,16 @@ from anyhook.service.loading import (
     load,
     note_variables,
     watch_environ,
+)
+from anyhook.warm.client import HEAD, LEASE
+from anyhook.warm.frames import (
+    Reply,
+    Request,
+    body_size,
+    frame,
+    pack_leased,
+    pack_reply,
+    parse_request,
 )
 
 TYPE_CHECKING = False

@@ -173,7 +173,7 @@ def warm_up(command: Command, base: str, file: str) -> str:
 
     Args:
         command: Runs a hook file through a worker.
-        base: The address of the worker (`anyhook.service.client.address`).
+        base: The address of the worker (`anyhook.warm.client.address`).
         file: The hook file.
 
     Returns:

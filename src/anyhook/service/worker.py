@@ -26,9 +26,10 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from anyhook.service.client import HEAD, LEASE, STATUS, STOP, check_private, peer_user, take_lock
 from anyhook.service.executor import BYE, IDLE, NOT_WARM, STALE, Executor
-from anyhook.service.frames import (
+from anyhook.service.loading import signature
+from anyhook.warm.client import HEAD, LEASE, STATUS, STOP, check_private, peer_user, take_lock
+from anyhook.warm.frames import (
     TAKEN_FRAME,
     FrameError,
     Reply,
@@ -39,7 +40,6 @@ from anyhook.service.frames import (
     parse_request,
     told,
 )
-from anyhook.service.loading import signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -314,7 +314,8 @@ class Worker:
         try:
             child.control.settimeout(GRACE)
             sent = socket.send_fds(child.control, [call.frame], descriptors)
-            child.control.sendall(call.frame[sent:])
+            if sent < len(call.frame):
+                child.control.sendall(call.frame[sent:])
         except OSError:
             return  # it died; the end of its connection comes and gives the event to another one
         finally:

@@ -6,7 +6,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.service import client
+from anyhook.warm import client
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ PROGRAM = ("anyhook", "run")
 """What reaches a worker wherever anyhook is installed, at the price of an interpreter."""
 BARE = "-IS"
 """Makes an interpreter start fast: without `site`, and so without anybody's packages."""
-CLIENT = "/service/client.py"
+CLIENT = "/warm/client.py"
 SHEBANG = b"#!"
 
 

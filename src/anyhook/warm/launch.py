@@ -29,6 +29,6 @@ def main(argv: Sequence[str]) -> int:
     try:
         os.execv(native, [native, *words])
     except OSError:  # none was built
-        from anyhook.service.client import main as run
+        from anyhook.warm.client import main as run
 
         run(words)

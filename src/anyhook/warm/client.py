@@ -187,7 +187,11 @@ def connect(path: str) -> _socket.socket:
 
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     link.settimeout(PATIENCE)
-    link.connect(path)
+    try:
+        link.connect(path)
+    except OSError:
+        link.close()
+        raise
     if peer_user(link) != os.getuid():
         link.close()
         raise Unavailable("another user listens there")
@@ -255,7 +259,8 @@ def _ask(path: str, words: Sequence[str], payload: bytes) -> bytes:
     link = connect(path + ".sock")
     stderr = (2).to_bytes(4, sys.byteorder)
     sent = link.sendmsg([frame], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, stderr)])
-    link.sendall(frame[sent:])
+    if sent < len(frame):  # a worker that has answered already is gone: no send, not even of none
+        link.sendall(frame[sent:])
     reply = read_frame(link)
     if reply == TAKEN:  # it is being seen to: the hook may take its time
         link.settimeout(None)

@@ -17,15 +17,15 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from anyhook.handlers.process import ProcessResult
-from anyhook.service import client
-from anyhook.service.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
-from anyhook.service.commands import read_command
-from anyhook.service.frames import FrameError, body_size, parse_leased
+from anyhook.warm import client
+from anyhook.warm.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
+from anyhook.warm.commands import read_command
+from anyhook.warm.frames import FrameError, body_size, parse_leased
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anyhook.service.commands import HookCommand
+    from anyhook.warm.commands import HookCommand
 
     Key = tuple[str, HookCommand]
 

@@ -1,13 +1,13 @@
 """What clients and workers say to each other.
 
 Each frame is `MAGIC`, the length of the body as four bytes (little-endian), and the body, whose
-first byte is its kind (`anyhook.service.client`).
+first byte is its kind (`anyhook.warm.client`).
 """
 
 from __future__ import annotations
 
 from anyhook.model.record import Record
-from anyhook.service.client import COLD, DONE, HEAD, LEASE, LONGEST_FRAME, MAGIC, RUN, TAKEN, TOLD
+from anyhook.warm.client import COLD, DONE, HEAD, LEASE, LONGEST_FRAME, MAGIC, RUN, TAKEN, TOLD
 
 _FIXED = 13
 """Bytes of a request in front of its words: kind, mask, and the lengths of words and variables."""
