@@ -453,7 +453,7 @@ def test_a_hook_of_the_user_is_installed_for_the_user(world, runtime, run, hook_
 def examined(root, prepare):
     """Let another installation's doctor look, whose files were changed before."""
     shutil.copytree(PACKAGE, root / "anyhook", ignore=shutil.ignore_patterns("__pycache__"))
-    prepare(root / "anyhook" / "service" / "anyhook-run")
+    prepare(root / "anyhook" / "warm" / "anyhook-run")
     return subprocess.run(
         [sys.executable, "-m", "anyhook", "doctor"],
         capture_output=True,

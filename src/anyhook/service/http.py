@@ -9,7 +9,8 @@ other than 2xx decides nothing, so a denial is an answer like any other.
 from __future__ import annotations
 
 import hmac
-from contextlib import asynccontextmanager
+import signal
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -29,7 +30,7 @@ from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Callable, Collection
+    from collections.abc import AsyncIterator, Callable, Collection, Iterator
 
     from starlette.datastructures import Headers
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -114,7 +115,23 @@ def run(app: ASGIApp, listening: socket.socket, on_ready: Callable[[], None]) ->
         server_header=False,
         timeout_graceful_shutdown=int(GRACE),
     )
-    _Server(config, on_ready).run(sockets=[listening])
+    server = _Server(config, on_ready)
+    with _hung_up(server):
+        server.run(sockets=[listening])
+
+
+@contextmanager
+def _hung_up(server: uvicorn.Server) -> Iterator[None]:
+    """Let the end of a terminal end it as SIGTERM does, which uvicorn sees to itself."""
+    number = getattr(signal, "SIGHUP", None)
+    if number is None:
+        yield
+        return
+    before = signal.signal(number, server.handle_exit)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 class _Server(uvicorn.Server):
