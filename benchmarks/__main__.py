@@ -1,6 +1,6 @@
 """Measures every figure of the README and prints them side by side with their floor.
 
-python -m benchmarks [--quick] [--json FILE]      (or: make bench)
+python -m benchmarks [--quick] [--json FILE] [PART ...]      (or: make bench)
 """
 
 from __future__ import annotations
@@ -12,29 +12,31 @@ import json
 import os
 import platform
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 
 from anyhook import BeforeTool, Engine, __version__
 from anyhook.handlers.base import get_kind
 from anyhook.settings import load as loading
 from anyhook.testing import make_payload
+from benchmarks import against, sustained, warm
 from benchmarks.agents import FRAMEWORKS, engine_without_hooks
 from benchmarks.floor import spawn_bare
-from benchmarks.measure import Samples, in_turns, timed
+from benchmarks.measure import in_turns, timed
 from benchmarks.peer import PACKAGE, VERSION, GeminiCore
+from benchmarks.programs import Program
+from benchmarks.table import Fact, Row, Section, machine
+from benchmarks.warm import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Iterator, Sequence
 
     from anyhook.model.events import Event
 
@@ -43,72 +45,88 @@ TOOL_INPUT = {"file_path": "src/main.py", "content": "print('hello')\n" * 20}
 SCRIPT = 'cat > /dev/null; echo \'{"decision": "block", "reason": "no"}\''
 """What a hook of Claude Code does, in a line."""
 SHIMMED = "a command behind the shim; bare: python, then the command"
-HOOK = """
-from anyhook.authoring import Hooks, deny
-
-hooks = Hooks()
-
-@hooks.before_tool("shell", "write_file")
-def guard(event):
-    if "AKIA" in event.text:
-        return deny("that looks like an AWS key")
-
-if __name__ == "__main__":
-    hooks.run()
-"""
 MANY = 20
 DEFINITIONS = 200
 BATCH = 200
 SOAK = 20_000
 PAGE = 4096
+USAGE = 64
 
 
-@dataclass
-class Row:
-    """One line of the table.
-
-    Attributes:
-        what: What was measured.
-        ours: Samples of anyhook.
-        unit: Seconds in one unit of the figures.
-        floor: Samples of the same commands spawned bare.
-        peer: Samples of the Gemini core.
-        goal: What to reach, in words.
-        reached: Whether it was.
-    """
-
-    what: str
-    ours: Samples
-    unit: float
-    floor: Samples | None = None
-    peer: Samples | None = None
-    goal: str = ""
-    reached: bool | None = None
+WARM: dict[str, Callable[[Worker, Path, asyncio.Runner, float], Section]] = {
+    "clients": lambda worker, _root, _runner, scale: warm.clients(worker, scale),
+    "engine": warm.in_engine,
+    "rivals": lambda worker, _root, _runner, scale: against.against(worker, scale),
+    "steady": lambda worker, root, _runner, scale: sustained.in_engine(
+        worker, root, is_quick=scale < 1
+    ),
+    "steady-clients": lambda worker, _root, _runner, scale: sustained.of_clients(
+        worker, is_quick=scale < 1
+    ),
+    "memory": lambda worker, root, _runner, _scale: warm.memory(worker, root),
+}
+"""Parts that need a worker, each one of its own."""
+PARTS = (*WARM, "cold", "dispatch")
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"by default all: {' '.join(PARTS)}"
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the samples")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples to a file")
     options = parser.parse_args()
-    scale = 0.1 if options.quick else 1.0
+    if unknown := [part for part in options.parts if part not in PARTS]:
+        parser.exit(USAGE, f"there is no part {unknown[0]}; the parts are: {' '.join(PARTS)}\n")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # agents leave the cache of bytecode alone
     out = Console()
-    peer = GeminiCore.start()
-    with tempfile.TemporaryDirectory() as directory, asyncio.Runner() as runner:
-        bench = Bench(Path(directory), runner, peer, scale)
-        rows = [*bench.in_process(), *bench.commands(), bench.load(), *bench.hook_files()]
-        rows += bench.agents()
-        _print_rows(out, rows, peer is not None)
-        growth = bench.soak()
-        rounds = int(SOAK * scale)
-        out.print(
-            f"memory after {rounds:,} dispatches: {growth / 1024:+,.0f} KiB after the first tenth"
-        )
-    if peer:
-        peer.close()
+    out.print(machine(), highlight=False)
+    sections = []
+    for section in _sections(options.parts or PARTS, 0.1 if options.quick else 1.0):
+        section.print(out)
+        sections.append(section)
     if options.json:
-        options.json.write_text(json.dumps(_as_json(rows, growth), indent=1))
+        options.json.write_text(json.dumps(_as_json(sections), indent=1))
+
+
+def _sections(parts: Sequence[str], scale: float) -> Iterator[Section]:
+    """Measure part after part; the frameworks come last, because they fill the process."""
+    for part in [part for part in PARTS if part in parts]:
+        with tempfile.TemporaryDirectory() as directory, asyncio.Runner() as runner:
+            if part in WARM:
+                with Worker() as worker:
+                    yield WARM[part](worker, Path(directory), runner, scale)
+            elif part == "cold":
+                yield warm.cold(scale)
+            else:
+                yield _dispatch(Path(directory), runner, scale)
+
+
+def _dispatch(root: Path, runner: asyncio.Runner, scale: float) -> Section:
+    """Dispatch to functions and commands, beside the bare spawn and the Gemini core."""
+    peer = GeminiCore.start()
+    try:
+        bench = Bench(root, runner, peer, scale)
+        rows = [*bench.in_process(), *bench.commands(), bench.load(), bench.shim()]
+        rows += bench.agents()
+        growth = bench.soak()
+    finally:
+        if peer:
+            peer.close()
+    rounds = int(SOAK * scale)
+    fact = Fact(
+        f"memory after {rounds:,} dispatches",
+        growth,
+        f"{growth / 1024:+,.0f} KiB after the first tenth",
+    )
+    note = (
+        f"Gemini core: {PACKAGE} {VERSION} from npm, timed inside node."
+        if peer
+        else "Gemini core: not measured (needs node, npm and the registry)."
+    )
+    return Section("dispatch", rows, "bare spawn", "Gemini core" if peer else "", [fact], [note])
 
 
 class Bench:
@@ -201,41 +219,21 @@ class Bench:
             f"load {DEFINITIONS} definitions", samples, 1e-3, None, None, goal, samples.p50 <= 10e-3
         )
 
-    def hook_files(self) -> list[Row]:
-        """Run a hook file as an agent would, beside `python -c "import json, sys"`."""
-        hook = self.root / "hook.py"
-        hook.write_text(HOOK, encoding="utf-8")
-        environ = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        bare = [sys.executable, "-c", "import json, sys"]
-
-        def run(argv: list[str], payload: bytes) -> float:
-            done = partial(
-                subprocess.run, argv, input=payload, env=environ, capture_output=True, check=True
-            )
-            return timed(done)
-
-        cold = [sys.executable, str(hook)]
-        shim = [sys.executable, "-m", "anyhook", "shim", "--as", "claude", "--", SCRIPT]
-        interpreter = f"{shlex.join(bare)} && {SCRIPT}"
-        rows = []
-        for agent, what, argv, floor in (
-            ("claude", "a hook file, cold (claude); bare: python", cold, bare),
-            ("gemini", "a hook file, cold (gemini); bare: python", cold, bare),
-            ("gemini", SHIMMED, shim, ["sh", "-c", interpreter]),
-        ):
-            made = make_payload("before_tool", agent=agent, tool="write_file", input=TOOL_INPUT)
-            payload = json.dumps(made).encode()
-            run(argv, payload)  # what is compiled once
-            found = in_turns(
-                int(100 * self.scale) or 1,
-                5,
-                ours=partial(run, argv, payload),
-                floor=partial(run, floor, payload),
-            )
-            ours, bare_run = found["ours"], found["floor"]
-            goal, reached = "≤ 10 ms over bare", ours.p50 - bare_run.p50 <= 10e-3
-            rows.append(Row(what, ours, 1e-3, bare_run, None, goal, reached))
-        return rows
+    def shim(self) -> Row:
+        """Run a command behind the shim, beside an interpreter and the command itself."""
+        made = make_payload("before_tool", agent="gemini", tool="write_file", input=TOOL_INPUT)
+        payload = json.dumps(made).encode()
+        line = f"{shlex.join([sys.executable, '-c', 'import json, sys'])} && {SCRIPT}"
+        shim = (sys.executable, "-m", "anyhook", "shim", "--as", "claude", "--", SCRIPT)
+        found = in_turns(
+            int(100 * self.scale),
+            5,
+            ours=Program(shim, payload, os.environ).timed,
+            floor=Program(("/bin/sh", "-c", line), payload, os.environ).timed,
+        )
+        ours, floor = found["ours"], found["floor"]
+        goal, reached = "≤ 10 ms over bare", ours.p50 - floor.p50 <= 10e-3
+        return Row(SHIMMED, ours, 1e-3, floor, None, goal, reached)
 
     def agents(self) -> list[Row]:
         """Live a scripted turn with hooks that nobody configured, beside one without."""
@@ -320,58 +318,11 @@ def _memory() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
 
-def _print_rows(out: Console, rows: list[Row], has_peer: bool) -> None:
-    title = (
-        f"anyhook {__version__}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
-    )
-    table = Table(title=title, title_justify="left")
-    names = ["dispatch", "p50", "p95", "bare spawn", "÷ bare", "Gemini core", "÷ core", "goal", ""]
-    for name in names:
-        table.add_column(name, justify="left" if name in ("dispatch", "goal", "") else "right")
-    for row in rows:
-        table.add_row(
-            row.what,
-            _show(row.ours.p50, row.unit),
-            _show(row.ours.p95, row.unit),
-            _show(row.floor.p50, row.unit) if row.floor else "",
-            f"{row.ours.p50 / row.floor.p50:.2f}" if row.floor else "",
-            _show(row.peer.p50, row.unit) if row.peer else "",
-            f"{row.ours.p50 / row.peer.p50:.2f}" if row.peer else "",
-            row.goal,
-            {True: "[green]reached[/]", False: "[red]missed[/]", None: ""}[row.reached],
-        )
-    out.print(table)
-    out.print(
-        f"Gemini core: {PACKAGE} {VERSION} from npm, timed inside node."
-        if has_peer
-        else "Gemini core: not measured (needs node, npm and the registry)."
-    )
-
-
-def _show(seconds: float, unit: float) -> str:
-    return f"{seconds / unit:.1f} {'µs' if unit == 1e-6 else 'ms'}"
-
-
-def _as_json(rows: list[Row], growth: int) -> dict[str, Any]:
-    def values(samples: Samples | None) -> list[float] | None:
-        return samples.values if samples else None
-
+def _as_json(sections: list[Section]) -> dict[str, Any]:
     return {
         "version": __version__,
         "python": platform.python_version(),
-        "rows": [
-            {
-                "what": row.what,
-                "seconds": values(row.ours),
-                "floor": values(row.floor),
-                "peer": values(row.peer),
-                "goal": row.goal,
-                "reached": row.reached,
-            }
-            for row in rows
-        ],
-        "growth_bytes": growth,
+        "sections": [section.as_json() for section in sections],
     }
 
 

@@ -38,6 +38,11 @@ class Samples:
         """The value that one run in twenty exceeds."""
         return self.quantile(0.95)
 
+    @property
+    def p99(self) -> float:
+        """The value that one run in a hundred exceeds."""
+        return self.quantile(0.99)
+
 
 BLOCK = 10
 """Samples of one thing in a row. In turns of one, each would mostly measure how cold the others

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
@@ -98,9 +99,8 @@ class Warm:
     def wake(self, env=None) -> None:
         """Have a worker up."""
         base = client.address(sys.executable, {**self.env, **(env or {})})
-        if not os.path.exists(base + ".sock"):
-            self.run(self.hook("", "nothing.py"), env=env)
-        until(lambda: self._answers(base), "no worker came up")
+        nothing = self.hook("", "nothing.py")
+        until(lambda: self._answers(base) or not self.run(nothing, env=env), "no worker came up")
 
     @staticmethod
     def _answers(base):
@@ -146,15 +146,17 @@ class Warm:
 
     def close(self) -> None:
         """Stop the workers, and make sure that nothing is left of them."""
-        for found in workers(str(self.runtime)) if self.runtime.exists() else ():
-            try:
-                ask(found.base, STOP)
-            except SilentError:
-                continue
-        until(lambda: not self.processes, f"left: {self.processes}")
+        until(self._stop, f"left: {self.processes}")
         logs = [path.read_text() for path in self.runtime.glob("*.log")]
         shutil.rmtree(self.runtime, ignore_errors=True)
         assert not logs, logs
+
+
+    def _stop(self) -> bool:
+        for found in workers(str(self.runtime)):
+            with suppress(SilentError):
+                ask(found.base, STOP)
+        return not self.processes
 
 
 def command_lines():

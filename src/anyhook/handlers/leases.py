@@ -20,7 +20,7 @@ from anyhook.handlers.process import ProcessResult
 from anyhook.warm import client
 from anyhook.warm.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
 from anyhook.warm.commands import read_command
-from anyhook.warm.frames import FrameError, body_size, parse_leased
+from anyhook.warm.frames import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -187,7 +187,7 @@ class Leases:
         duration = time.perf_counter() - started
         if body is None:
             return ProcessResult(timed_out=scope.cancelled_caught, duration=duration)
-        reply = parse_leased(body)
+        reply = parse_reply(body)
         return ProcessResult(
             exit_code=reply.code,
             stdout=reply.out[:output_limit].decode("utf-8", "replace"),

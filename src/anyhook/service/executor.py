@@ -1,9 +1,10 @@
 """A process that answers the events of one hook file, one after the other.
 
 It is a child of the worker and serves one key: working directory, file and arguments. Everything
-else that a hook can see (variables, mask, standard error) comes with each event and is put in place
-before the hook runs. A hook that leaves something behind (a thread, a child, an open file too many,
-another signal handler) is the last one that this process ran.
+else that a hook can see (variables, mask) comes with each event and is put in place before the hook
+runs; what it writes to standard error is handed on with the answer. A hook that leaves something
+behind (a thread, a child, an open file too many, another signal handler) is the last one that this
+process ran.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import resource
 import signal
 import socket
 import sys
+from contextlib import suppress
 
 from anyhook.authoring.run import Lost, answer
 from anyhook.service.loading import (
@@ -31,7 +33,6 @@ from anyhook.warm.frames import (
     Request,
     body_size,
     frame,
-    pack_leased,
     pack_reply,
     parse_request,
 )
@@ -52,8 +53,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
 TO_KIB = 1024 if sys.platform == "darwin" else 1
 LEASE_IDLE = 60.0
 """Seconds without an event after which a lease ends: others may need the process."""
-CAPTURED = 1 << 20
-"""Bytes of standard error that a lease is told of."""
+CAPTURED = 16 << 20
+"""Bytes of standard error that are handed on."""
 
 
 class Executor:
@@ -61,10 +62,14 @@ class Executor:
 
     Args:
         control: The other end is the worker's.
+        capture: A file that takes what is written to standard error, and that the worker reads if
+            a hook ends this process.
     """
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, capture: int) -> None:
         self.control = control
+        self.capture = capture
+        self.null = os.open(os.devnull, os.O_RDWR)
         self.environ = watch_environ()
         self.applied: dict[bytes, bytes] = {}
         self.raw: bytes | None = None
@@ -74,8 +79,6 @@ class Executor:
         self.handlers: list[object] = []
         self.exits = 0
         self.is_spent = False
-        self.capture = -1
-        self.null = os.open(os.devnull, os.O_RDWR)
         sys.addaudithook(self.seen.hook)
 
     def serve(self) -> NoReturn:
@@ -88,44 +91,38 @@ class Executor:
             if request.kind == LEASE:
                 self._serve_lease(link, request)
             else:
-                self._serve_client(link, descriptors[1], request)
+                self._serve_client(link, request)
 
-    def _serve_client(self, link: socket.socket, stderr: int, request: Request) -> None:
-        self._put_in_place(request, stderr)
-        os.close(stderr)
+    def _serve_client(self, link: socket.socket, request: Request) -> None:
+        self._put_in_place(request)
         self._run(link, request, leased=False)
         link.close()
 
     def _serve_lease(self, link: socket.socket, request: Request) -> None:
         """Answer the events of an engine, which holds the connection as long as it likes."""
-        self.capture = _scratch()
-        self._put_in_place(request, self.capture)
+        self._put_in_place(request)
         link.settimeout(LEASE_IDLE)
         served = 0
         link.sendall(_LEASED)
         while (request_body := _read_body(link)) is not None:
             request = parse_request(request_body)
-            os.ftruncate(self.capture, 0)
-            os.lseek(self.capture, 0, os.SEEK_SET)
-            self._put_in_place(request, self.capture)
+            self._put_in_place(request)
             self._run(link, request, leased=True)
             served += 1
-        os.close(self.capture)
-        self.capture = -1
-        self.let_go()
         link.close()
-        self.control.send(IDLE + str(served).encode())
+        self.tell(IDLE + str(served).encode())
 
     # -- one event
 
-    def _put_in_place(self, request: Request, stderr: int) -> None:
+    def _put_in_place(self, request: Request) -> None:
         """Make the process look as if it had just been started for the event."""
         cwd, path, *arguments = request.words
         os.chdir(cwd)
         os.umask(request.mask)
         environ = self._apply(request.environ)
-        os.dup2(stderr, 2)
-        os.dup2(stderr, 1)
+        os.ftruncate(self.capture, 0)
+        os.lseek(self.capture, 0, os.SEEK_SET)
+        self._open_streams()
         words = [os.fsdecode(word) for word in arguments]
         name = os.fsdecode(path)
         if self.loaded is None:
@@ -133,6 +130,12 @@ class Executor:
         elif self.loaded.staleness(environ) is not None:
             self._leave(STALE)
         sys.argv = [name, *words]
+
+    def _open_streams(self) -> None:
+        """Have all three open: a number that a hook closed would be the next connection's."""
+        os.dup2(self.null, 0)
+        os.dup2(self.capture, 1)
+        os.dup2(self.capture, 2)
 
     def _apply(self, raw: bytes) -> dict[bytes, bytes]:
         if raw != self.raw:
@@ -152,24 +155,15 @@ class Executor:
 
     def _load(self, path: str, arguments: list[str]) -> None:
         """Load the hook file; what it prints meanwhile would be lost, so it must not."""
-        kept = os.dup(1), os.dup(2)
-        scratch = _scratch()
-        os.dup2(scratch, 1)
-        os.dup2(scratch, 2)
         try:
             self.loaded = load(path, arguments, self.seen, self.environ)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            _refuse_output(scratch)
+            self.flush()
+            if os.fstat(self.capture).st_size:
+                raise NotWarmError("prints while it is loaded")  # noqa: TRY301 - as what load raises
             if self._has_threads():
-                raise NotWarmError("starts a thread while it is loaded")  # noqa: TRY301 - as above
+                raise NotWarmError("starts a thread while it is loaded")  # noqa: TRY301 - likewise
         except NotWarmError as error:
             self._leave(NOT_WARM + f"{path} {error}".encode("utf-8", "replace"))
-        finally:
-            os.close(scratch)
-        for fd, to in zip(kept, (1, 2), strict=True):
-            os.dup2(fd, to)
-            os.close(fd)
         self.streams = sys.stdin, sys.stdout, sys.stderr
         self.handlers = [signal.getsignal(number) for number in SIGNALS]
         self.exits = atexit._ncallbacks()
@@ -194,14 +188,14 @@ class Executor:
                 self._call(link, request, loaded, leased, answered)
             finally:
                 os._exit(0)
-        self.let_go()
         _, status = os.waitpid(child, 0)
         if not answered[0] and not os.WIFEXITED(status):
             os._exit(0)  # as if it had been this process: the end of the connection says it all
         if not leased:
-            self.control.send(IDLE)
+            self.tell(IDLE)
         if not answered[0]:
-            link.sendall(pack_reply(Reply(code=os.WEXITSTATUS(status))))
+            code, err = os.WEXITSTATUS(status), captured(self.capture)
+            link.sendall(pack_reply(Reply(code=code, err=err)))
 
     def _call(
         self,
@@ -211,7 +205,7 @@ class Executor:
         leased: bool,
         answered: mmap.mmap | None = None,
     ) -> None:
-        output = _Output(self, link, leased, answered)
+        output = _Output(self, link, answered)
         code, modules = 0, len(sys.modules)
         try:
             answer(loaded.hooks, sys.argv[1:], request.payload, output)
@@ -222,12 +216,12 @@ class Executor:
             loaded.remember()
         self._end_as_a_process_does()
         self.flush()
-        self.let_go()
+        self._open_streams()
         is_last = answered is None and self._is_spoiled()
         if is_last:
-            self.control.send(BYE)
+            self.tell(BYE)
         elif answered is None and not leased:
-            self.control.send(IDLE)  # first, so that the next event finds this process free
+            self.tell(IDLE)  # first, so that the next event finds this process free
         output.send(code)
         if is_last:
             os._exit(0)
@@ -239,12 +233,6 @@ class Executor:
             self.is_spent = True
             atexit._run_exitfuncs()
 
-    def let_go(self) -> None:
-        """Close the client's standard error: who reads it waits for its end."""
-        if self.capture < 0:
-            os.dup2(self.null, 2)
-            os.dup2(self.null, 1)
-
     def flush(self) -> None:
         """Let everything be written that was printed."""
         for stream in self.streams[1:]:
@@ -252,13 +240,6 @@ class Executor:
                 stream.flush()
             except (OSError, ValueError):
                 continue
-
-    def captured(self) -> bytes:
-        """Return what the hook of a lease wrote to standard error."""
-        if self.capture < 0 or not os.fstat(self.capture).st_size:
-            return b""
-        os.lseek(self.capture, 0, os.SEEK_SET)
-        return os.read(self.capture, CAPTURED)
 
     # -- after it
 
@@ -279,13 +260,18 @@ class Executor:
         return threading is not None and threading.active_count() > 1
 
     def _receive(self) -> tuple[bytes, list[int]]:
-        data, descriptors, _, _ = socket.recv_fds(self.control, CHUNK, 2)
+        data, descriptors, _, _ = socket.recv_fds(self.control, CHUNK, 1)
         if not data:
             os._exit(0)
         size = body_size(data) + HEAD
         if len(data) < size:
             data += _read(self.control, size - len(data))
         return data[HEAD:], descriptors
+
+    def tell(self, word: bytes) -> None:
+        """Tell the worker; if it is gone, who asked still gets the answer."""
+        with suppress(OSError):
+            self.control.send(word)
 
     def _leave(self, word: bytes) -> NoReturn:
         self.control.sendall(word)
@@ -298,7 +284,6 @@ class _Output:
     Args:
         executor: Whose event it is.
         link: Who asked.
-        leased: Whether that holds a lease.
         answered: Where a copy of the process notes for the original that it did answer.
     """
 
@@ -306,12 +291,10 @@ class _Output:
         self,
         executor: Executor,
         link: socket.socket,
-        leased: bool,
         answered: mmap.mmap | None,
     ) -> None:
         self._executor = executor
         self._link = link
-        self._leased = leased
         self._answered = answered
         self._text = b""
         self._lost: Lost | None = None
@@ -323,9 +306,8 @@ class _Output:
     def leave(self) -> NoReturn:
         """Hand it on and end the process: what runs here has run out of time."""
         self._executor.flush()
-        self._executor.let_go()
         if self._answered is None:
-            self._executor.control.send(BYE)
+            self._executor.tell(BYE)
         self.send(0)
         os._exit(0)
 
@@ -333,15 +315,12 @@ class _Output:
         """Hand it on."""
         if self._answered is not None:
             self._answered[0] = 1
-        reply = Reply(code=code, out=self._text)
+        reply = Reply(code=code, out=self._text, err=captured(self._executor.capture))
         if self._lost is not None:
             text = self._lost.message.replace("{why}", "its reader is gone") + "\n"
             reply = reply.replace(lost=text.encode("utf-8", "replace"), lost_code=self._lost.code)
-        if self._leased:
-            reply = reply.replace(err=self._executor.captured())
-        pack = pack_leased if self._leased else pack_reply
         try:
-            self._link.sendall(pack(reply))
+            self._link.sendall(pack_reply(reply))
         except OSError:  # who asked is gone
             return
 
@@ -360,11 +339,6 @@ def exit_code(end: SystemExit) -> int:
     return 1
 
 
-def _refuse_output(scratch: int) -> None:
-    if os.fstat(scratch).st_size:
-        raise NotWarmError("prints while it is loaded")
-
-
 def _has_children() -> bool:
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -373,7 +347,13 @@ def _has_children() -> bool:
     return True
 
 
-def _scratch() -> int:
+def captured(capture: int) -> bytes:
+    """Return what a hook wrote to standard error."""
+    size = os.fstat(capture).st_size
+    return os.pread(capture, min(size, CAPTURED), 0) if size else b""
+
+
+def scratch() -> int:
     """Open a file that nobody else sees."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("anyhook")

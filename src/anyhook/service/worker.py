@@ -26,7 +26,15 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from anyhook.service.executor import BYE, IDLE, NOT_WARM, STALE, Executor
+from anyhook.service.executor import (
+    BYE,
+    IDLE,
+    NOT_WARM,
+    STALE,
+    Executor,
+    captured,
+    scratch,
+)
 from anyhook.service.loading import signature
 from anyhook.warm.client import HEAD, LEASE, STATUS, STOP, check_private, peer_user, take_lock
 from anyhook.warm.frames import (
@@ -92,7 +100,6 @@ class Call:
         link: The client.
         request: What it wants.
         frame: The same, as it came.
-        stderr: The client's standard error; -1 for a lease.
         since: When it came.
         taken: Whether the client knows that it came.
     """
@@ -100,7 +107,6 @@ class Call:
     link: socket.socket
     request: Request
     frame: bytes
-    stderr: int
     since: float
     taken: bool = False
 
@@ -113,9 +119,6 @@ class Call:
     def close(self) -> None:
         """Let go of the client."""
         self.link.close()
-        if self.stderr >= 0:
-            os.close(self.stderr)
-            self.stderr = -1
 
     def say(self, frame: bytes) -> None:
         """Tell the client something; it may be gone."""
@@ -131,6 +134,7 @@ class Child:
         pid: Its process, which leads a group of its own.
         key: What it has loaded.
         control: The connection to it.
+        capture: What its hook wrote to standard error.
         call: What it works on.
         used: When it last worked.
         calls: How often it did.
@@ -142,6 +146,7 @@ class Child:
     pid: int
     key: bytes
     control: socket.socket
+    capture: int
     call: Call | None = None
     used: float = field(default_factory=time.monotonic)
     calls: int = 0
@@ -172,7 +177,7 @@ class Worker:
         self.stopping = False
         self.poll = select.poll()
         self.actions: dict[int, Callable[[int], None]] = {}
-        self.begun: dict[int, tuple[socket.socket, bytearray, list[int]]] = {}
+        self.begun: dict[int, tuple[socket.socket, bytearray]] = {}
         self.own = {path: signature(path) for path in _own_files()}
         self.listener = self._listen()
 
@@ -184,6 +189,8 @@ class Worker:
         listener.bind(path)
         listener.listen(BACKLOG)
         listener.setblocking(False)
+        with contextlib.suppress(OSError):
+            os.ftruncate(LOCK, 0)  # it came up: when it is gone, the next one may start at once
         self._watch(listener.fileno(), select.POLLIN, self._accept)
         return listener
 
@@ -212,7 +219,7 @@ class Worker:
                 link.close()
                 continue
             link.setblocking(False)
-            self.begun[link.fileno()] = (link, bytearray(), [])
+            self.begun[link.fileno()] = (link, bytearray())
             if not self._read(link.fileno()):  # mostly, all of it has come already
                 self._watch(link.fileno(), select.POLLIN, partial(self._read_more, link.fileno()))
 
@@ -221,32 +228,27 @@ class Worker:
 
     def _read(self, fd: int) -> bool:
         """Read what a client has sent; returns whether that is done with."""
-        link, data, descriptors = self.begun[fd]
+        link, data = self.begun[fd]
         try:
-            while True:
-                chunk, more, _, _ = socket.recv_fds(link, READ, 4)
-                descriptors += more
+            while not _is_whole(data):
+                chunk = link.recv(READ)
+                if not chunk:
+                    raise FrameError("it went away")  # noqa: TRY301 - as what does not make sense
                 data += chunk
-                if not chunk or _is_whole(data):
-                    break
             self._forget(fd)
-            self._take(link, bytes(data), descriptors)
+            self._take(link, bytes(data))
         except BlockingIOError:
             return False
         except (FrameError, OSError):
             self._forget(fd)
             link.close()
-            for descriptor in descriptors:
-                os.close(descriptor)
         return True
 
     def _forget(self, fd: int) -> None:
         self.begun.pop(fd, None)
         self._unwatch(fd)
 
-    def _take(self, link: socket.socket, data: bytes, descriptors: list[int]) -> None:
-        if not _is_whole(data):
-            raise FrameError("it went away")
+    def _take(self, link: socket.socket, data: bytes) -> None:
         kind = data[HEAD : HEAD + 1]
         if kind in (STATUS, STOP):
             self.stopping = self.stopping or kind == STOP
@@ -256,11 +258,8 @@ class Worker:
             link.close()
             return
         request = parse_request(data[HEAD:])
-        stderr = descriptors[0] if descriptors else -1
-        if stderr < 0 and request.kind != LEASE:
-            raise FrameError("a client without standard error")
         now = time.monotonic()
-        call = Call(link, request, data, stderr, now)
+        call = Call(link, request, data, now)
         self.used = now
         reason = self._refusal(request.key, now)
         if reason is not None:
@@ -308,12 +307,9 @@ class Worker:
     def _assign(self, child: Child, call: Call) -> None:
         call.take()
         child.call, child.used, child.gone = call, time.monotonic(), None
-        descriptors = [call.link.fileno()]
-        if call.stderr >= 0:
-            descriptors.append(call.stderr)
         try:
             child.control.settimeout(GRACE)
-            sent = socket.send_fds(child.control, [call.frame], descriptors)
+            sent = socket.send_fds(child.control, [call.frame], [call.link.fileno()])
             if sent < len(call.frame):
                 child.control.sendall(call.frame[sent:])
         except OSError:
@@ -344,27 +340,30 @@ class Worker:
         if len(self.children) >= MOST and not self._evict():
             return None
         ours, theirs = socket.socketpair()
+        capture = scratch()
         pid = os.fork()
         if pid == 0:
-            self._become_executor(theirs)
+            self._become_executor(theirs, capture)
         theirs.close()
         ours.setblocking(False)
-        child = Child(pid, key, ours)
+        child = Child(pid, key, ours, capture)
         self.children[pid] = child
         self._watch(ours.fileno(), select.POLLIN, partial(self._hear, child))
         return child
 
-    def _become_executor(self, control: socket.socket) -> None:
+    def _become_executor(self, control: socket.socket, capture: int) -> None:
         """Turn a copy of the worker into an executor: nothing of the worker's stays open."""
         try:
             os.setsid()
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else _interrupt)
             _copies.append(self)  # nothing of it may be collected: that would close descriptors
-            kept = control.fileno()
-            os.closerange(3, kept)
-            os.closerange(kept + 1, 4096)
-            Executor(control).serve()
+            before = 2
+            for kept in sorted((control.fileno(), capture)):
+                os.closerange(before + 1, kept)
+                before = kept
+            os.closerange(before + 1, 4096)
+            Executor(control, capture).serve()
         except BaseException:  # noqa: BLE001 - a bug of ours costs one process, and is told
             _log(self.base)
         finally:
@@ -464,13 +463,15 @@ class Worker:
         if call is not None:
             if os.WIFEXITED(status):  # the hook ended its process itself
                 self.counts["warm"] += 1
-                call.say(pack_reply(Reply(code=os.WEXITSTATUS(status))))
+                err = captured(child.capture)
+                call.say(pack_reply(Reply(code=os.WEXITSTATUS(status), err=err)))
             else:  # killed: the end of the connection sends the client on its own way
                 self.counts["cold"] += 1
                 reason = f"was killed by signal {os.WTERMSIG(status)} in the worker"
                 hook = _file_of(child.key)
                 self.cold.append({"hook": hook, "reason": reason, "at": time.time()})
             self._release(call)
+        os.close(child.capture)
         return True
 
     # -- time

@@ -33,6 +33,7 @@ extern char **environ;
 
 #define MAGIC "AHK1"
 #define HEAD 8
+#define REPLY 11
 #define PIPE_ROOM 65536
 #define LONGEST_FRAME (64u * 1024 * 1024)
 #define AGAIN 10
@@ -85,6 +86,10 @@ static int write_all(int fd, const char *data, size_t size) {
         size -= (size_t)n;
     }
     return 0;
+}
+
+static void write_quietly(int fd, const char *data, size_t size) {
+    if (write_all(fd, data, size) < 0) return;
 }
 
 static void read_all(int fd, struct bytes *to) {
@@ -303,22 +308,9 @@ static int connect_to(const char *path, int *nobody) {
 }
 
 static int send_request(int link, struct bytes *frame, const struct bytes *payload) {
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control;
-    int stderr_fd = 2;
     struct iovec parts[] = {{frame->data, frame->size}, {payload->data, payload->size}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = payload->size ? 2 : 1,
-                             .msg_control = control.room, .msg_controllen = sizeof control.room};
-    memset(&control, 0, sizeof control);
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(head), &stderr_fd, sizeof(int));
     ssize_t sent;
-    do sent = sendmsg(link, &message, 0);
+    do sent = writev(link, parts, payload->size ? 2 : 1);
     while (sent < 0 && errno == EINTR);
     if (sent < 0) return -1;
     for (int i = 0; i < 2; i++) {
@@ -377,12 +369,13 @@ static void ask(int link, char **argv, const struct bytes *payload) {
         wait_at_most(link, 0);
         reply = read_frame(link, &size);
     }
-    if (!reply || reply[0] != 'D' || size < 7) return;
-    uint32_t lost = get32(reply + 3);
-    if (lost > size - 7) return;
-    if (write_all(1, reply + 7 + lost, size - 7 - lost) < 0) {
-        /* nobody reads the answer: the exit code is the last way to deny */
-        if (write_all(2, reply + 7, lost) < 0) _exit((unsigned char)reply[2]);
+    if (!reply || reply[0] != 'D' || size < REPLY) return;
+    uint32_t err = get32(reply + 3), lost = get32(reply + 7), texts = size - REPLY;
+    if (err > texts || lost > texts - err) return;
+    char *text = reply + REPLY;
+    write_quietly(2, text, err);
+    if (write_all(1, text + err + lost, texts - err - lost) < 0) {
+        write_quietly(2, text + err, lost); /* nobody reads the answer: the code can still deny */
         _exit((unsigned char)reply[2]);
     }
     _exit((unsigned char)reply[1]);

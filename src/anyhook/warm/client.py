@@ -26,6 +26,8 @@ MAGIC = b"AHK1"
 HEAD = len(MAGIC) + 4
 RUN, LEASE, STATUS, STOP = b"R", b"L", b"S", b"Q"
 DONE, COLD, TAKEN, TOLD = b"D", b"C", b"A", b"T"
+REPLY = 11
+"""Bytes of a reply in front of its texts: kind, two codes, and two lengths."""
 LONGEST_FRAME = 64 * 1024 * 1024
 PIPE = 65536
 """Bytes that a pipe takes without a reader."""
@@ -237,30 +239,26 @@ def main(argv: Sequence[str]) -> NoReturn:
         _cold(argv, payload)
     except (Unavailable, OSError, UnicodeError):
         _cold(argv, payload)
-    if reply[:1] != DONE:
+    if reply[:1] != DONE or len(reply) < REPLY:
         _cold(argv, payload)
-    code, lost_code, size = reply[1], reply[2], int.from_bytes(reply[3:7], "little")
-    lost, out = reply[7 : 7 + size], reply[7 + size :]
+    middle = REPLY + int.from_bytes(reply[3:7], "little")
+    end = middle + int.from_bytes(reply[7:REPLY], "little")
+    _write_quietly(reply[REPLY:middle])
     try:
-        _write_all(1, out)
+        _write_all(1, reply[end:])
     except OSError:  # nobody reads the answer: the exit code is the last way to deny
-        _write_quietly(lost)
-        os._exit(lost_code)
-    os._exit(code)
+        _write_quietly(reply[middle:end])
+        os._exit(reply[2])
+    os._exit(reply[1])
 
 
 def _ask(path: str, words: Sequence[str], payload: bytes) -> bytes:
-    import _socket
-
     mask = os.umask(0o077)
     os.umask(mask)
     cwd = os.getcwd()
     frame = pack_run(RUN, cwd, words, os.environ, mask=mask, payload=payload)
     link = connect(path + ".sock")
-    stderr = (2).to_bytes(4, sys.byteorder)
-    sent = link.sendmsg([frame], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, stderr)])
-    if sent < len(frame):  # a worker that has answered already is gone: no send, not even of none
-        link.sendall(frame[sent:])
+    link.sendall(frame)
     reply = read_frame(link)
     if reply == TAKEN:  # it is being seen to: the hook may take its time
         link.settimeout(None)

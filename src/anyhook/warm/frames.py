@@ -7,7 +7,18 @@ first byte is its kind (`anyhook.warm.client`).
 from __future__ import annotations
 
 from anyhook.model.record import Record
-from anyhook.warm.client import COLD, DONE, HEAD, LEASE, LONGEST_FRAME, MAGIC, RUN, TAKEN, TOLD
+from anyhook.warm.client import (
+    COLD,
+    DONE,
+    HEAD,
+    LEASE,
+    LONGEST_FRAME,
+    MAGIC,
+    REPLY,
+    RUN,
+    TAKEN,
+    TOLD,
+)
 
 _FIXED = 13
 """Bytes of a request in front of its words: kind, mask, and the lengths of words and variables."""
@@ -47,16 +58,16 @@ class Reply(Record):
     Attributes:
         code: The exit code.
         out: Standard output.
-        lost: For standard error if nobody reads `out`.
+        err: Standard error.
+        lost: More of standard error if nobody reads `out`.
         lost_code: The exit code then.
-        err: Standard error of a leased call; a client has its own.
     """
 
     code: int
     out: bytes = b""
+    err: bytes = b""
     lost: bytes = b""
     lost_code: int = 1
-    err: bytes = b""
 
 
 def frame(*parts: bytes) -> bytes:
@@ -97,28 +108,24 @@ def parse_request(body: bytes) -> Request:
 
 
 def pack_reply(reply: Reply) -> bytes:
-    """Write the frame of a reply; standard error of a leased call stands behind standard output."""
-    lengths = (len(reply.lost).to_bytes(4, "little"),)
-    codes = bytes((reply.code & 0xFF, reply.lost_code & 0xFF))
-    return frame(DONE, codes, *lengths, reply.lost, reply.out)
+    """Write the frame of a reply: codes, the lengths of `err` and `lost`, these, and `out`."""
+    head = bytes((reply.code & 0xFF, reply.lost_code & 0xFF))
+    sizes = (len(part).to_bytes(4, "little") for part in (reply.err, reply.lost))
+    return frame(DONE, head, *sizes, reply.err, reply.lost, reply.out)
 
 
-def pack_leased(reply: Reply) -> bytes:
-    """Write the frame of a reply to who holds a lease: with standard error."""
-    size = len(reply.err).to_bytes(4, "little")
-    return frame(DONE, bytes((reply.code & 0xFF, 0)), size, reply.err, reply.out)
-
-
-def parse_leased(body: bytes) -> Reply:
-    """Read the body of such a reply.
+def parse_reply(body: bytes) -> Reply:
+    """Read the body of a reply.
 
     Raises:
         FrameError: If it is none.
     """
-    if body[:1] != DONE or len(body) < 7:
+    if body[:1] != DONE or len(body) < REPLY:
         raise FrameError("this is no reply")
-    size = int.from_bytes(body[3:7], "little")
-    return Reply(code=body[1], err=body[7 : 7 + size], out=body[7 + size :])
+    middle = REPLY + int.from_bytes(body[3:7], "little")
+    end = middle + int.from_bytes(body[7:REPLY], "little")
+    err, lost, out = body[REPLY:middle], body[middle:end], body[end:]
+    return Reply(code=body[1], out=out, err=err, lost=lost, lost_code=body[2])
 
 
 def cold(reason: str) -> bytes:

@@ -1,0 +1,225 @@
+"""Warm hooks at a steady rate, called when they are due and not when the last one is done.
+
+What is slow shows as latency: each call is timed from the moment it was due, so that those that
+had to wait for it count too.
+
+python -m benchmarks.sustained PROJECT HOME RATE SECONDS      (one engine, in a process of its own)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook import Engine
+from benchmarks.measure import Samples
+from benchmarks.programs import Program, denied
+from benchmarks.table import Fact, Row, Section
+from benchmarks.warm import GUARD, MIB, claude_event, mib, pages, project_with, write_event
+
+if TYPE_CHECKING:
+    from benchmarks.warm import Worker
+
+RATE = 1000
+SECONDS = 60.0
+QUICK_SECONDS = 5.0
+CLIENT_RATE = 200
+CLIENT_SECONDS = 10.0
+CLIENT_QUICK_SECONDS = 2.0
+THREADS = 16
+WARM_UP = 2.0
+"""Seconds that are not counted: leases are taken, caches filled."""
+ONE_SECRET_IN = 10
+"""Every so many events are denied."""
+FLAT = MIB
+"""Bytes by which memory may grow."""
+
+
+@dataclass
+class Course:
+    """How it went.
+
+    Attributes:
+        seconds: From the moment each call was due to its end.
+        late: From that moment to its beginning: what the one who calls was late by itself.
+        errors: Answers that were wrong, and calls that failed.
+    """
+
+    seconds: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+async def dispatch_steadily(engine: Engine, rate: float, seconds: float) -> Course:
+    """Dispatch at a rate, whatever becomes of the events before.
+
+    Args:
+        engine: Has the guard in its settings.
+        rate: Dispatches a second.
+        seconds: For how long.
+    """
+    course = Course()
+    running: set[asyncio.Task[None]] = set()
+    begun = time.perf_counter()
+
+    async def one(number: int, due: float) -> None:
+        has_secret = number % ONE_SECRET_IN == 0
+        event = write_event(secret=has_secret)
+        course.late.append(time.perf_counter() - due)
+        try:
+            decision = await engine.dispatch(event)
+        except Exception as error:  # noqa: BLE001 - it is counted
+            course.errors.append(repr(error))
+            return
+        course.seconds.append(time.perf_counter() - due)
+        if decision.denied is not has_secret or decision.diagnostics:
+            course.errors.append(str(decision))
+
+    for number in range(int(rate * seconds)):
+        due = begun + number / rate
+        if (wait := due - time.perf_counter()) > 0:
+            await asyncio.sleep(wait)
+        task = asyncio.create_task(one(number, due))
+        running.add(task)
+        task.add_done_callback(running.discard)
+    await asyncio.gather(*running)
+    return course
+
+
+def run_steadily(program: Program, rate: float, seconds: float) -> Course:
+    """Start a program at a rate, whatever becomes of those before.
+
+    Args:
+        program: What is started.
+        rate: Starts a second.
+        seconds: For how long.
+    """
+    course = Course()
+
+    def one(due: float) -> None:
+        course.late.append(time.perf_counter() - due)
+        try:
+            program.timed()
+        except (OSError, RuntimeError) as error:
+            course.errors.append(repr(error))
+        else:
+            course.seconds.append(time.perf_counter() - due)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        begun = time.perf_counter()
+        for number in range(int(rate * seconds)):
+            due = begun + number / rate
+            time.sleep(max(0.0, due - time.perf_counter()))
+            pool.submit(one, due)
+    return course
+
+
+def in_engine(worker: Worker, root: Path, *, is_quick: bool) -> Section:
+    """Dispatch to a warm hook a thousand times a second."""
+    seconds = QUICK_SECONDS if is_quick else SECONDS
+    worker.serve(GUARD, claude_event())
+    project = project_with(root / "steady", worker.ways(GUARD)["native"])
+    before = worker.status
+    argv = [sys.executable, "-m", "benchmarks.sustained", str(project), str(root)]
+    with subprocess.Popen(
+        [*argv, str(RATE), str(seconds)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=Path(__file__).parent.parent,
+        text=True,
+    ) as process:
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("the engine's process has no pipes")
+        process.stdout.readline()  # it is warm
+        weight = worker.memory
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        told: dict[str, Any] = json.loads(process.stdout.readline())
+        growth = worker.memory - weight
+        process.communicate("leave\n")
+    course = Course(**told["course"])
+    served = worker.settled(before)
+    samples = Samples("steady", course.seconds)
+    cold = served["cold"] + RATE * (seconds + WARM_UP) - served["warm"]
+    facts = _facts(course, cold)
+    is_right = not course.errors and not cold
+    engine = told["after"] - told["before"]
+    for what, at, grown in (
+        ("resident memory of the engine's process", told["before"], engine),
+        ("memory of the worker and its executors (PSS)", weight, growth),
+    ):
+        words = f"{mib(at)} at first, {grown / 1024:+,.0f} KiB at the end"
+        facts.append(Fact(what, grown, words, "no more than 1 MiB", grown <= FLAT))
+    goal = "no error, p99 ≤ 10 ms"
+    what = f"{RATE:,} dispatches a second for {seconds:g} s"
+    row = Row(what, samples, 1e-3, None, None, goal, is_right and samples.p99 <= 10e-3)
+    return Section("a warm hook file at a steady rate, in the engine", [row], facts=facts)
+
+
+def of_clients(worker: Worker, *, is_quick: bool) -> Section:
+    """Start the native client many times a second."""
+    seconds = CLIENT_QUICK_SECONDS if is_quick else CLIENT_SECONDS
+    worker.serve(GUARD, claude_event())
+    program = Program(worker.ways(GUARD)["native"], claude_event(), os.environ, denied)
+    before = worker.status
+    course = run_steadily(program, CLIENT_RATE, seconds)
+    cold = worker.settled(before)["cold"]
+    samples = Samples("clients", course.seconds)
+    what = f"{CLIENT_RATE} starts a second for {seconds:g} s"
+    row = Row(what, samples, goal="no error", reached=not course.errors and not cold)
+    title = "a warm hook file at a steady rate, with the native client"
+    return Section(title, [row], facts=_facts(course, cold))
+
+
+def _facts(course: Course, cold: float) -> list[Fact]:
+    late, longest = Samples("late", course.late), max(course.seconds)
+    first = f", the first: {course.errors[0]}" if course.errors else ""
+    return [
+        Fact("wrong answers and failures", len(course.errors), f"{len(course.errors)}{first}"),
+        Fact("events that ran cold", cold, f"{cold:g}"),
+        Fact("the longest", longest, f"{longest * 1e3:.1f} ms"),
+        Fact("begun late by the caller, p99", late.p99, f"{late.p99 * 1e3:.1f} ms"),
+    ]
+
+
+def main() -> None:
+    """Be the engine: warm up, wait for a word, run, tell, wait for the next word."""
+    project, home, rate, seconds = Path(sys.argv[1]), Path(sys.argv[2]), *map(float, sys.argv[3:])
+    engine = Engine.load(project, home=home, trust_once=True)
+
+    async def run(for_seconds: float) -> Course:
+        return await dispatch_steadily(engine, rate, for_seconds)
+
+    async def close() -> None:
+        engine.close()
+
+    with asyncio.Runner() as runner:
+        runner.run(run(WARM_UP))
+        print("warm", flush=True)
+        sys.stdin.readline()
+        before = _resident()
+        course = runner.run(run(seconds))
+        kept = sum(map(sys.getsizeof, vars(course).values())) + 24 * 2 * len(course.seconds)
+        after = _resident() - kept  # the samples are not the engine's
+        told = {"course": vars(course), "before": before, "after": after}
+        print(json.dumps(told), flush=True)
+        sys.stdin.readline()
+        runner.run(close())
+
+
+def _resident() -> int:
+    gc.collect()
+    return pages(os.getpid())["Rss"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,502 @@
+"""Workers when something goes wrong: every call ends with the right answer, no process is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from anyhook.service.control import ask
+from anyhook.warm import client
+from anyhook.warm.client import STOP
+from tests.warm import CLIENTS, WRITE, Warm, command_lines, is_running, until
+
+SAYS = "@hooks.before_tool\ndef say(event):\n"
+DENIES = SAYS + "    return deny('no')"
+SRC = Path(client.__file__).parents[2]
+
+
+@pytest.fixture(params=sorted(CLIENTS))
+def warm(request, tmp_path):
+    world = Warm(tmp_path, CLIENTS[request.param])
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def any_client(tmp_path):
+    """The fastest client that is there."""
+    world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
+    yield world
+    world.close()
+
+
+def reason_of(end) -> str:
+    return json.loads(end[1])["reason"]
+
+
+def give(process, payload=WRITE) -> None:
+    process.stdin.write(json.dumps(payload).encode())
+    process.stdin.close()
+
+
+def take(process) -> tuple[int, str, str]:
+    out, err = process.stdout.read(), process.stderr.read()
+    process.stdout.close()
+    process.stderr.close()
+    return process.wait(), out.decode(), err.decode()
+
+
+WAITS = (
+    SAYS + "    import os, time\n    open(f'begun-{os.getpid()}', 'w').close()\n"
+    "    while not os.path.exists('go'): time.sleep(0.01)\n    return deny('no')"
+)
+
+
+def begun(warm) -> list[int]:
+    return [int(path.name.partition("-")[2]) for path in warm.root.glob("begun-*")]
+
+
+# -- ends
+
+
+def test_a_worker_that_is_killed_in_the_middle_of_a_call_costs_no_answer(warm):
+    path = warm.hook(WAITS)
+    warm.wake()
+    process = warm.start(path)
+    give(process)
+    (executor,) = until(lambda: begun(warm))
+
+    os.kill(warm.worker["pid"], signal.SIGKILL)
+    (warm.root / "go").touch()
+
+    assert reason_of(take(process)) == "no"
+    until(lambda: not is_running(executor))
+    assert reason_of(warm.warm(path)) == "no"  # on the next worker
+
+
+def test_an_executor_that_is_killed_in_the_middle_of_a_call_costs_no_answer(warm):
+    path = warm.hook(WAITS)
+    warm.wake()
+    process = warm.start(path)
+    give(process)
+    (executor,) = until(lambda: begun(warm))
+
+    (warm.root / "go").touch()
+    os.kill(executor, signal.SIGKILL)
+
+    assert reason_of(take(process)) == "no"
+    until(lambda: any("killed by signal 9" in reason for reason in warm.reasons) or warm.served)
+
+
+def test_everything_killed_at_once_costs_no_answer(warm):
+    path = warm.hook(WAITS)
+    warm.wake()
+    started = [warm.start(path) for _ in range(3)]
+    for process in started:
+        give(process)
+    until(lambda: len(begun(warm)) == 3)
+
+    for pid in warm.processes:
+        os.kill(pid, signal.SIGKILL)
+    (warm.root / "go").touch()
+
+    assert [reason_of(take(process)) for process in started] == ["no"] * 3
+
+
+def test_two_hundred_clients_at_once_start_one_worker(warm):
+    path = warm.hook(DENIES)
+
+    started = [warm.start(path) for _ in range(200)]
+    for process in started:
+        give(process)
+    ends = [take(process) for process in started]
+
+    assert {(code, reason_of((code, out, err)), err) for code, out, err in ends} == {(0, "no", "")}
+    until(lambda: warm.workers)
+    pids = {pid for pid, line in command_lines() if str(warm.runtime) in line}
+    leaders = {pid for pid in pids if os.getpgid(pid) not in pids - {pid}}
+    executors = {entry["pid"] for entry in warm.worker["executors"]}
+    assert leaders - executors == {warm.worker["pid"]}
+
+
+def test_a_hook_that_loops_for_ever_costs_its_own_call_alone(warm):
+    looping = warm.hook("hooks = Hooks(timeout=60)\n" + SAYS + "    while True: pass")
+    other = warm.hook(DENIES, "other.py")
+    warm.wake()
+    process = warm.start(looping)
+    give(process)
+    (executor,) = until(lambda: warm.executors(looping))
+
+    assert reason_of(warm.warm(other)) == "no"
+    process.kill()
+    take(process)
+    until(lambda: not is_running(executor))
+
+
+def test_a_hook_that_ignores_signals_is_ended_all_the_same(warm):
+    path = warm.hook(
+        SAYS + "    import signal\n    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "    open('begun', 'w').close()\n    while True: pass"
+    )
+    warm.wake()
+    process = warm.start(path)
+    give(process)
+    until((warm.root / "begun").exists)
+    (executor,) = warm.executors(path)
+
+    process.kill()
+    take(process)
+
+    until(lambda: not is_running(executor))
+
+
+def test_children_of_a_hook_that_is_ended_end_with_it(warm):
+    path = warm.hook(
+        SAYS + "    import subprocess\n    child = subprocess.Popen(['sleep', '60'])\n"
+        "    open(f'begun-{child.pid}', 'w').close()\n    while True: pass"
+    )
+    warm.wake()
+    process = warm.start(path)
+    give(process)
+    (child,) = until(lambda: begun(warm))
+
+    process.kill()
+    take(process)
+
+    until(lambda: not is_running(child))
+
+
+def test_a_hook_that_eats_memory_is_not_kept(warm):
+    path = warm.hook(SAYS + "    b'x' * 400_000_000\n    return deny('no')")
+
+    assert reason_of(warm.warm(path)) == "no"
+    assert until(lambda: not warm.executors(path))
+    assert reason_of(warm.warm(path)) == "no"
+
+
+def test_a_hook_whose_memory_ends_costs_that_call_alone(warm):
+    path = warm.hook(
+        SAYS
+        + "    import resource\n    resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))\n"
+        "    try:\n        b'x' * (1 << 40)\n"
+        "    except MemoryError:\n        return deny('out of memory')"
+    )
+    other = warm.hook(DENIES, "other.py")
+
+    assert reason_of(warm.warm(path)) == "out of memory"
+    assert reason_of(warm.warm(other)) == "no"
+
+
+def test_a_hook_that_leaks_descriptors_is_not_kept(warm):
+    path = warm.hook(
+        "kept = []\n" + SAYS + "    kept.extend(open('/dev/null') for _ in range(50))\n"
+        "    return deny(str(len(kept)))"
+    )
+
+    assert [reason_of(warm.warm(path)) for _ in range(3)] == ["50", "100", "50"]
+
+
+# -- no worker can be
+
+
+def test_a_runtime_directory_that_cannot_be_made_runs_hooks_cold(warm):
+    blocked = warm.root / "file"
+    blocked.write_text("")
+    path = warm.hook(DENIES)
+    env = {"ANYHOOK_RUNTIME_DIR": str(blocked / "run")}
+
+    for _ in range(2):
+        assert warm.run(path, env=env) == warm.cold(path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_runtime_directory_that_cannot_be_written_runs_hooks_cold(warm):
+    path = warm.hook(DENIES)
+    warm.runtime.chmod(0o500)
+    try:
+        assert warm.run(path) == warm.cold(path)
+    finally:
+        warm.runtime.chmod(0o700)
+    assert not warm.processes
+
+
+def test_a_runtime_directory_that_is_open_to_others_is_not_used(warm):
+    path = warm.hook(DENIES)
+    warm.runtime.chmod(0o755)
+
+    for _ in range(2):
+        assert warm.run(path) == warm.cold(path)
+
+    assert not list(warm.runtime.iterdir())
+    warm.runtime.chmod(0o700)
+
+
+def test_a_runtime_directory_that_is_a_link_is_not_used(warm):
+    path = warm.hook(DENIES)
+    link = warm.root / "link"
+    link.symlink_to(warm.runtime)
+
+    for _ in range(2):
+        assert warm.run(path, env={"ANYHOOK_RUNTIME_DIR": str(link)}) == warm.cold(path)
+
+    assert not list(warm.runtime.iterdir())
+
+
+def test_a_path_that_is_too_long_for_a_socket_runs_hooks_cold(warm):
+    path = warm.hook(DENIES)
+    env = {"ANYHOOK_RUNTIME_DIR": str(warm.root / ("x" * 120))}
+
+    for _ in range(2):
+        assert warm.run(path, env=env) == warm.cold(path)
+
+
+IN_A_FULL_DISK = """
+set -e
+mount -t tmpfs -o size=4k,mode=700 none "$1"
+head -c 100000 /dev/zero > "$1/full" 2>/dev/null || true
+shift
+exec "$@"
+"""
+
+
+def test_a_full_disk_runs_hooks_cold(warm):
+    path = warm.hook(DENIES)
+    unshare = ["unshare", "-rm", "sh", "-c", IN_A_FULL_DISK, "sh", str(warm.runtime)]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody mount")
+    expected = warm.cold(path)
+    warm.client = [*unshare, *warm.client]
+
+    for _ in range(2):
+        assert warm.run(path) == expected
+    assert not warm.processes
+
+
+def test_an_interpreter_that_is_not_there_is_told(warm):
+    path = warm.hook(DENIES)
+    warm.client = [*warm.client[:-1], "/no/such/python"]
+
+    code, out, err = warm.run(path)
+
+    assert (code, out) == (127, "")
+    assert "anyhook-run: /no/such/python: No such file or directory" in err
+
+
+def test_an_interpreter_without_anyhook_runs_hooks_cold(warm):
+    bare = warm.root / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", bare], check=True)
+    path = warm.hook("import sys\nprint(sys.stdin.read(3))", header="", footer="")
+    warm.client = [*warm.client[:-1], str(bare / "bin" / "python")]
+
+    for _ in range(2):
+        assert warm.run(path, payload=b"abcdef") == (0, "abc\n", "")
+    until(lambda: not warm.processes)
+
+
+def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
+    path = warm.hook(DENIES)
+    base = client.address(sys.executable, warm.env)
+    for said in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0D"):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(base + ".sock")
+            listener.listen()
+            process = warm.start(path)
+            give(process)
+            link, _ = listener.accept()
+            with link:
+                link.send(said)
+                link.shutdown(socket.SHUT_WR)
+                assert reason_of(take(process)) == "no"
+        os.unlink(base + ".sock")
+
+
+def test_a_worker_that_hangs_runs_hooks_cold(warm):
+    path = warm.hook(DENIES)
+    warm.wake()
+    pid = warm.worker["pid"]
+
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert reason_of(warm.run(path)) == "no"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_worker_survives_clients_that_speak_nonsense(warm):
+    path = warm.hook(DENIES)
+    warm.wake()
+    address = warm.worker["address"] + ".sock"
+    for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0R"):
+        with socket.socket(socket.AF_UNIX) as link:
+            link.connect(address)
+            link.send(said)
+
+    assert reason_of(warm.warm(path)) == "no"
+
+
+# -- life
+
+
+def test_a_worker_ends_when_nothing_comes_and_leaves_nothing(any_client):
+    warm = any_client
+    base = str(warm.runtime / "0123456789abcdef")
+    worker = subprocess.Popen(
+        [sys.executable, "-c", client.WORKER, base, "0.2"], stdin=subprocess.DEVNULL
+    )
+
+    assert worker.wait(timeout=20) == 0
+    assert [path.name for path in warm.runtime.iterdir()] == ["0123456789abcdef.lock"]
+
+
+def test_two_workers_of_one_address_are_one(any_client):
+    warm = any_client
+    warm.wake()
+
+    done = subprocess.run(
+        [sys.executable, "-c", client.WORKER, warm.worker["address"]], check=False, timeout=20
+    )
+
+    assert done.returncode == 0
+    assert len(warm.workers) == 1
+
+
+def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(any_client):
+    warm = any_client
+    path = warm.hook(WAITS)
+    warm.wake()
+    process = warm.start(path)
+    give(process)
+    until(lambda: begun(warm))
+    old = warm.worker["pid"]
+
+    ask(warm.worker["address"], STOP)
+    assert reason_of(warm.run(warm.hook(DENIES, "other.py"))) == "no"  # nobody waits for it
+    (warm.root / "go").touch()
+
+    assert reason_of(take(process)) == "no"
+    until(lambda: not is_running(old))
+
+
+@pytest.mark.parametrize("what", ["an upgrade", "a removal"])
+def test_anyhook_itself_is_replaced_while_it_runs(warm, what):
+    copy = warm.root / "lib"
+    shutil.copytree(SRC / "anyhook", copy / "anyhook")
+    env = {"PYTHONPATH": str(copy)}
+    path = warm.hook(SAYS + "    import anyhook; return deny(anyhook.__version__)")
+    assert reason_of(warm.warm(path, env=env)) == "0.1.0"
+    old = warm.worker["pid"]
+
+    file = copy / "anyhook" / "__init__.py"
+    if what == "a removal":
+        shutil.rmtree(copy)
+    else:
+        file.write_text(file.read_text().replace('"0.1.0"', '"9.9.9"'))
+
+    expected = "9.9.9" if what == "an upgrade" else "0.1.0"  # then the package of the tests counts
+    until(lambda: reason_of(warm.run(path, env=env)) == expected)
+    until(lambda: not is_running(old))
+    assert reason_of(warm.run(path, env=env)) == expected
+
+
+def test_another_interpreter_has_another_worker(any_client):
+    warm = any_client
+    path = warm.hook(SAYS + "    import sys; return deny(sys.executable)")
+    other = warm.root / "other"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", other], check=True)
+    python = str(other / "bin" / "python")
+    site = next(other.glob("lib/python*/site-packages"))
+    (site / "anyhook.pth").write_text(f"{SRC}\n")
+
+    assert reason_of(warm.warm(path)) == sys.executable
+    warm.client = [*warm.client[:-1], python]
+    until(lambda: warm.run(path) and len(warm.workers) == 2)
+    assert reason_of(warm.run(path)) == python
+
+
+def test_a_worker_starts_anew_when_a_variable_of_the_interpreter_changes(any_client):
+    warm = any_client
+    path = warm.hook(SAYS + "    import sys; return deny(str(sys.flags.dev_mode))")
+
+    assert reason_of(warm.warm(path)) == "False"
+    assert reason_of(warm.warm(path, env={"PYTHONDEVMODE": "1"})) == "True"
+
+
+# -- other users
+
+NOBODY = 65534
+AS_NOBODY = f"""
+import os, sys
+os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def shared(warm):
+    """A world whose files another user can read, and the words that make a client theirs."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be two users")
+    base = Path("/var/tmp") / f"anyhook-{os.getpid()}-{time.monotonic_ns()}"
+    base.mkdir(mode=0o755)
+    warm.root = base
+    yield [shutil.which("python3", path="/usr/bin:/bin") or sys.executable, "-c", AS_NOBODY]
+    shutil.rmtree(base)
+
+
+def reachable(path: str) -> bool:
+    """Tell whether other users may run a program."""
+    parents = Path(path).resolve().parents
+    return all(parent.stat().st_mode & 0o005 == 0o005 for parent in parents)
+
+
+PLAIN = "import os, sys\nprint(os.getuid(), sys.stdin.read(3))"
+
+
+def test_another_user_reaches_neither_the_directory_nor_the_worker(warm, shared, monkeypatch):
+    if not all(map(reachable, (sys.executable, client.__file__))):
+        pytest.skip("other users cannot run the interpreter of these tests")
+    path = warm.hook(PLAIN, header="", footer="")
+    guard = warm.hook(DENIES, "guard.py")
+    warm.wake()
+    theirs = Warm(warm.root, [*shared, *warm.client])
+    theirs.env["ANYHOOK_RUNTIME_DIR"] = str(warm.runtime)
+
+    before = warm.served
+    assert theirs.run(path, payload=b"abc", cwd="/") == (0, f"{NOBODY} abc\n", "")
+    assert warm.served == before
+    assert reason_of(warm.warm(guard)) == "no"
+    theirs.close()
+
+
+def test_a_worker_refuses_another_user_who_got_to_its_socket(any_client):
+    warm = any_client
+    if os.geteuid() != 0:
+        pytest.skip("only root can be two users")
+    warm.wake()
+    address = warm.worker["address"] + ".sock"
+    warm.runtime.chmod(0o755)
+    os.chmod(address, 0o777)
+    asks = (
+        "import os, socket, sys\n"
+        f"os.setuid({NOBODY})\n"
+        "link = socket.socket(socket.AF_UNIX)\n"
+        f"link.connect({address!r})\n"
+        f"link.settimeout(10)\n"
+        "try: link.send(b'AHK1\\x01\\0\\0\\0S')\n"
+        "except BrokenPipeError: sys.exit(0)\n"
+        "try: sys.exit(len(link.recv(100)))\n"
+        "except ConnectionResetError: sys.exit(0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", asks], check=False, timeout=30, cwd="/")
+    warm.runtime.chmod(0o700)
+
+    assert done.returncode == 0
