@@ -15,7 +15,6 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +35,7 @@ from benchmarks.table import Fact, Row, Section, machine
 from benchmarks.warm import Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from anyhook.model.events import Event
 
@@ -51,6 +50,8 @@ BATCH = 200
 SOAK = 20_000
 PAGE = 4096
 USAGE = 64
+WIDE = 160
+"""Columns where no terminal tells how many there are."""
 
 
 WARM: dict[str, Callable[[Worker, Path, asyncio.Runner, float], Section]] = {
@@ -82,6 +83,8 @@ def main() -> None:
         parser.exit(USAGE, f"there is no part {unknown[0]}; the parts are: {' '.join(PARTS)}\n")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # agents leave the cache of bytecode alone
     out = Console()
+    if not out.is_terminal:
+        out = Console(width=WIDE)
     out.print(machine(), highlight=False)
     sections = []
     for section in _sections(options.parts or PARTS, 0.1 if options.quick else 1.0):

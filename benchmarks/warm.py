@@ -153,9 +153,16 @@ class Worker:
         return self.served_by(before)
 
     def served_by(self, before: dict[str, Any]) -> dict[str, int]:
-        """Return how many events were answered warm and cold since then."""
-        now = self.status["events"]
-        return {name: now[name] - before["events"][name] for name in ("warm", "cold")}
+        """Return how many events were answered warm and cold since then.
+
+        Raises:
+            RuntimeError: If it is another worker than before.
+        """
+        now = self.status
+        if now["pid"] != before["pid"]:
+            raise RuntimeError("the worker was replaced: did a file of anyhook change meanwhile?")
+        counts: dict[str, int] = now["events"]
+        return {name: count - before["events"][name] for name, count in counts.items()}
 
 
 @cache

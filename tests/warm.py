@@ -151,7 +151,6 @@ class Warm:
         shutil.rmtree(self.runtime, ignore_errors=True)
         assert not logs, logs
 
-
     def _stop(self) -> bool:
         for found in workers(str(self.runtime)):
             with suppress(SilentError):

@@ -20,7 +20,7 @@ from anyhook.engine.run import run_plan
 from anyhook.errors import EngineClosedError, EventError
 from anyhook.handlers.background import Background
 from anyhook.handlers.base import Firing, Services, get_kind
-from anyhook.handlers.environment import Redaction
+from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.leases import Leases
 from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.model.decisions import NO_DECISION, Decision
@@ -201,7 +201,12 @@ class Engine:
 
     def _read(self) -> None:
         self.hooks = load_hooks(self.dialect, self._around)
-        self._redactions = {layer: self._redaction(layer) for layer in self.dialect.layer_order}
+        self._inherits = Inheritance(
+            self._around.environ,
+            {layer: self._redaction(layer) for layer in self.dialect.layer_order},
+            self.dialect.redaction,
+            self.dialect.drops,
+        )
         self._guard = Guard(
             self.dialect, self._around.project, self._store, tuple(self.hooks.definitions)
         )
@@ -434,8 +439,7 @@ class Engine:
             self.complete(event),
             self.project_dir,
             self._around.home,
-            self._around.environ,
-            self._redactions,
+            self._inherits,
             self._limiter_of_run,
             self._output_limit,
             time.perf_counter(),

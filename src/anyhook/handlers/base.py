@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.handlers.background import Background
-    from anyhook.handlers.environment import Redaction
+    from anyhook.handlers.environment import Inheritance
     from anyhook.handlers.leases import Leases
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -109,8 +109,7 @@ class Firing:
         event: The event.
         project_dir: Directory of the project.
         home: Home directory of the user.
-        host_environ: Environment of the host.
-        redactions: Layer to what its commands do not inherit of it.
+        inherits: What commands inherit of the host's environment.
         limiter: Gives what bounds the number of commands that run at once.
         output_limit: Bytes of each stream of a command that are kept.
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
@@ -123,12 +122,16 @@ class Firing:
     event: Event
     project_dir: Path
     home: Path
-    host_environ: Mapping[str, str]
-    redactions: Mapping[Layer, Redaction]
+    inherits: Inheritance
     limiter: Callable[[], anyio.CapacityLimiter]
     output_limit: int
     epoch: float
     services: Services
+
+    @property
+    def host_environ(self) -> Mapping[str, str]:
+        """Environment of the host."""
+        return self.inherits.environ
 
     @cached_property
     def payload(self) -> bytes:
@@ -153,13 +156,7 @@ class Firing:
         return dict(found)
 
     def _make_environ(self, layer: Layer) -> dict[str, str]:
-        redaction, rules = self.redactions.get(layer), self.dialect.redaction
-        if redaction is None or rules is None:
-            environ = dict(self.host_environ)
-        else:
-            environ = redaction.apply(self.host_environ, rules)
-        if self.dialect.drops:
-            environ = {n: v for n, v in environ.items() if not n.startswith(self.dialect.drops)}
+        environ = dict(self.inherits.of(layer))
         known = {
             "project_dir": str(self.project_dir),
             "cwd": str(self.event.cwd or self.cwd),

@@ -14,11 +14,12 @@ import anyio
 from anyhook.dialects.output import Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
 from anyhook.handlers.environment import expand
-from anyhook.handlers.plain import Direct, find_direct
+from anyhook.handlers.plain import fill, find_direct, leaves_alone, plain_words
 from anyhook.handlers.process import run_process
 from anyhook.handlers.shell import refer
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
+from anyhook.warm.commands import PROGRAM, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,9 +59,9 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
         await limiter.acquire()
     try:
         started = time.perf_counter()
-        direct = find_direct(argv, env, firing.cwd) if handler.argv is None else None
-        end = await _run_warm(firing, handler, direct or Direct("", tuple(argv), env))
+        end = await _run_warm(firing, handler, argv, env)
         if end is None:
+            direct = find_direct(argv, env, firing.cwd) if handler.argv is None else None
             end = await run_process(
                 argv,
                 cwd=firing.cwd,
@@ -75,19 +76,37 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     return _result(firing, handler, end, started - firing.epoch, repaired)
 
 
-async def _run_warm(firing: Firing, handler: HandlerSpec, start: Direct) -> ProcessResult | None:
+async def _run_warm(
+    firing: Firing, handler: HandlerSpec, argv: list[str], env: dict[str, str]
+) -> ProcessResult | None:
     """Run a hook file on a worker; `None` if it is none, or must run as a process."""
     leases = firing.services.leases
     if leases is None:
         return None
+    if handler.argv is None:
+        words = _words_of_line(argv, env)
+        env = {**env, "PWD": firing.cwd}  # a shell would have set it
+    else:
+        words = argv
+    command = read_command(words) if words else None
+    if command is None:
+        return None
     return await leases.run(
-        start.argv,
+        command,
         cwd=firing.cwd,
-        env=start.env,
+        env=env,
         stdin=firing.payload,
         timeout=handler.timeout,
         output_limit=firing.output_limit,
     )
+
+
+def _words_of_line(argv: list[str], env: dict[str, str]) -> list[str] | None:
+    """Split a shell's command line if it may run a hook file, and the shell does no more to it."""
+    if len(argv) != 3 or argv[1] != "-c" or PROGRAM[0] not in argv[2]:
+        return None
+    words = plain_words(argv[2])
+    return fill(words, env) if words is not None and leaves_alone(env) else None
 
 
 def command_environment(

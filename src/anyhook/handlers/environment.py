@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.dialects.base import RedactionRules
+    from anyhook.model.layers import Layer
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
 
@@ -69,6 +70,50 @@ class Redaction:
             (rules.name_pattern.search(upper) is not None, False),
         )
         return next((keep for applies, keep in verdicts if applies), True)
+
+
+class Inheritance:
+    """What the commands of each layer inherit; worked out anew when the host's variables change.
+
+    Args:
+        environ: The host's environment, as it is at any time.
+        redactions: Layer to what its commands do not inherit.
+        rules: What is secret; `None` if the agent hides nothing.
+        drops: Beginnings of names that no command inherits.
+    """
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        redactions: Mapping[Layer, Redaction],
+        rules: RedactionRules | None,
+        drops: tuple[str, ...],
+    ) -> None:
+        self.environ = environ
+        self._redactions = redactions
+        self._rules = rules
+        self._drops = drops
+        self._seen: dict[Any, Any] | None = None
+        self._known: dict[Layer, dict[str, str]] = {}
+
+    def of(self, layer: Layer) -> Mapping[str, str]:
+        """Return what a layer inherits."""
+        # the variables of this process are kept as bytes; to look at those is ten times faster
+        seen = dict(getattr(self.environ, "_data", self.environ))
+        if seen != self._seen:
+            self._seen, self._known = seen, {}
+        found = self._known.get(layer)
+        if found is None:
+            found = self._known[layer] = self._make(layer)
+        return found
+
+    def _make(self, layer: Layer) -> dict[str, str]:
+        redaction = self._redactions.get(layer)
+        if redaction is None or self._rules is None:
+            kept = dict(self.environ)
+        else:
+            kept = redaction.apply(self.environ, self._rules)
+        return {n: v for n, v in kept.items() if not n.startswith(self._drops)}
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:

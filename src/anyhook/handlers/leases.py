@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections import deque
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
@@ -19,11 +20,10 @@ from anyio.lowlevel import RunVar
 from anyhook.handlers.process import ProcessResult
 from anyhook.warm import client
 from anyhook.warm.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
-from anyhook.warm.commands import read_command
 from anyhook.warm.frames import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from anyhook.warm.commands import HookCommand
 
@@ -139,12 +139,21 @@ class Lease:
         return body
 
 
+class _Waiter:
+    """Who waits for a lease to get free."""
+
+    def __init__(self) -> None:
+        self.event = anyio.Event()
+        self.lease: Lease | None = None
+
+
 class Leases:
     """The leases of one engine."""
 
     def __init__(self) -> None:
         self._idle: dict[Key, list[Lease]] = {}
-        self._gates: RunVar[dict[Key, anyio.Semaphore]] = RunVar("anyhook-leases")
+        self._busy: dict[Key, int] = {}
+        self._waiting: RunVar[dict[Key, deque[_Waiter]]] = RunVar("anyhook-leases")
         self._closed = False
 
     def __del__(self) -> None:
@@ -159,7 +168,7 @@ class Leases:
 
     async def run(
         self,
-        argv: Sequence[str],
+        command: HookCommand,
         *,
         cwd: str,
         env: Mapping[str, str],
@@ -167,15 +176,14 @@ class Leases:
         timeout: float | None,
         output_limit: int,
     ) -> ProcessResult | None:
-        """Run a command on an executor.
+        """Run a hook file on an executor.
 
-        The arguments are those of `run_process`, and so is the result.
+        The other arguments are those of `run_process`, and so is the result.
 
         Returns:
-            `None` if it is no hook file, or no worker serves it: then it must be run as a process.
+            `None` if no worker serves it: then it must be run as a process.
         """
-        command = read_command(argv)
-        if command is None or env.get(SWITCH) == "off" or os.name != "posix":
+        if env.get(SWITCH) == "off" or os.name != "posix":
             return None
         started = time.perf_counter()
         body: bytes | None = None
@@ -199,61 +207,80 @@ class Leases:
 
     async def _ask(self, key: Key, env: Mapping[str, str], payload: bytes) -> bytes:
         """Send an event to an executor that is free, or to another one if none gets free soon."""
-        gate = self._gate(key)
+        lease = self._idle_one(key, env)
+        if lease is None and self._busy.get(key, 0) >= EAGER:
+            lease = await self._freed(key, env)
+        self._busy[key] = self._busy.get(key, 0) + 1
         try:
-            gate.acquire_nowait()
-            has_passed = True
-        except anyio.WouldBlock:
-            has_passed = False
-            with anyio.move_on_after(SOON):
-                await gate.acquire()
-                has_passed = True
-        try:
-            lease = await self._take(key, env)
-            try:
-                body = await lease.ask(payload)
-            except BaseException:
-                lease.close()
-                raise
-            self._give_back(key, lease)
-            return body
-        finally:
-            if has_passed:
-                gate.release()
-
-    def _gate(self, key: Key) -> anyio.Semaphore:
-        try:
-            gates = self._gates.get()
-        except LookupError:
-            self._gates.set(gates := {})
-        if key not in gates:
-            gates[key] = anyio.Semaphore(EAGER)
-        return gates[key]
-
-    async def _take(self, key: Key, env: Mapping[str, str]) -> Lease:
-        idle = self._idle.setdefault(key, [])
-        while idle:
-            lease = idle.pop()
-            is_same = env == lease.env or client.watched(env) == client.watched(lease.env)
-            if is_same and lease.is_alive():
-                lease.wear(env)
-                return lease
-            lease.close()
-        cwd, command = key
-        lease = Lease(_connect(command, env), command, cwd, env)
-        try:
-            await lease.begin()
+            if lease is None:
+                cwd, command = key
+                lease = Lease(_connect(command, env), command, cwd, env)
+                await lease.begin()
+            body = await lease.ask(payload)
         except BaseException:
-            lease.close()
+            if lease is not None:
+                lease.close()
             raise
-        return lease
+        finally:
+            self._busy[key] -= 1
+        self._give_back(key, lease)
+        return body
+
+    def _idle_one(self, key: Key, env: Mapping[str, str]) -> Lease | None:
+        idle = self._idle.get(key)
+        while idle:
+            lease = _fitting(idle.pop(), env)
+            if lease is not None:
+                return lease
+        return None
+
+    async def _freed(self, key: Key, env: Mapping[str, str]) -> Lease | None:
+        """Wait for a lease; `None` if none gets free soon."""
+        queue = self._queues().setdefault(key, deque())
+        waiter = _Waiter()
+        queue.append(waiter)
+        try:
+            with anyio.move_on_after(SOON):
+                await waiter.event.wait()
+        except BaseException:
+            if waiter.lease is not None:
+                waiter.lease.close()
+            raise
+        finally:
+            if waiter in queue:
+                queue.remove(waiter)
+        return _fitting(waiter.lease, env) if waiter.lease is not None else None
+
+    def _queues(self) -> dict[Key, deque[_Waiter]]:
+        """Return who waits on this event loop."""
+        try:
+            return self._waiting.get()
+        except LookupError:
+            made: dict[Key, deque[_Waiter]] = {}
+            self._waiting.set(made)
+            return made
 
     def _give_back(self, key: Key, lease: Lease) -> None:
-        idle = self._idle[key]
-        if self._closed or len(idle) >= EAGER:
+        queue = self._queues().get(key) if self._busy[key] >= EAGER - 1 else None
+        idle = self._idle.setdefault(key, [])
+        if queue:
+            waiter = queue.popleft()
+            waiter.lease = lease
+            waiter.event.set()
+        elif self._closed or len(idle) >= EAGER:
             lease.close()
         else:
             idle.append(lease)
+
+
+def _fitting(lease: Lease, env: Mapping[str, str]) -> Lease | None:
+    """Make a lease ready for an environment; `None` if it has ended, or is of another worker."""
+    is_same = env == lease.env or client.watched(env) == client.watched(lease.env)
+    if is_same and lease.is_alive():
+        lease.wear(env)
+        return lease
+    lease.close()
+    return None
 
 
 def _connect(command: HookCommand, env: Mapping[str, str]) -> socket.socket:

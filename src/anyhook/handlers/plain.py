@@ -218,7 +218,7 @@ def find_direct(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Direct
     if len(argv) != 3 or argv[1] != "-c":
         return None
     words = plain_words(argv[2])
-    if words is None or not _is_bash(argv[0]) or not _leaves_alone(env):
+    if words is None or not _is_bash(argv[0]) or not leaves_alone(env):
         return None
     inner = _inner(env, cwd)
     if inner is None:
@@ -232,7 +232,7 @@ def find_direct(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Direct
     return Direct(program, tuple(filled), inner)
 
 
-def _leaves_alone(env: Mapping[str, str]) -> bool:
+def leaves_alone(env: Mapping[str, str]) -> bool:
     """Tell whether bash passes signals and an environment on, and does nothing else with them."""
     if signal.pthread_sigmask(signal.SIG_BLOCK, ()):  # it unblocks some of them
         return False

@@ -9,12 +9,14 @@ process ran.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
 import atexit
 import mmap
 import os
 import resource
 import signal
 import socket
+import struct
 import sys
 from contextlib import suppress
 
@@ -49,9 +51,9 @@ DESCRIPTORS = 64
 """A hook whose process has opened more than that leaks them."""
 MEMORY = 192 * 1024
 """KiB; a process that ever held more is not kept."""
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)
+SIGNALS = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.SIGALRM)))
 TO_KIB = 1024 if sys.platform == "darwin" else 1
-LEASE_IDLE = 60.0
+LEASE_IDLE = 60
 """Seconds without an event after which a lease ends: others may need the process."""
 CAPTURED = 16 << 20
 """Bytes of standard error that are handed on."""
@@ -79,6 +81,7 @@ class Executor:
         self.handlers: list[object] = []
         self.exits = 0
         self.is_spent = False
+        self._open_streams()
         sys.addaudithook(self.seen.hook)
 
     def serve(self) -> NoReturn:
@@ -101,7 +104,8 @@ class Executor:
     def _serve_lease(self, link: socket.socket, request: Request) -> None:
         """Answer the events of an engine, which holds the connection as long as it likes."""
         self._put_in_place(request)
-        link.settimeout(LEASE_IDLE)
+        # not settimeout(), which asks for every byte whether it is there
+        link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", LEASE_IDLE, 0))
         served = 0
         link.sendall(_LEASED)
         while (request_body := _read_body(link)) is not None:
@@ -122,7 +126,6 @@ class Executor:
         environ = self._apply(request.environ)
         os.ftruncate(self.capture, 0)
         os.lseek(self.capture, 0, os.SEEK_SET)
-        self._open_streams()
         words = [os.fsdecode(word) for word in arguments]
         name = os.fsdecode(path)
         if self.loaded is None:
@@ -165,7 +168,7 @@ class Executor:
         except NotWarmError as error:
             self._leave(NOT_WARM + f"{path} {error}".encode("utf-8", "replace"))
         self.streams = sys.stdin, sys.stdout, sys.stderr
-        self.handlers = [signal.getsignal(number) for number in SIGNALS]
+        self.handlers = [_signal.getsignal(number) for number in SIGNALS]
         self.exits = atexit._ncallbacks()
 
     def _run(self, link: socket.socket, request: Request, *, leased: bool) -> None:
@@ -246,7 +249,7 @@ class Executor:
     def _is_spoiled(self) -> bool:
         if self.is_spent or self._has_threads():
             return True
-        if [signal.getsignal(number) for number in SIGNALS] != self.handlers:
+        if [_signal.getsignal(number) for number in SIGNALS] != self.handlers:
             return True
         if _has_children():
             return True
