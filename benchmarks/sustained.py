@@ -15,8 +15,8 @@ import os
 import subprocess
 import sys
 import time
+from array import array
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,47 +44,56 @@ FLAT = MIB
 """Bytes by which memory may grow."""
 
 
-@dataclass
 class Course:
     """How it went.
 
+    Room for all calls is taken at once, so that what grows meanwhile is not this.
+
+    Args:
+        calls: How many there will be.
+
     Attributes:
-        seconds: From the moment each call was due to its end.
+        seconds: From the moment each call was due to its end; -1 if it failed.
         late: From that moment to its beginning: what the one who calls was late by itself.
         errors: Answers that were wrong, and calls that failed.
     """
 
-    seconds: list[float] = field(default_factory=list)
-    late: list[float] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
+    def __init__(self, calls: int) -> None:
+        self.seconds = array("d", [-1.0]) * calls
+        self.late = array("d", [0.0]) * calls
+        self.errors: list[str] = []
+
+    def as_json(self) -> dict[str, list[Any]]:
+        """Return it as what JSON can hold."""
+        done = [seconds for seconds in self.seconds if seconds >= 0]
+        return {"seconds": done, "late": self.late.tolist(), "errors": self.errors}
 
 
-async def dispatch_steadily(engine: Engine, rate: float, seconds: float) -> Course:
+async def dispatch_steadily(engine: Engine, rate: float, course: Course) -> None:
     """Dispatch at a rate, whatever becomes of the events before.
 
     Args:
         engine: Has the guard in its settings.
         rate: Dispatches a second.
-        seconds: For how long.
+        course: Has room for all of them, and takes how they went.
     """
-    course = Course()
     running: set[asyncio.Task[None]] = set()
     begun = time.perf_counter()
 
     async def one(number: int, due: float) -> None:
         has_secret = number % ONE_SECRET_IN == 0
         event = write_event(secret=has_secret)
-        course.late.append(time.perf_counter() - due)
+        course.late[number] = time.perf_counter() - due
         try:
             decision = await engine.dispatch(event)
         except Exception as error:  # noqa: BLE001 - it is counted
             course.errors.append(repr(error))
             return
-        course.seconds.append(time.perf_counter() - due)
+        course.seconds[number] = time.perf_counter() - due
         if decision.denied is not has_secret or decision.diagnostics:
             course.errors.append(str(decision))
 
-    for number in range(int(rate * seconds)):
+    for number in range(len(course.seconds)):
         due = begun + number / rate
         if (wait := due - time.perf_counter()) > 0:
             await asyncio.sleep(wait)
@@ -92,35 +101,32 @@ async def dispatch_steadily(engine: Engine, rate: float, seconds: float) -> Cour
         running.add(task)
         task.add_done_callback(running.discard)
     await asyncio.gather(*running)
-    return course
 
 
-def run_steadily(program: Program, rate: float, seconds: float) -> Course:
+def run_steadily(program: Program, rate: float, course: Course) -> None:
     """Start a program at a rate, whatever becomes of those before.
 
     Args:
         program: What is started.
         rate: Starts a second.
-        seconds: For how long.
+        course: Has room for all of them, and takes how they went.
     """
-    course = Course()
 
-    def one(due: float) -> None:
-        course.late.append(time.perf_counter() - due)
+    def one(number: int, due: float) -> None:
+        course.late[number] = time.perf_counter() - due
         try:
             program.timed()
         except (OSError, RuntimeError) as error:
             course.errors.append(repr(error))
         else:
-            course.seconds.append(time.perf_counter() - due)
+            course.seconds[number] = time.perf_counter() - due
 
     with ThreadPoolExecutor(THREADS) as pool:
         begun = time.perf_counter()
-        for number in range(int(rate * seconds)):
+        for number in range(len(course.seconds)):
             due = begun + number / rate
             time.sleep(max(0.0, due - time.perf_counter()))
-            pool.submit(one, due)
-    return course
+            pool.submit(one, number, due)
 
 
 def in_engine(worker: Worker, root: Path, *, is_quick: bool) -> Section:
@@ -146,12 +152,10 @@ def in_engine(worker: Worker, root: Path, *, is_quick: bool) -> Section:
         told: dict[str, Any] = json.loads(process.stdout.readline())
         growth = worker.memory - weight
         process.communicate("leave\n")
-    course = Course(**told["course"])
-    served = worker.settled(before)
-    samples = Samples("steady", course.seconds)
-    cold = served["cold"] + RATE * (seconds + WARM_UP) - served["warm"]
-    facts = _facts(course, cold)
-    is_right = not course.errors and not cold
+    course: dict[str, list[Any]] = told["course"]
+    cold = int(RATE * (seconds + WARM_UP)) - worker.settled(before)["warm"]
+    samples, facts = _told(course, cold)
+    is_right = not course["errors"] and not cold
     engine = told["after"] - told["before"]
     for what, at, grown in (
         ("resident memory of the engine's process", told["before"], engine),
@@ -171,21 +175,23 @@ def of_clients(worker: Worker, *, is_quick: bool) -> Section:
     worker.serve(GUARD, claude_event())
     program = Program(worker.ways(GUARD)["native"], claude_event(), os.environ, denied)
     before = worker.status
-    course = run_steadily(program, CLIENT_RATE, seconds)
-    cold = worker.settled(before)["cold"]
-    samples = Samples("clients", course.seconds)
+    course = Course(int(CLIENT_RATE * seconds))
+    run_steadily(program, CLIENT_RATE, course)
+    cold = len(course.seconds) - worker.settled(before)["warm"]
+    samples, facts = _told(course.as_json(), cold)
     what = f"{CLIENT_RATE} starts a second for {seconds:g} s"
     row = Row(what, samples, goal="no error", reached=not course.errors and not cold)
     title = "a warm hook file at a steady rate, with the native client"
-    return Section(title, [row], facts=_facts(course, cold))
+    return Section(title, [row], facts=facts)
 
 
-def _facts(course: Course, cold: float) -> list[Fact]:
-    late, longest = Samples("late", course.late), max(course.seconds)
-    first = f", the first: {course.errors[0]}" if course.errors else ""
-    return [
-        Fact("wrong answers and failures", len(course.errors), f"{len(course.errors)}{first}"),
-        Fact("events that ran cold", cold, f"{cold:g}"),
+def _told(course: dict[str, list[Any]], cold: int) -> tuple[Samples, list[Fact]]:
+    samples, late = Samples("steady", course["seconds"]), Samples("late", course["late"])
+    longest, errors = max(samples.values), course["errors"]
+    first = f", the first: {errors[0]}" if errors else ""
+    return samples, [
+        Fact("wrong answers and failures", len(errors), f"{len(errors)}{first}"),
+        Fact("events that no worker answered", cold, str(cold)),
         Fact("the longest", longest, f"{longest * 1e3:.1f} ms"),
         Fact("begun late by the caller, p99", late.p99, f"{late.p99 * 1e3:.1f} ms"),
     ]
@@ -195,22 +201,19 @@ def main() -> None:
     """Be the engine: warm up, wait for a word, run, tell, wait for the next word."""
     project, home, rate, seconds = Path(sys.argv[1]), Path(sys.argv[2]), *map(float, sys.argv[3:])
     engine = Engine.load(project, home=home, trust_once=True)
-
-    async def run(for_seconds: float) -> Course:
-        return await dispatch_steadily(engine, rate, for_seconds)
+    course = Course(int(rate * seconds))
 
     async def close() -> None:
         engine.close()
 
     with asyncio.Runner() as runner:
-        runner.run(run(WARM_UP))
+        runner.run(dispatch_steadily(engine, rate, Course(int(rate * WARM_UP))))
         print("warm", flush=True)
         sys.stdin.readline()
         before = _resident()
-        course = runner.run(run(seconds))
-        kept = sum(map(sys.getsizeof, vars(course).values())) + 24 * 2 * len(course.seconds)
-        after = _resident() - kept  # the samples are not the engine's
-        told = {"course": vars(course), "before": before, "after": after}
+        runner.run(dispatch_steadily(engine, rate, course))
+        after = _resident()
+        told = {"course": course.as_json(), "before": before, "after": after}
         print(json.dumps(told), flush=True)
         sys.stdin.readline()
         runner.run(close())

@@ -348,6 +348,16 @@ def json_kind(cls: type[Event], field: str) -> str:
     Returns:
         `string`, `boolean`, `number`, `object`, `array` or `any`.
     """
+    kind = _kinds_of.get((cls, field))
+    if kind is None:
+        kind = _kinds_of[cls, field] = _find_kind(cls, field)
+    return kind
+
+
+_kinds_of: dict[tuple[type[Event], str], str] = {}
+
+
+def _find_kind(cls: type[Event], field: str) -> str:
     for owner in cls.__mro__:
         kind = owner.__dict__.get("__annotations__", {}).get(field)  # noqa: RUF063 - strings, not types
         if kind is not None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
 import atexit
+import gc
 import mmap
 import os
 import resource
@@ -168,6 +169,8 @@ class Executor:
         except NotWarmError as error:
             self._leave(NOT_WARM + f"{path} {error}".encode("utf-8", "replace"))
         self.streams = sys.stdin, sys.stdout, sys.stderr
+        gc.collect()
+        gc.freeze()  # what is loaded stays: nothing of it needs to be looked at on every event
         self.handlers = [_signal.getsignal(number) for number in SIGNALS]
         self.exits = atexit._ncallbacks()
 

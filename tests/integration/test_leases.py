@@ -1,0 +1,267 @@
+"""Hook files in an engine: no process for an event, and the same decisions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from anyhook import BeforeTool, Engine
+from tests.warm import CLIENTS, Warm, is_running, until
+
+pytestmark = pytest.mark.anyio
+SAYS = "@hooks.before_tool\ndef say(event):\n"
+EVENT = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": "b"})
+FRONTS = {
+    **CLIENTS,
+    "command": [str(Path(sys.executable).with_name("anyhook")), "run"],
+}
+
+
+@pytest.fixture
+def warm(tmp_path):
+    world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
+    yield world
+    world.close()
+
+
+def load(world, hook, *, front=None, timeout=None, **options) -> Engine:
+    """Load an engine whose only hook is a hook file, or a whole command line."""
+    line = hook if isinstance(hook, str) else shlex.join([*(front or world.client), str(hook)])
+    handler = {"type": "command", "command": line}
+    if timeout is not None:
+        handler["timeout"] = timeout
+    settings = world.root / ".gemini" / "settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    hooks = {"BeforeTool": [{"matcher": "*", "hooks": [handler]}]}
+    settings.write_text(json.dumps({"hooks": hooks}))
+    options.setdefault("environ", world.env)
+    return Engine.load(world.root, trust_once=True, home=world.root, **options)
+
+
+async def leased(engine, warm, path) -> object:
+    """Decide an event; fails unless an executor did."""
+    decision = await engine.dispatch(EVENT)
+    states = [e["leased"] for w in warm.workers for e in w["executors"] if e["hook"] == str(path)]
+    assert any(states), (decision.explain(), warm.reasons)
+    return decision
+
+
+PID = SAYS + "    import os; return deny(str(os.getpid()))"
+
+
+@pytest.mark.parametrize("front", sorted(FRONTS))
+async def test_a_hook_file_is_handed_to_an_executor(warm, front):
+    path = warm.hook(PID)
+    warm.wake()
+    async with load(warm, path, front=FRONTS[front]) as engine:
+        said = {(await leased(engine, warm, path)).reason for _ in range(3)}
+
+    assert len(said) == 1
+    assert int(said.pop()) in warm.executors(path)
+
+
+async def test_arguments_and_variables_of_the_command_line_arrive(warm):
+    path = warm.hook(
+        SAYS + "    import os, sys\n"
+        "    return deny(repr((sys.argv[1:], os.environ['GEMINI_PROJECT_DIR'], os.getcwd())))"
+    )
+    warm.wake()
+    line = f'{shlex.join(warm.client)} "$GEMINI_PROJECT_DIR/hook.py" --timeout 9'
+    async with load(warm, line) as engine:
+        decision = await leased(engine, warm, path)
+
+    where = str(warm.root)
+    assert decision.reason == repr((["--timeout", "9"], where, where))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    return deny('no')",
+        "    return allow('yes')",
+        "    return None",
+        "    raise ValueError",
+        "    raise SystemExit(2)",
+        "    import sys; sys.stderr.write('told'); raise SystemExit(2)",
+        "    import os; os._exit(3)",
+        "    import os; os.write(2, b'why'); os._exit(2)",
+        "    print('beside it'); return deny('no')",
+        "    return deny('é' * 100_000)",
+    ],
+)
+async def test_an_executor_and_a_process_say_the_same(warm, body):
+    path = warm.hook(SAYS + body)
+    warm.wake()
+    async with load(warm, path) as engine, load(warm, path, warm=False) as other:
+        mine, theirs = await engine.dispatch(EVENT), await other.dispatch(EVENT)
+        again = await engine.dispatch(EVENT)
+
+    (one,), (two,) = mine.results, theirs.results
+    assert (one.answer, one.exit_code, one.stderr, one.stdout, one.status) == (
+        (two.answer, two.exit_code, two.stderr, two.stdout, two.status)
+    )
+    assert (mine.outcome, mine.reason) == (theirs.outcome, theirs.reason)
+    assert (again.outcome, again.reason) == (mine.outcome, mine.reason)
+
+
+async def test_an_edit_counts_at_once(warm):
+    path = warm.hook(SAYS + "    return deny('before')")
+    warm.wake()
+    async with load(warm, path) as engine:
+        assert (await leased(engine, warm, path)).reason == "before"
+        warm.hook(SAYS + "    return deny('after it')")
+        assert (await leased(engine, warm, path)).reason == "after it"
+        path.write_text("(")
+        assert (await engine.dispatch(EVENT)).outcome == "none"
+        warm.hook(SAYS + "    return deny('mended now')")
+        assert (await leased(engine, warm, path)).reason == "mended now"
+
+
+async def test_an_executor_that_is_killed_costs_no_answer(warm):
+    path = warm.hook(
+        SAYS + "    import os, signal\n"
+        "    if not os.path.exists('died'):\n        open('died', 'w').close()\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n    return deny('no')"
+    )
+    warm.wake()
+    async with load(warm, path) as engine:
+        assert (await engine.dispatch(EVENT)).reason == "no"
+        assert (await leased(engine, warm, path)).reason == "no"
+
+
+async def test_a_worker_that_is_killed_between_events_costs_no_answer(warm):
+    path = warm.hook(SAYS + "    return deny('no')")
+    warm.wake()
+    async with load(warm, path) as engine:
+        await leased(engine, warm, path)
+        for pid in warm.processes:
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: not any(map(is_running, warm.processes)))
+        for _ in range(2):
+            assert (await engine.dispatch(EVENT)).reason == "no"
+
+
+@pytest.mark.parametrize("switch", [{"ANYHOOK_WORKER": "off"}, {"ANYHOOK_RUNTIME_DIR": "/nowhere"}])
+async def test_without_a_worker_it_is_a_process(warm, switch):
+    path = warm.hook(PID)
+    warm.wake()
+    async with load(warm, path, environ={**warm.env, **switch}) as engine:
+        said = {(await engine.dispatch(EVENT)).reason for _ in range(2)}
+
+    assert len(said) == 2
+    assert not warm.executors(path)
+
+
+async def test_the_timeout_of_the_settings_ends_the_hook(warm):
+    path = warm.hook(
+        "hooks = Hooks(timeout=60)\n"
+        + SAYS
+        + "    import os\n    open(f'begun-{os.getpid()}', 'w').close()\n    while True: pass"
+    )
+    warm.wake()
+    async with load(warm, path, timeout=500) as engine:
+        decision = await engine.dispatch(EVENT)
+
+    assert decision.results[0].status == "timed_out"
+    (begun,) = warm.root.glob("begun-*")
+    until(lambda: not is_running(int(begun.name.partition("-")[2])))
+
+
+async def test_a_cancelled_dispatch_ends_the_hook(warm):
+    path = warm.hook(
+        SAYS + "    import os\n    open(f'begun-{os.getpid()}', 'w').close()\n    while True: pass"
+    )
+    warm.wake()
+    async with load(warm, path) as engine, anyio.create_task_group() as tasks:
+        tasks.start_soon(engine.dispatch, EVENT)
+        begun = await anyio.to_thread.run_sync(until, lambda: list(warm.root.glob("begun-*")))
+        tasks.cancel_scope.cancel()
+
+    until(lambda: not is_running(int(begun[0].name.partition("-")[2])))
+
+
+async def test_many_at_once_share_few_executors(warm):
+    path = warm.hook(PID)
+    warm.wake()
+    said = []
+
+    async def decide(engine):
+        said.append((await engine.dispatch(EVENT)).reason)
+
+    async with load(warm, path) as engine:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(100):
+                tasks.start_soon(decide, engine)
+        assert len(said) == 100
+        assert None not in said
+        assert len(set(said)) <= 16 + 16  # on executors, and processes while they come up
+
+
+async def test_slow_hooks_of_one_file_run_side_by_side(warm):
+    path = warm.hook(
+        SAYS + "    import os, time\n    open(f'here-{os.getpid()}', 'w').close()\n"
+        "    while len([n for n in os.listdir() if n.startswith('here-')]) < 6: time.sleep(0.01)\n"
+        "    return deny('all here')"
+    )
+    warm.wake()
+    said = []
+
+    async def decide(engine):
+        said.append((await engine.dispatch(EVENT)).reason)
+
+    async with load(warm, path) as engine, anyio.create_task_group() as tasks:
+        for _ in range(6):
+            tasks.start_soon(decide, engine)
+
+    assert said == ["all here"] * 6
+
+
+async def test_an_engine_that_is_closed_gives_everything_back(warm):
+    path = warm.hook(PID)
+    warm.wake()
+    engine = load(warm, path)
+    await leased(engine, warm, path)
+
+    engine.close()
+
+    until(lambda: not any(e["leased"] for e in warm.worker["executors"]))
+    assert warm.warm(path)[0] == 0
+
+
+async def test_an_engine_that_is_forgotten_gives_everything_back(warm):
+    path = warm.hook(PID)
+    warm.wake()
+    engine = load(warm, path)
+    await leased(engine, warm, path)
+
+    del engine
+
+    until(lambda: not any(e["leased"] for e in warm.worker["executors"]))
+
+
+async def test_changed_variables_reach_the_next_event(warm):
+    path = warm.hook(SAYS + "    import os; return deny(str(os.environ.get('OF_IT')))")
+    warm.wake()
+    environ = dict(warm.env)
+    async with load(warm, path, environ=environ) as engine:
+        assert (await leased(engine, warm, path)).reason == "None"
+        environ["OF_IT"] = "1"
+        assert (await leased(engine, warm, path)).reason == "1"
+        del environ["OF_IT"]
+        assert (await leased(engine, warm, path)).reason == "None"
+
+
+async def test_a_line_that_a_shell_must_read_is_a_process(warm):
+    path = warm.hook(PID)
+    warm.wake()
+    line = f"{shlex.join(warm.client)} {path} && true"
+    async with load(warm, line) as engine:
+        await engine.dispatch(EVENT)
+        assert not any(e["leased"] for e in warm.worker["executors"])
