@@ -91,7 +91,8 @@ async def dispatch_steadily(engine: Engine, rate: float, course: Course) -> None
             return
         course.seconds[number] = time.perf_counter() - due
         if decision.denied is not has_secret or decision.diagnostics:
-            course.errors.append(str(decision))
+            wanted = "a deny" if has_secret else "no deny"
+            course.errors.append(f"{wanted}, not {decision.outcome}: {decision.diagnostics}")
 
     for number in range(len(course.seconds)):
         due = begun + number / rate
