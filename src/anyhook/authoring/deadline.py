@@ -26,13 +26,9 @@ class Deadline:
     def __enter__(self) -> None:
         """Start the clock."""
         try:
-            # the same as in `signal`, which makes an enum of every number and handler
-            from _signal import (  # type: ignore[import-not-found]
-                ITIMER_REAL,
-                SIGALRM,
-                setitimer,
-                signal,
-            )
+            # that of the module `signal` makes an enum of every number and handler
+            from _signal import signal  # type: ignore[import-not-found]
+            from signal import ITIMER_REAL, SIGALRM, setitimer
 
             before = signal(SIGALRM, lambda _number, _frame: self._then())
         except (ImportError, ValueError):  # another platform, or not the main thread
