@@ -32,7 +32,12 @@ if TYPE_CHECKING:
 EAGER = max(2, min(8, os.cpu_count() or 2))
 """Leases of one hook file that are asked for without waiting whether one gets free."""
 SOON = 0.03
-"""Seconds to wait for a lease to get free before another one is asked for."""
+"""Seconds that an event may run before more leases are asked for: an executor more helps against
+slow hooks, and makes things worse where there are just many events for few cores."""
+MOST = 16
+"""Leases of one hook file in one engine."""
+GRANTED = 0.25
+"""Seconds in which a worker grants another lease; else the event waits for one of those there."""
 READ = 65536
 
 
@@ -63,6 +68,14 @@ class Lease:
             return
         whole = client.pack_run(RUN, self._cwd, self._command.words, env, mask=_mask(), payload=b"")
         self.env, self._middle = dict(env), whole[HEAD + 1 :]
+
+    def fits(self, env: Mapping[str, str]) -> bool:
+        """Take an environment; returns whether that needs no other worker, and its own lives."""
+        is_same = env == self.env or client.watched(env) == client.watched(self.env)
+        if not is_same or not self.is_alive():
+            return False
+        self.wear(env)
+        return True
 
     def is_alive(self) -> bool:
         """Tell whether the executor still holds its end."""
@@ -152,7 +165,9 @@ class Leases:
 
     def __init__(self) -> None:
         self._idle: dict[Key, list[Lease]] = {}
-        self._busy: dict[Key, int] = {}
+        self._held: dict[Key, int] = {}
+        self._running: dict[Key, dict[Lease, float]] = {}
+        self._asking: set[Key] = set()
         self._waiting: RunVar[dict[Key, deque[_Waiter]]] = RunVar("anyhook-leases")
         self._closed = False
 
@@ -208,48 +223,97 @@ class Leases:
     async def _ask(self, key: Key, env: Mapping[str, str], payload: bytes) -> bytes:
         """Send an event to an executor that is free, or to another one if none gets free soon."""
         lease = self._idle_one(key, env)
-        if lease is None and self._busy.get(key, 0) >= EAGER:
-            lease = await self._freed(key, env)
-        self._busy[key] = self._busy.get(key, 0) + 1
+        if lease is None:
+            is_free = self._held.get(key, 0) < EAGER
+            lease = await (self._another(key, env) if is_free else self._freed(key, env))
+        running = self._running.setdefault(key, {})
+        running[lease] = time.monotonic()
         try:
-            if lease is None:
-                cwd, command = key
-                lease = Lease(_connect(command, env), command, cwd, env)
-                await lease.begin()
             body = await lease.ask(payload)
         except BaseException:
-            if lease is not None:
-                lease.close()
+            self._drop(key, lease)
             raise
         finally:
-            self._busy[key] -= 1
+            del running[lease]
         self._give_back(key, lease)
         return body
 
     def _idle_one(self, key: Key, env: Mapping[str, str]) -> Lease | None:
         idle = self._idle.get(key)
         while idle:
-            lease = _fitting(idle.pop(), env)
-            if lease is not None:
+            lease = idle.pop()
+            if lease.fits(env):
                 return lease
+            self._drop(key, lease)
         return None
 
-    async def _freed(self, key: Key, env: Mapping[str, str]) -> Lease | None:
-        """Wait for a lease; `None` if none gets free soon."""
+    async def _another(self, key: Key, env: Mapping[str, str]) -> Lease:
+        """Be given one more lease.
+
+        Raises:
+            Unavailable: If there is none.
+            OSError: If there is no worker.
+            FrameError: If it speaks nonsense.
+        """
+        cwd, command = key
+        self._held[key] = self._held.get(key, 0) + 1
+        lease = None
+        try:
+            lease = Lease(_connect(command, env), command, cwd, env)
+            await lease.begin()
+        except BaseException:
+            self._drop(key, lease)
+            raise
+        return lease
+
+    async def _freed(self, key: Key, env: Mapping[str, str]) -> Lease:
+        """Wait for a lease to get free; if those there are are slow, see to it that there are more.
+
+        Raises:
+            As `_another`.
+        """
         queue = self._queues().setdefault(key, deque())
         waiter = _Waiter()
         queue.append(waiter)
         try:
-            with anyio.move_on_after(SOON):
-                await waiter.event.wait()
+            while waiter.lease is None:
+                with anyio.move_on_after(SOON):
+                    await waiter.event.wait()
+                if waiter.lease is None and self._needs_more(key):
+                    await self._ask_for_more(key, env)
         except BaseException:
             if waiter.lease is not None:
-                waiter.lease.close()
+                self._give_back(key, waiter.lease)
             raise
         finally:
             if waiter in queue:
                 queue.remove(waiter)
-        return _fitting(waiter.lease, env) if waiter.lease is not None else None
+        lease = waiter.lease
+        if lease.fits(env):
+            return lease
+        self._drop(key, lease)
+        return await self._another(key, env)
+
+    def _needs_more(self, key: Key) -> bool:
+        """Tell whether one more executor would help: there is none, or all are busy for long."""
+        if key in self._asking or self._held[key] >= MOST:
+            return False
+        running = self._running.get(key)
+        return not running or time.monotonic() - max(running.values()) > SOON
+
+    async def _ask_for_more(self, key: Key, env: Mapping[str, str]) -> None:
+        """Ask for one more lease, for whoever waits longest."""
+        self._asking.add(key)
+        try:
+            with anyio.move_on_after(GRANTED):
+                self._give_back(key, await self._another(key, env))
+        finally:
+            self._asking.discard(key)
+
+    def _drop(self, key: Key, lease: Lease | None) -> None:
+        self._held[key] -= 1
+        if lease is not None:
+            lease.close()
 
     def _queues(self) -> dict[Key, deque[_Waiter]]:
         """Return who waits on this event loop."""
@@ -261,26 +325,16 @@ class Leases:
             return made
 
     def _give_back(self, key: Key, lease: Lease) -> None:
-        queue = self._queues().get(key) if self._busy[key] >= EAGER - 1 else None
+        queue = self._queues().get(key)
         idle = self._idle.setdefault(key, [])
         if queue:
             waiter = queue.popleft()
             waiter.lease = lease
             waiter.event.set()
         elif self._closed or len(idle) >= EAGER:
-            lease.close()
+            self._drop(key, lease)
         else:
             idle.append(lease)
-
-
-def _fitting(lease: Lease, env: Mapping[str, str]) -> Lease | None:
-    """Make a lease ready for an environment; `None` if it has ended, or is of another worker."""
-    is_same = env == lease.env or client.watched(env) == client.watched(lease.env)
-    if is_same and lease.is_alive():
-        lease.wear(env)
-        return lease
-    lease.close()
-    return None
 
 
 def _connect(command: HookCommand, env: Mapping[str, str]) -> socket.socket:

@@ -69,7 +69,7 @@ class Loaded:
         if len(sys.modules) == self._modules and not self._seen.paths:
             return
         self._modules = len(sys.modules)
-        files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+        files = [getattr(module, "__file__", None) for module in _own_modules()]
         for path in (*filter(None, files), *self._seen.paths):
             kept = self._installed if _is_installed(path) else self._own
             if path not in kept:
@@ -96,6 +96,28 @@ class Loaded:
                 if signature(path) != before:
                     return f"{path} has changed"
         return None
+
+
+def _own_modules() -> list[ModuleType]:
+    """List the modules that were loaded since the fork.
+
+    The others are the worker's to watch; to look at them here would only copy their memory.
+    """
+    found = []
+    for name in reversed(sys.modules):
+        if name in _shared:
+            break
+        found.append(sys.modules[name])
+    return found
+
+
+_shared: list[str] = []
+"""The last module that was loaded before the forks."""
+
+
+def share_modules() -> None:
+    """Leave the modules that are loaded by now to who watches them for all forks."""
+    _shared[:] = [next(reversed(sys.modules))]
 
 
 class Seen:

@@ -35,7 +35,8 @@ from anyhook.service.executor import (
     captured,
     scratch,
 )
-from anyhook.service.loading import signature
+from anyhook.service.loading import share_modules, signature
+from anyhook.service.rehearsal import rehearse
 from anyhook.warm.client import HEAD, LEASE, STATUS, STOP, check_private, peer_user, take_lock
 from anyhook.warm.frames import (
     TAKEN_FRAME,
@@ -62,8 +63,19 @@ PRELOADED = (
     "anyhook.dialects.reply",
     "anyhook.model.further_events",
     "anyhook.model.llm",
+    "anyhook.model.tools",
+    # what hook files mostly import beside it
+    "dataclasses",
+    "datetime",
+    "fnmatch",
+    "json",
+    "pathlib",
+    "re",
+    "shlex",
+    "subprocess",
+    "typing",
 )
-"""What every hook file needs; loaded once, shared by all executors."""
+"""What hook files need; loaded once, shared by all executors."""
 LOCK = 3
 """The descriptor on which a client hands over its lock."""
 BACKLOG = 512
@@ -610,6 +622,8 @@ def main() -> None:
 
     for name in AGENTS:
         get_dialect(name)
+    rehearse()
+    share_modules()
     gc.collect()
     gc.freeze()
     try:
@@ -646,8 +660,8 @@ def _own_files() -> Iterator[str]:
     """Yield the files that this program is made of."""
     yield os.path.realpath(sys.executable)
     yield os.path.join(sys.prefix, "pyvenv.cfg")
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "anyhook" and getattr(module, "__file__", None):
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None):
             yield str(module.__file__)
 
 
