@@ -39,6 +39,8 @@ MOST = 16
 GRANTED = 0.25
 """Seconds in which a worker grants another lease; else the event waits for one of those there."""
 READ = 65536
+MOVES = 2
+"""How often an event is given to yet another executor, because the file keeps changing."""
 
 
 class Lease:
@@ -71,7 +73,7 @@ class Lease:
 
     def fits(self, env: Mapping[str, str]) -> bool:
         """Take an environment; returns whether that needs no other worker, and its own lives."""
-        is_same = env == self.env or client.watched(env) == client.watched(self.env)
+        is_same = env == self.env or _addressed(env) == _addressed(self.env)
         if not is_same or not self.is_alive():
             return False
         self.wear(env)
@@ -96,11 +98,13 @@ class Lease:
         """
         frame = self._frame(RUN, payload)
         await self._send(frame)
+        moved = 0
         while True:
             body = await self._receive()
             if body[:1] == DONE:
                 return body
-            if body[:1] == LEASE:  # the file has changed: another executor has loaded it anew
+            if body[:1] == LEASE and moved < MOVES:
+                moved += 1  # the file has changed: another executor loads it anew
                 await self._send(frame)
             elif body[:1] == COLD:
                 raise Unavailable(body[1:].decode("utf-8", "replace"))
@@ -115,10 +119,13 @@ class Lease:
             OSError: If the worker is gone.
             FrameError: If it speaks nonsense.
         """
-        await self._send(self._frame(LEASE, b""))
-        while (body := await self._receive())[:1] != LEASE:
+        with anyio.fail_after(client.PATIENCE):
+            await self._send(self._frame(LEASE, b""))
+            body = await self._receive()
+        while body[:1] != LEASE:
             if body[:1] != TAKEN:
                 raise Unavailable(body[1:].decode("utf-8", "replace"))
+            body = await self._receive()
 
     def close(self) -> None:
         """Give the executor back; a hook that still runs on it is ended."""
@@ -168,6 +175,7 @@ class Leases:
         self._held: dict[Key, int] = {}
         self._running: dict[Key, dict[Lease, float]] = {}
         self._asking: set[Key] = set()
+        self._pid = os.getpid()
         self._waiting: RunVar[dict[Key, deque[_Waiter]]] = RunVar("anyhook-leases")
         self._closed = False
 
@@ -222,6 +230,8 @@ class Leases:
 
     async def _ask(self, key: Key, env: Mapping[str, str], payload: bytes) -> bytes:
         """Send an event to an executor that is free, or to another one if none gets free soon."""
+        if self._pid != os.getpid():
+            self._begin_anew()
         lease = self._idle_one(key, env)
         if lease is None:
             is_free = self._held.get(key, 0) < EAGER
@@ -237,6 +247,18 @@ class Leases:
             del running[lease]
         self._give_back(key, lease)
         return body
+
+    def _begin_anew(self) -> None:
+        """Leave the leases to the process that this one was forked from."""
+        for leases in self._idle.values():
+            for lease in leases:
+                lease.close()
+        self._idle.clear()
+        self._held.clear()
+        self._running.clear()
+        self._asking.clear()
+        self._waiting = RunVar("anyhook-leases")
+        self._pid = os.getpid()
 
     def _idle_one(self, key: Key, env: Mapping[str, str]) -> Lease | None:
         idle = self._idle.get(key)
@@ -360,6 +382,11 @@ def _connect(command: HookCommand, env: Mapping[str, str]) -> socket.socket:
         link.close()
         raise Unavailable("another user listens there")
     return link
+
+
+def _addressed(env: Mapping[str, str]) -> tuple[object, ...]:
+    """Return what decides which worker a command would ask."""
+    return env.get("PATH"), env.get(client.DIRECTORY), client.watched(env)
 
 
 @cache

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
 import atexit
+import fcntl
 import gc
 import mmap
 import os
 import resource
 import signal
 import socket
+import stat
 import struct
 import sys
 from contextlib import suppress
@@ -28,6 +30,7 @@ from anyhook.service.loading import (
     Seen,
     load,
     note_variables,
+    own_modules,
     watch_environ,
 )
 from anyhook.warm.client import HEAD, LEASE
@@ -74,7 +77,9 @@ class Executor:
         self.capture = capture
         self.null = os.open(os.devnull, os.O_RDWR)
         self.environ = watch_environ()
+        self.given: dict[bytes, bytes] = {}
         self.applied: dict[bytes, bytes] = {}
+        self.changes: dict[bytes, bytes | None] = {}
         self.raw: bytes | None = None
         self.loaded: Loaded | None = None
         self.seen = Seen()
@@ -82,15 +87,20 @@ class Executor:
         self.handlers: list[object] = []
         self.exits = 0
         self.is_spent = False
+        self.is_copying = False
+        self.lowest = 0
+        self.link: socket.socket | None = None
         self._open_streams()
         sys.addaudithook(self.seen.hook)
+        os.register_at_fork(after_in_child=self._let_go)
 
     def serve(self) -> NoReturn:
         """Take events until the worker is gone."""
         while True:
             body, descriptors = self._receive()
             request = parse_request(body)
-            link = socket.socket(fileno=descriptors[0])
+            os.set_inheritable(descriptors[0], False)
+            self.link = link = socket.socket(fileno=descriptors[0])
             link.setblocking(True)
             if request.kind == LEASE:
                 self._serve_lease(link, request)
@@ -103,12 +113,16 @@ class Executor:
         link.close()
 
     def _serve_lease(self, link: socket.socket, request: Request) -> None:
-        """Answer the events of an engine, which holds the connection as long as it likes."""
-        self._put_in_place(request)
+        """Answer the events of an engine, which holds the connection as long as it likes.
+
+        The file is loaded for the first of them, whose variables may be others than those now.
+        """
+        os.chdir(request.words[0])
         # not settimeout(), which asks for every byte whether it is there
         link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", LEASE_IDLE, 0))
         served = 0
-        link.sendall(_LEASED)
+        with suppress(OSError):
+            link.sendall(_LEASED)
         while (request_body := _read_body(link)) is not None:
             request = parse_request(request_body)
             self._put_in_place(request)
@@ -124,14 +138,14 @@ class Executor:
         cwd, path, *arguments = request.words
         os.chdir(cwd)
         os.umask(request.mask)
-        environ = self._apply(request.environ)
+        given = self._apply(request.environ)
         os.ftruncate(self.capture, 0)
         os.lseek(self.capture, 0, os.SEEK_SET)
         words = [os.fsdecode(word) for word in arguments]
         name = os.fsdecode(path)
         if self.loaded is None:
             self._load(name, words)
-        elif self.loaded.staleness(environ) is not None:
+        elif self.loaded.staleness(given) is not None:
             self._leave(STALE)
         sys.argv = [name, *words]
 
@@ -142,10 +156,12 @@ class Executor:
         os.dup2(self.capture, 2)
 
     def _apply(self, raw: bytes) -> dict[bytes, bytes]:
+        """Put variables in place, with what loading the file has changed; returns those given."""
         if raw != self.raw:
-            pairs = (entry.split(b"=", 1) for entry in raw[:-1].split(b"\0") if b"=" in entry)
-            self.applied = {name: value for name, value in pairs}  # noqa: C416 - pairs are lists
+            pairs = [entry.partition(b"=")[::2] for entry in raw[:-1].split(b"\0")]
+            self.given = {name: value for name, value in reversed(pairs) if name}
             self.raw = raw
+            self._mix()
         if dict.__ne__(self.environ, self.applied):
             for name in [*dict.keys(self.environ)]:
                 if name not in self.applied:
@@ -155,17 +171,30 @@ class Executor:
                 if dict.get(self.environ, name) != value:
                     os.putenv(name, value)
                     self.environ[name] = value
-        return self.applied
+        return self.given
+
+    def _mix(self) -> None:
+        mixed: dict[bytes, bytes | None] = {**self.given, **self.changes}
+        self.applied = {name: value for name, value in mixed.items() if value is not None}
+
+    def _note_changes(self) -> None:
+        """Keep what loading did to the variables: each process of its own would do it again."""
+        now = dict(dict.items(self.environ))
+        names = now.keys() | self.given.keys()
+        self.changes = {n: now.get(n) for n in names if now.get(n) != self.given.get(n)}
+        self._mix()
 
     def _load(self, path: str, arguments: list[str]) -> None:
         """Load the hook file; what it prints meanwhile would be lost, so it must not."""
         try:
-            self.loaded = load(path, arguments, self.seen, self.environ)
+            self.loaded = load(path, arguments, self.seen, self.environ, self.given)
             self.flush()
             if os.fstat(self.capture).st_size:
                 raise NotWarmError("prints while it is loaded")  # noqa: TRY301 - as what load raises
             if self._has_threads():
                 raise NotWarmError("starts a thread while it is loaded")  # noqa: TRY301 - likewise
+            if self._has_writers():
+                raise NotWarmError("opens a file for writing and keeps it")  # noqa: TRY301 - likewise
         except NotWarmError as error:
             self._leave(NOT_WARM + f"{path} {error}".encode("utf-8", "replace"))
         self.streams = sys.stdin, sys.stdout, sys.stderr
@@ -173,6 +202,8 @@ class Executor:
         gc.freeze()  # what is loaded stays: nothing of it needs to be looked at on every event
         self.handlers = [_signal.getsignal(number) for number in SIGNALS]
         self.exits = atexit._ncallbacks()
+        self.lowest = _lowest_descriptor()
+        self._note_changes()
 
     def _run(self, link: socket.socket, request: Request, *, leased: bool) -> None:
         if self.loaded is None:
@@ -188,15 +219,18 @@ class Executor:
     ) -> None:
         """Run the functions in a process of their own, which starts as loading left this one."""
         answered = mmap.mmap(-1, 1)
+        self.is_copying = True
         child = os.fork()
+        self.is_copying = False
         if child == 0:
             try:
                 self._call(link, request, loaded, leased, answered)
-            finally:
                 os._exit(0)
+            finally:
+                _die()
         _, status = os.waitpid(child, 0)
         if not answered[0] and not os.WIFEXITED(status):
-            os._exit(0)  # as if it had been this process: the end of the connection says it all
+            _die()  # as if it had been this process: the end of the connection says it all
         if not leased:
             self.tell(IDLE)
         if not answered[0]:
@@ -218,19 +252,22 @@ class Executor:
         except SystemExit as end:
             code = exit_code(end)
         if len(sys.modules) != modules:  # before anybody can know that it is done, and edit them
-            note_variables(self.seen, self.environ)
+            note_variables(self.seen, self.environ, self.given)
             loaded.remember()
         self._end_as_a_process_does()
         self.flush()
-        self._open_streams()
         is_last = answered is None and self._is_spoiled()
+        self._open_streams()
+        reply = output.reply(code)
         if is_last:
             self.tell(BYE)
-        elif answered is None and not leased:
+        elif answered is None and not leased and len(reply) < CHUNK:
             self.tell(IDLE)  # first, so that the next event finds this process free
-        output.send(code)
+        output.send(reply)
         if is_last:
             os._exit(0)
+        if answered is None and not leased and len(reply) >= CHUNK:
+            self.tell(IDLE)
         sys.stdin, sys.stdout, sys.stderr = self.streams
 
     def _end_as_a_process_does(self) -> None:
@@ -238,6 +275,36 @@ class Executor:
         if atexit._ncallbacks() > self.exits and not self._has_threads():
             self.is_spent = True
             atexit._run_exitfuncs()
+        if _lowest_descriptor() != self.lowest and self._has_writers():
+            self.is_spent = True
+            self._take_down()
+
+    def _take_down(self) -> None:
+        """Let the end of the process come for the hook's objects: files write what they hold."""
+        gc.unfreeze()
+        for module in own_modules():
+            module.__dict__.clear()
+        if self.loaded is not None:
+            self.loaded.module.__dict__.clear()
+        gc.collect()
+
+    def _has_writers(self) -> bool:
+        """Tell whether a file is open for writing: what it holds is written at its end."""
+        for name in os.listdir("/dev/fd"):
+            fd = int(name)
+            if fd <= 2 or fd == self.capture:
+                continue
+            with suppress(OSError):
+                can_write = fcntl.fcntl(fd, fcntl.F_GETFL) & (os.O_WRONLY | os.O_RDWR)
+                if can_write and stat.S_ISREG(os.fstat(fd).st_mode):
+                    return True
+        return False
+
+    def _let_go(self) -> None:
+        """In a process that a hook forked: the connections are not its own."""
+        if not self.is_copying and self.link is not None:
+            self.link.close()
+            self.control.close()
 
     def flush(self) -> None:
         """Let everything be written that was printed."""
@@ -250,16 +317,14 @@ class Executor:
     # -- after it
 
     def _is_spoiled(self) -> bool:
-        if self.is_spent or self._has_threads():
+        if self.is_spent or self._has_threads() or any(stream.closed for stream in self.streams):
             return True
         if [_signal.getsignal(number) for number in SIGNALS] != self.handlers:
             return True
         if _has_children():
             return True
-        lowest = os.dup(0)
-        os.close(lowest)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // TO_KIB
-        return lowest > DESCRIPTORS or peak > MEMORY
+        return _lowest_descriptor() > DESCRIPTORS or peak > MEMORY
 
     def _has_threads(self) -> bool:
         threading = sys.modules.get("threading")
@@ -314,19 +379,23 @@ class _Output:
         self._executor.flush()
         if self._answered is None:
             self._executor.tell(BYE)
-        self.send(0)
+        self.send(self.reply(0))
         os._exit(0)
 
-    def send(self, code: int) -> None:
-        """Hand it on."""
+    def reply(self, code: int) -> bytes:
+        """Write the frame of the reply."""
         if self._answered is not None:
             self._answered[0] = 1
         reply = Reply(code=code, out=self._text, err=captured(self._executor.capture))
         if self._lost is not None:
             text = self._lost.message.replace("{why}", "its reader is gone") + "\n"
             reply = reply.replace(lost=text.encode("utf-8", "replace"), lost_code=self._lost.code)
+        return pack_reply(reply)
+
+    def send(self, reply: bytes) -> None:
+        """Hand it on."""
         try:
-            self._link.sendall(pack_reply(reply))
+            self._link.sendall(reply)
         except OSError:  # who asked is gone
             return
 
@@ -343,6 +412,19 @@ def exit_code(end: SystemExit) -> int:
         return end.code & 0xFF
     sys.stderr.write(f"{end.code}\n")
     return 1
+
+
+def _die() -> NoReturn:
+    """End as killed: an exit code would be taken for the hook's."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+def _lowest_descriptor() -> int:
+    """Return the number that the next file would get."""
+    lowest = os.dup(0)
+    os.close(lowest)
+    return lowest
 
 
 def _has_children() -> bool:
@@ -385,7 +467,7 @@ def _read_body(link: socket.socket) -> bytes | None:
     try:
         data = link.recv(CHUNK)
     except OSError:
-        return None
+        return None  # nothing came for too long, or it is gone
     if not data:
         return None
     while len(data) < HEAD:

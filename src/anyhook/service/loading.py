@@ -18,7 +18,7 @@ from types import ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, NoReturn
 
     from anyhook.authoring.hooks import Hooks
@@ -59,23 +59,33 @@ class Loaded:
         self.module = module
         self._seen = seen
         self._modules = 0
-        self._own: dict[str, Signature] = {}
+        self._own: dict[str, Signature] = dict([seen.first])
         self._installed: dict[str, Signature] = {}
         self._looked = 0.0
+        self._begun = seen.begun
+        self._search = {path: _importable(path) for path in _search_path()}
         self.remember()
+        self._begun = time.time_ns()
 
     def remember(self) -> None:
         """Note what is loaded by now: a function may import more when it is called."""
         if len(sys.modules) == self._modules and not self._seen.paths:
             return
         self._modules = len(sys.modules)
-        files = [getattr(module, "__file__", None) for module in _own_modules()]
+        files = [getattr(module, "__file__", None) for module in own_modules()]
         for path in (*filter(None, files), *self._seen.paths):
             kept = self._installed if _is_installed(path) else self._own
             if path not in kept:
-                kept[path] = signature(path)
+                kept[path] = self._signature_before(path)
         self._seen.paths.clear()
         self._looked = time.monotonic()
+
+    def _signature_before(self, path: str) -> Signature:
+        """Return the signature of what was read; of nothing if it may have been edited."""
+        found = signature(path)
+        if found is not None and self._begun <= found[0] <= time.time_ns():
+            return _EDITED_MEANWHILE
+        return found
 
     def staleness(self, environ: dict[bytes, bytes]) -> str | None:
         """Say why it must be loaded again before the next event; `None` if it need not.
@@ -89,6 +99,9 @@ class Loaded:
         for path, before in self._own.items():
             if signature(path) != before:
                 return f"{path} has changed"
+        for path, names in self._search.items():
+            if _importable(path) != names:
+                return f"there are other modules in {path}"
         now = time.monotonic()
         if now - self._looked > SLOWLY:
             self._looked = now
@@ -98,7 +111,7 @@ class Loaded:
         return None
 
 
-def _own_modules() -> list[ModuleType]:
+def own_modules() -> list[ModuleType]:
     """List the modules that were loaded since the fork.
 
     The others are the worker's to watch; to look at them here would only copy their memory.
@@ -125,6 +138,8 @@ class Seen:
 
     Attributes:
         variables: Variable to its value; `None` if it was not set.
+        begun: When loading began, in ns since the epoch.
+        first: The hook file, and its signature before it was read.
         paths: Files and directories that were read, and are not noted yet.
     """
 
@@ -133,6 +148,8 @@ class Seen:
         self.paths: set[str] = set()
         self.did: str | None = None
         self.is_loading = False
+        self.begun = 0
+        self.first: tuple[str, Signature] = ("", None)
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Take what the interpreter tells; see `sys.addaudithook`."""
@@ -180,7 +197,13 @@ def watch_environ() -> WatchedEnviron:
     return watched
 
 
-def load(path: str, arguments: Sequence[str], seen: Seen, environ: WatchedEnviron) -> Loaded:
+def load(
+    path: str,
+    arguments: Sequence[str],
+    seen: Seen,
+    environ: WatchedEnviron,
+    given: Mapping[bytes, bytes],
+) -> Loaded:
     """Run a hook file up to `hooks.run()`.
 
     Args:
@@ -188,12 +211,14 @@ def load(path: str, arguments: Sequence[str], seen: Seen, environ: WatchedEnviro
         arguments: The arguments of its command line.
         seen: Takes what it looks at.
         environ: The data behind `os.environ`.
+        given: The variables that it began with.
 
     Raises:
         NotWarmError: If it must be run cold.
     """
     from anyhook.authoring import hooks as authoring
 
+    seen.begun = time.time_ns()
     module = _main_module(path, arguments)
     paused: list[Hooks] = []
 
@@ -203,6 +228,7 @@ def load(path: str, arguments: Sequence[str], seen: Seen, environ: WatchedEnviro
         paused.append(hooks)
         raise _Paused
 
+    seen.first = os.path.abspath(path), signature(path)
     try:
         with open(path, "rb") as file:
             source = file.read()
@@ -212,7 +238,6 @@ def load(path: str, arguments: Sequence[str], seen: Seen, environ: WatchedEnviro
         raise NotWarmError(f"cannot be read ({type(error).__name__})") from None
     if not _ends_with_run(tree):
         raise NotWarmError("has something behind hooks.run(), or another way to call it")
-    seen.paths.add(os.path.abspath(path))
     environ.looked.clear()
     seen.is_loading = True
     authoring.worker.append(take)
@@ -233,14 +258,14 @@ def load(path: str, arguments: Sequence[str], seen: Seen, environ: WatchedEnviro
         raise NotWarmError(f"{seen.did} while it is loaded")
     if paused[0].state == "cold":
         raise NotWarmError('says state="cold"')
-    note_variables(seen, environ)
+    note_variables(seen, environ, given)
     return Loaded(paused[0], module, seen)
 
 
-def note_variables(seen: Seen, environ: WatchedEnviron) -> None:
+def note_variables(seen: Seen, environ: WatchedEnviron, given: Mapping[bytes, bytes]) -> None:
     """Let the variables that were looked at count as part of what was loaded."""
     for name in environ.looked:
-        seen.variables.setdefault(name, environ.get(name))
+        seen.variables.setdefault(name, given.get(name))
     environ.looked.clear()
 
 
@@ -251,6 +276,39 @@ def signature(path: str) -> Signature:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+_EDITED_MEANWHILE: Signature = (0, -1, 0)
+"""Equals no signature, so that the file is loaded once more."""
+
+
+def _search_path() -> list[str]:
+    """List the directories whose modules may come and go: not those of the interpreter."""
+    return [path for path in dict.fromkeys(sys.path) if path and not _is_installed(path + os.sep)]
+
+
+_offers: dict[str, tuple[int, frozenset[str]]] = {}
+"""Directory to when it was changed last, and what it offered then."""
+
+
+def _importable(path: str) -> frozenset[str] | None:
+    """Return what a directory offers to `import`; `None` if it is not there."""
+    try:
+        modified = os.stat(path).st_mtime_ns
+        known = _offers.get(path)
+        if known is not None and known[0] == modified:
+            return known[1]
+        with os.scandir(path) as entries:
+            names = frozenset(
+                entry.name
+                for entry in entries
+                if entry.name.endswith((".py", ".so"))
+                or (entry.name.isidentifier() and entry.name != "__pycache__" and entry.is_dir())
+            )
+    except OSError:
+        return None
+    _offers[path] = modified, names
+    return names
 
 
 class _Paused(BaseException):

@@ -100,6 +100,8 @@ UPGRADED = 1.0
 """Seconds between two looks at whether this program was replaced."""
 WORKER_IDLE = 15 * 60.0
 EXECUTOR_IDLE = 5 * 60.0
+INHERITED = (signal.SIGCHLD, signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
+"""Signals that the agent which happened to start the worker may ignore."""
 REMEMBERED = 50
 """Reasons for cold runs that are kept for `anyhook doctor`."""
 
@@ -189,7 +191,7 @@ class Worker:
         self.stopping = False
         self.poll = select.poll()
         self.actions: dict[int, Callable[[int], None]] = {}
-        self.begun: dict[int, tuple[socket.socket, bytearray]] = {}
+        self.begun: dict[int, tuple[socket.socket, bytearray, float]] = {}
         self.own = {path: signature(path) for path in _own_files()}
         self.listener = self._listen()
 
@@ -225,13 +227,16 @@ class Worker:
         while True:
             try:
                 link, _ = self.listener.accept()
-            except OSError:
+            except BlockingIOError:
+                return
+            except OSError:  # no more files may be open: wait until some are closed
+                time.sleep(SOON)
                 return
             if peer_user(link) != os.getuid():
                 link.close()
                 continue
             link.setblocking(False)
-            self.begun[link.fileno()] = (link, bytearray())
+            self.begun[link.fileno()] = (link, bytearray(), time.monotonic())
             if not self._read(link.fileno()):  # mostly, all of it has come already
                 self._watch(link.fileno(), select.POLLIN, partial(self._read_more, link.fileno()))
 
@@ -240,7 +245,7 @@ class Worker:
 
     def _read(self, fd: int) -> bool:
         """Read what a client has sent; returns whether that is done with."""
-        link, data = self.begun[fd]
+        link, data, _ = self.begun[fd]
         try:
             while not _is_whole(data):
                 chunk = link.recv(READ)
@@ -304,6 +309,9 @@ class Worker:
         if idle is not None:
             self._assign(idle, call)
             return
+        if not mine:
+            self._send_away(call, "no process can be started for it")
+            return
         queue = self.waiting.setdefault(call.request.key, deque())
         if len(queue) >= MOST_WAITING:
             self._send_away(call, "too much is waiting for it")
@@ -318,14 +326,14 @@ class Worker:
 
     def _assign(self, child: Child, call: Call) -> None:
         call.take()
-        child.call, child.used, child.gone = call, time.monotonic(), None
+        child.call, child.used, child.gone, child.ended = call, time.monotonic(), None, None
         try:
             child.control.settimeout(GRACE)
             sent = socket.send_fds(child.control, [call.frame], [call.link.fileno()])
             if sent < len(call.frame):
                 child.control.sendall(call.frame[sent:])
-        except OSError:
-            return  # it died; the end of its connection comes and gives the event to another one
+        except OSError:  # it died or hangs; its end sends the event on its way
+            _signal_group(child.pid, signal.SIGKILL)
         finally:
             child.control.setblocking(False)
         self._watch(call.link.fileno(), 0, partial(self._client_left, child))
@@ -351,9 +359,17 @@ class Worker:
         """Start an executor; `None` if there are enough."""
         if len(self.children) >= MOST and not self._evict():
             return None
-        ours, theirs = socket.socketpair()
-        capture = scratch()
-        pid = os.fork()
+        with contextlib.ExitStack() as undo:
+            try:
+                ours, theirs = socket.socketpair()
+                undo.callback(ours.close)
+                undo.callback(theirs.close)
+                capture = scratch()
+                undo.callback(os.close, capture)
+                pid = os.fork()
+            except OSError:  # too many files or processes
+                return None
+            undo.pop_all()
         if pid == 0:
             self._become_executor(theirs, capture)
         theirs.close()
@@ -464,7 +480,10 @@ class Worker:
 
     def _reap(self, child: Child, now: float) -> bool:
         """Take the exit status of an executor; returns whether there was one."""
-        pid, status = os.waitpid(child.pid, os.WNOHANG)
+        try:
+            pid, status = os.waitpid(child.pid, os.WNOHANG)
+        except ChildProcessError:
+            pid, status = child.pid, signal.SIGKILL  # somebody else reaped it
         if pid == 0:
             if child.ended is not None and now - child.ended > GRACE:
                 _signal_group(child.pid, signal.SIGKILL)
@@ -497,6 +516,10 @@ class Worker:
         return min(1.0, self.idle)
 
     def _tidy(self, now: float) -> None:
+        for fd, (link, _, since) in list(self.begun.items()):
+            if now - since > TOO_LONG:  # a client sends all that it has at once
+                self._forget(fd)
+                link.close()
         for child in list(self.dying):
             self._reap(child, now)
         for child in list(self.children.values()):
@@ -613,6 +636,9 @@ def main() -> None:
     base = sys.argv[1]
     idle = float(sys.argv[2]) if len(sys.argv) > 2 else WORKER_IDLE
     os.umask(0o077)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    for number in INHERITED:
+        signal.signal(number, signal.SIG_DFL)
     check_private(os.path.dirname(base))
     if not _holds_lock(base):
         return
@@ -659,6 +685,7 @@ def _is_whole(data: bytes | bytearray) -> bool:
 def _own_files() -> Iterator[str]:
     """Yield the files that this program is made of."""
     yield os.path.realpath(sys.executable)
+    yield sys.executable
     yield os.path.join(sys.prefix, "pyvenv.cfg")
     for module in list(sys.modules.values()):
         if getattr(module, "__file__", None):

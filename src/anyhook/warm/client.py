@@ -29,8 +29,8 @@ DONE, COLD, TAKEN, TOLD = b"D", b"C", b"A", b"T"
 REPLY = 11
 """Bytes of a reply in front of its texts: kind, two codes, and two lengths."""
 LONGEST_FRAME = 64 * 1024 * 1024
-PIPE = 65536
-"""Bytes that a pipe takes without a reader."""
+PIPE = 4096
+"""Bytes that every pipe takes without a reader, also that of a user who has many."""
 WATCHED = ("PYTHON", "LD_", "DYLD_", "LC_", "MALLOC_", "__PYVENV")
 """Beginnings of the variables that an interpreter reads when it starts: another value, another
 worker."""
@@ -45,6 +45,7 @@ PATIENCE = 1.0
 """Seconds in which a worker that lives takes a request."""
 NOT_FOUND = 127
 USAGE = 64
+FAILED = 70
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error: the hook runs cold
@@ -55,10 +56,16 @@ class Unavailable(Exception):  # noqa: N818 - not an error: the hook runs cold
 
 
 def runtime_directory(environ: Mapping[str, str]) -> str:
-    """Return the user's directory of sockets; it may not exist yet."""
+    """Return the user's directory of sockets; it may not exist yet.
+
+    Raises:
+        Unavailable: If the one that is named is no absolute path.
+    """
     given = environ.get(DIRECTORY)
     if given:
-        return given
+        if not given.startswith("/"):
+            raise Unavailable(f"{DIRECTORY} must be an absolute path, not {given!r}")
+        return given.rstrip("/") or "/"
     uid = os.getuid()
     run = f"/run/user/{uid}"
     try:
@@ -100,10 +107,20 @@ def address(python: str, environ: Mapping[str, str]) -> str:
         environ: The environment that hooks are started with.
     """
     number = 0xCBF29CE484222325  # FNV-1a, 64 bits: a name, not a secret
-    for part in (MAGIC, os.fsencode(python), *watched(environ)):
+    for part in (MAGIC, os.fsencode(python), _view(), *watched(environ)):
         for byte in part + b"\0":
             number = ((number ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
     return f"{runtime_directory(environ)}/{number:016x}"
+
+
+def _view() -> bytes:
+    """Name what this process sees of the file system: a path means another file elsewhere."""
+    try:
+        mounts = os.readlink("/proc/self/ns/mnt")
+    except OSError:
+        mounts = ""
+    root = os.stat("/")
+    return os.fsencode(f"{mounts} {root.st_dev} {root.st_ino}")
 
 
 def which(program: str, environ: Mapping[str, str]) -> str:
@@ -232,7 +249,12 @@ def main(argv: Sequence[str]) -> NoReturn:
     payload = _read_all(0)
     try:
         path = address(which(argv[0], environ), environ)
-        check_private(os.path.dirname(path))
+        is_there = os.path.lexists(os.path.dirname(path))
+    except (Unavailable, OSError, UnicodeError):
+        _cold(argv, payload)
+    try:
+        if is_there:
+            check_private(os.path.dirname(path))
         reply = _ask(path, argv[1:], payload)
     except (FileNotFoundError, ConnectionRefusedError):
         _start(argv[0], path)
@@ -301,7 +323,12 @@ def _write_quietly(data: bytes) -> None:
 def _cold(argv: Sequence[str], payload: bytes | None) -> NoReturn:
     """Become the hook itself, with the event on standard input."""
     if payload is not None:
-        _give(payload)
+        try:
+            _give(payload)
+        except OSError as error:  # the hook must not run on half an event
+            text = f"anyhook-run: the event cannot be handed on: {error.strerror}\n"
+            _write_quietly(os.fsencode(text))
+            os._exit(FAILED)
     try:
         os.execvp(argv[0], list(argv))
     except OSError as error:
@@ -343,13 +370,21 @@ def _start(python: str, path: str) -> None:
         return
     if lock is None:
         return
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        return
     if child == 0:
-        os.setsid()
-        if os.fork() == 0:
-            become_worker(python, path, lock)
-        os._exit(0)
-    os.waitpid(child, 0)
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                become_worker(python, path, lock)
+        finally:
+            os._exit(0)
+    try:
+        os.waitpid(child, 0)
+    except OSError:  # an agent that does not wait for children passes that on
+        pass
     os.close(lock)
 
 

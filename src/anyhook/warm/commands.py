@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.warm import client
@@ -19,6 +20,8 @@ BARE = "-IS"
 """Makes an interpreter start fast: without `site`, and so without anybody's packages."""
 CLIENT = "/warm/client.py"
 SHEBANG = b"#!"
+ENTRY = b"anyhook.entry"
+"""What the program `anyhook` imports, as it is installed."""
 
 
 class HookCommand(NamedTuple):
@@ -40,10 +43,12 @@ class HookCommand(NamedTuple):
         Args:
             environ: The variables that the command is started with.
         """
+        program = _found(self.program, environ)
+        if program is None or not _is_known(program):
+            return None  # something else of that name: it must run, whatever it does
         if self.python is None:
-            return _interpreter_of(client.which(self.program, environ))
-        found = client.which(self.python, environ)
-        return found if found.startswith("/") else None
+            return _interpreter_of(program)
+        return _found(self.python, environ)
 
 
 def native_client() -> str | None:
@@ -95,6 +100,45 @@ def _command(program: str, python: str | None, words: Sequence[str]) -> HookComm
 
 def _name(program: str) -> str:
     return program.rpartition("/")[2]
+
+
+def _found(program: str, environ: Mapping[str, str]) -> str | None:
+    """Return the absolute path of a program; `None` if it depends on the working directory."""
+    if "/" in program:
+        return program if program.startswith("/") else None
+    path = environ.get("PATH") or ""
+    if not all(directory.startswith("/") for directory in path.split(":")):
+        return None
+    found = client.which(program, environ)
+    return found if found.startswith("/") else None
+
+
+def _is_known(program: str) -> bool:
+    """Tell whether a program is a client of this package: an interpreter, or the same bytes."""
+    name = _name(program)
+    if name not in (NATIVE, PROGRAM[0]):
+        return True  # an interpreter, whose file `read_command` has seen
+    try:
+        found = os.stat(program)
+    except OSError:
+        return False
+    return _holds(program, name, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=32)
+def _holds(program: str, name: str, _modified: int, _size: int) -> bool:
+    try:
+        with open(program, "rb") as file:
+            content = file.read()
+        if name == PROGRAM[0]:
+            return ENTRY in content
+        native = native_client()
+        if native is None:
+            return False
+        with open(native, "rb") as file:
+            return file.read() == content
+    except OSError:
+        return False
 
 
 def _interpreter_of(script: str) -> str | None:
