@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +16,6 @@ import pytest
 from anyhook import BeforeTool, Engine
 from tests.warm import CLIENTS, Warm, is_running, until
 
-pytestmark = pytest.mark.anyio
 SAYS = "@hooks.before_tool\ndef say(event):\n"
 EVENT = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": "b"})
 FRONTS = {
@@ -57,6 +57,7 @@ PID = SAYS + "    import os; return deny(str(os.getpid()))"
 
 
 @pytest.mark.parametrize("front", sorted(FRONTS))
+@pytest.mark.anyio
 async def test_a_hook_file_is_handed_to_an_executor(warm, front):
     path = warm.hook(PID)
     warm.wake()
@@ -67,6 +68,7 @@ async def test_a_hook_file_is_handed_to_an_executor(warm, front):
     assert int(said.pop()) in warm.executors(path)
 
 
+@pytest.mark.anyio
 async def test_arguments_and_variables_of_the_command_line_arrive(warm):
     path = warm.hook(
         SAYS + "    import os, sys\n"
@@ -96,6 +98,7 @@ async def test_arguments_and_variables_of_the_command_line_arrive(warm):
         "    return deny('é' * 100_000)",
     ],
 )
+@pytest.mark.anyio
 async def test_an_executor_and_a_process_say_the_same(warm, body):
     path = warm.hook(SAYS + body)
     warm.wake()
@@ -111,6 +114,7 @@ async def test_an_executor_and_a_process_say_the_same(warm, body):
     assert (again.outcome, again.reason) == (mine.outcome, mine.reason)
 
 
+@pytest.mark.anyio
 async def test_an_edit_counts_at_once(warm):
     path = warm.hook(SAYS + "    return deny('before')")
     warm.wake()
@@ -124,6 +128,7 @@ async def test_an_edit_counts_at_once(warm):
         assert (await leased(engine, warm, path)).reason == "mended now"
 
 
+@pytest.mark.anyio
 async def test_an_executor_that_is_killed_costs_no_answer(warm):
     path = warm.hook(
         SAYS + "    import os, signal\n"
@@ -136,6 +141,7 @@ async def test_an_executor_that_is_killed_costs_no_answer(warm):
         assert (await leased(engine, warm, path)).reason == "no"
 
 
+@pytest.mark.anyio
 async def test_a_worker_that_is_killed_between_events_costs_no_answer(warm):
     path = warm.hook(SAYS + "    return deny('no')")
     warm.wake()
@@ -149,6 +155,7 @@ async def test_a_worker_that_is_killed_between_events_costs_no_answer(warm):
 
 
 @pytest.mark.parametrize("switch", [{"ANYHOOK_WORKER": "off"}, {"ANYHOOK_RUNTIME_DIR": "/nowhere"}])
+@pytest.mark.anyio
 async def test_without_a_worker_it_is_a_process(warm, switch):
     path = warm.hook(PID)
     warm.wake()
@@ -159,6 +166,7 @@ async def test_without_a_worker_it_is_a_process(warm, switch):
     assert not warm.executors(path)
 
 
+@pytest.mark.anyio
 async def test_the_timeout_of_the_settings_ends_the_hook(warm):
     path = warm.hook(
         "hooks = Hooks(timeout=60)\n"
@@ -174,6 +182,7 @@ async def test_the_timeout_of_the_settings_ends_the_hook(warm):
     until(lambda: not is_running(int(begun.name.partition("-")[2])))
 
 
+@pytest.mark.anyio
 async def test_a_cancelled_dispatch_ends_the_hook(warm):
     path = warm.hook(
         SAYS + "    import os\n    open(f'begun-{os.getpid()}', 'w').close()\n    while True: pass"
@@ -187,6 +196,7 @@ async def test_a_cancelled_dispatch_ends_the_hook(warm):
     until(lambda: not is_running(int(begun[0].name.partition("-")[2])))
 
 
+@pytest.mark.anyio
 async def test_many_at_once_share_few_executors(warm):
     path = warm.hook(PID)
     warm.wake()
@@ -204,6 +214,7 @@ async def test_many_at_once_share_few_executors(warm):
         assert len(set(said)) <= 16 + 16  # on executors, and processes while they come up
 
 
+@pytest.mark.anyio
 async def test_slow_hooks_of_one_file_run_side_by_side(warm):
     path = warm.hook(
         SAYS + "    import os, time\n    open(f'here-{os.getpid()}', 'w').close()\n"
@@ -223,6 +234,7 @@ async def test_slow_hooks_of_one_file_run_side_by_side(warm):
     assert said == ["all here"] * 6
 
 
+@pytest.mark.anyio
 async def test_an_engine_that_is_closed_gives_everything_back(warm):
     path = warm.hook(PID)
     warm.wake()
@@ -235,6 +247,7 @@ async def test_an_engine_that_is_closed_gives_everything_back(warm):
     assert warm.warm(path)[0] == 0
 
 
+@pytest.mark.anyio
 async def test_an_engine_that_is_forgotten_gives_everything_back(warm):
     path = warm.hook(PID)
     warm.wake()
@@ -246,6 +259,7 @@ async def test_an_engine_that_is_forgotten_gives_everything_back(warm):
     until(lambda: not any(e["leased"] for e in warm.worker["executors"]))
 
 
+@pytest.mark.anyio
 async def test_changed_variables_reach_the_next_event(warm):
     path = warm.hook(SAYS + "    import os; return deny(str(os.environ.get('OF_IT')))")
     warm.wake()
@@ -258,6 +272,7 @@ async def test_changed_variables_reach_the_next_event(warm):
         assert (await leased(engine, warm, path)).reason == "None"
 
 
+@pytest.mark.anyio
 async def test_a_line_that_a_shell_must_read_is_a_process(warm):
     path = warm.hook(PID)
     warm.wake()
@@ -265,3 +280,80 @@ async def test_a_line_that_a_shell_must_read_is_a_process(warm):
     async with load(warm, line) as engine:
         await engine.dispatch(EVENT)
         assert not any(e["leased"] for e in warm.worker["executors"])
+
+
+@pytest.mark.anyio
+async def test_variables_that_loading_looks_at_may_change_between_events(warm):
+    path = warm.hook(
+        "import os\nALL = dict(os.environ)\nos.environ.setdefault('MORE', '1')\n"
+        + SAYS
+        + "    return deny(ALL['OF_IT'] + os.environ['MORE'])"
+    )
+    warm.wake()
+    environ = {**warm.env, "OF_IT": "a"}
+    async with load(warm, path, environ=environ) as engine:
+        for value in ("a", "b", "c", "a"):
+            environ["OF_IT"] = value
+            assert (await leased(engine, warm, path)).reason == value + "1"
+
+
+@pytest.mark.anyio
+async def test_a_worker_that_hangs_costs_no_answer(warm):
+    path = warm.hook(SAYS + "    return deny('no')")
+    warm.wake()
+    pid = warm.worker["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        async with load(warm, path) as engine:
+            assert (await engine.dispatch(EVENT)).reason == "no"
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.anyio
+async def test_something_else_of_the_same_name_runs_as_what_it_is(warm):
+    path = warm.hook(SAYS + "    return deny('no')")
+    warm.wake()
+    other = warm.root / "anyhook-run"
+    other.write_text('#!/bin/sh\necho \'{"decision": "deny", "reason": "another"}\'\n')
+    other.chmod(0o755)
+    async with load(warm, path, front=[str(other), sys.executable]) as engine:
+        assert (await engine.dispatch(EVENT)).reason == "another"
+
+
+FORKS = """
+import asyncio, json, os, sys
+from anyhook import BeforeTool, Engine
+
+def event(text):
+    return BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": text})
+
+async def ask(engine, own):
+    for number in range(100):
+        text = f"{own}-{number}"
+        decision = await engine.dispatch(event(text))
+        assert decision.reason == text, (decision.reason, text)
+
+engine = Engine.load(sys.argv[1], trust_once=True, home=sys.argv[1])
+asyncio.run(ask(engine, "before"))
+child = os.fork()
+asyncio.run(ask(engine, "child" if child == 0 else "parent"))
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_processes_that_fork_share_no_lease(warm):
+    path = warm.hook(SAYS + "    return deny(event.tool_input['content'])")
+    warm.wake()
+    load(warm, path).close()
+
+    done = subprocess.run(
+        [sys.executable, "-c", FORKS, str(warm.root)],
+        env=warm.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, "")

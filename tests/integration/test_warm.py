@@ -64,6 +64,15 @@ SAME = {
     "closes stdin": SAYS + "    import sys; sys.stdin.close(); return deny('x')",
     "closes stdout": SAYS + "    import os; os.close(1); return deny('x')",
     "replaces stdout": SAYS + "    import io, sys; sys.stdout = io.StringIO(); return deny('x')",
+    "closes sys.stdout": SAYS + "    import sys; sys.stdout.close(); return deny('x')",
+    "closes sys.stderr": SAYS + "    import sys; sys.stderr.close(); return deny('x')",
+    "sets a variable while loading": "import os\nos.environ['OF_LOADING'] = '1'\n"
+    "os.environ.setdefault('OF_THE_CALL', 'none')\nos.environ.pop('PATH', None)\n"
+    + SAYS
+    + "    return deny(repr([os.environ.get(n) for n in ('OF_LOADING', 'OF_THE_CALL', 'PATH')]))",
+    "looks at every variable while loading": "import os\nALL = sorted(dict(os.environ))\n"
+    + SAYS
+    + "    return deny(os.environ['OF_THE_CALL'])",
     "long": SAYS + "    return deny('ä' * 300_000)",
 }
 
@@ -134,6 +143,72 @@ def test_a_file_that_is_not_there_ends_as_the_interpreter_says(warm):
 
 def test_options_of_an_interpreter_go_to_the_interpreter(warm):
     assert warm.run("-c", "print(input()[:3])", payload=b"abcdef") == (0, "abc\n", "")
+
+
+def test_what_a_hook_wrote_to_a_file_that_it_keeps_open_is_there_with_the_answer(warm):
+    path = warm.hook(
+        "LOG = None\n" + SAYS + "    global LOG\n    LOG = LOG or open('log.txt', 'a')\n"
+        "    LOG.write('x')\n    return deny('no')"
+    )
+    for count in (1, 2, 3):
+        assert warm.warm(path)[0] == 0
+        assert (warm.root / "log.txt").read_text() == "x" * count
+
+
+def test_a_file_that_loading_keeps_open_for_writing_keeps_the_hook_cold(warm):
+    path = warm.hook("LOG = open('log.txt', 'a')\n" + SAYS + "    LOG.write('x')")
+    warm.wake()
+
+    for count in (1, 2):
+        assert warm.run(path)[0] == 0
+        assert (warm.root / "log.txt").read_text() == "x" * count
+    assert any("opens a file for writing" in reason for reason in warm.reasons)
+
+
+def test_a_module_that_was_missing_counts_when_it_comes(warm):
+    path = warm.hook(
+        "try:\n    from rules import RULE\nexcept ImportError:\n    RULE = 'none'\n"
+        + SAYS
+        + "    return deny(RULE)"
+    )
+    assert reason_of(warm.warm(path)) == "none"
+
+    (warm.root / "rules.py").write_text("RULE = 'some'")
+
+    assert reason_of(warm.warm(path)) == "some"
+
+
+def test_an_edit_while_the_file_is_being_loaded_counts(warm):
+    waits = (
+        "import os, time\nos.mkdir('loading')\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+    )
+    path = warm.hook(waits + SAYS + "    return deny('before')")
+    warm.wake()
+    process = warm.start(path)
+    process.stdin.write(json.dumps(WRITE).encode())
+    process.stdin.close()
+    until((warm.root / "loading").exists)
+
+    warm.hook(SAYS + "    return deny('after it')")
+    (warm.root / "go").touch()
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+
+    assert reason_of(warm.warm(path)) == "after it"
+
+
+@pytest.mark.parametrize("state", ["kept", "fresh"])
+def test_a_hook_that_is_killed_never_allows(warm, state):
+    path = warm.hook(
+        f"hooks = Hooks(state='{state}')\n" + SAYS + "    import os, signal, subprocess\n"
+        "    if not os.path.exists('died'):\n        os.mkdir('died')\n"
+        "        subprocess.Popen(['sleep', '3'], close_fds=False)\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n    return deny('no')"
+    )
+    warm.wake()
+
+    assert reason_of(warm.run(path)) == "no"
 
 
 COUNT = "seen = []\n" + SAYS + "    seen.append(1)\n    return deny(str(len(seen)))"

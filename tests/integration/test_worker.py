@@ -332,6 +332,73 @@ def test_a_worker_survives_clients_that_speak_nonsense(warm):
     assert reason_of(warm.warm(path)) == "no"
 
 
+def test_an_agent_that_waits_for_no_children_is_served(warm):
+    path = warm.hook(SAYS + "    import os; os._exit(2)")
+    guard = warm.hook(DENIES, "guard.py")
+
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    assert reason_of(warm.run(guard, preexec_fn=ignore)) == "no"
+    until(lambda: warm.workers)
+    worker = warm.worker["pid"]
+    assert warm.warm(path, preexec_fn=ignore)[0] == 2
+    assert reason_of(warm.warm(guard, preexec_fn=ignore)) == "no"
+    assert warm.worker["pid"] == worker
+
+
+def test_a_directory_that_is_gone_runs_hooks_cold(warm):
+    path = warm.hook(DENIES)
+    warm.wake()
+    gone = warm.root / "gone"
+    line = f"mkdir {gone}; cd {gone}; rmdir {gone}; exec {' '.join(warm.client)} {path}"
+    warm.client = ["sh", "-c", line]
+
+    assert reason_of(warm.run("ignored")) == "no"
+
+
+@pytest.mark.parametrize("directory", ["run", "./run"])
+def test_a_relative_runtime_directory_is_not_used(warm, directory):
+    path = warm.hook(DENIES)
+
+    assert warm.run(path, env={"ANYHOOK_RUNTIME_DIR": directory}) == warm.cold(path)
+    assert not (warm.root / "run").exists()
+
+
+def test_another_view_of_the_file_system_has_another_worker(warm):
+    path = warm.hook(SAYS + "    return deny(open('where').read())")
+    (warm.root / "where").write_text("outside")
+    inside = warm.root.parent / f"inside-{warm.root.name}"
+    shutil.copytree(warm.root, inside)
+    (inside / "where").write_text("inside")
+    script = 'mount --bind "$1" "$2"; shift; cd "$1"; shift; exec "$@"'
+    front = ["unshare", "-rm", "sh", "-c", script, "sh", str(inside), str(warm.root)]
+    if subprocess.run([*front, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody mount")
+    assert reason_of(warm.warm(path)) == "outside"
+    outside = warm.client
+    warm.client = [*front, *outside]
+
+    assert reason_of(warm.run(path)) == "inside"
+    until(lambda: len(warm.workers) == 2)
+    warm.client = outside
+    assert reason_of(warm.run(path)) == "outside"
+
+
+def test_sandboxes_without_end_start_workers_within_bounds(warm):
+    path = warm.hook(DENIES)
+    for number in range(12):
+        env = {"PYTHON_OF_THIS_SANDBOX": str(number)}
+        assert reason_of(warm.run(path, env=env)) == "no"
+        until(lambda: len(warm.workers) == min(number + 1, client.MOST))  # noqa: B023 - at once
+
+    for pid in warm.processes:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: not warm.processes)
+    assert reason_of(warm.warm(path)) == "no"
+    assert len(list(warm.runtime.glob("*.sock"))) == 1
+
+
 # -- life
 
 

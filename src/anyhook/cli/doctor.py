@@ -24,9 +24,9 @@ from anyhook.errors import UsageError
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.service.control import SOCKET, Found, logs, workers
+from anyhook.service.control import SOCKET, Found, directory_of, logs, workers
 from anyhook.trust.scripts import named_files
-from anyhook.warm.client import DIRECTORY, SWITCH, runtime_directory, which
+from anyhook.warm.client import DIRECTORY, SWITCH, which
 from anyhook.warm.commands import NATIVE, native_client, read_command, read_line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Patient:
     def __init__(self, project: Path, environ: Mapping[str, str]) -> None:
         self.project = project
         self.environ = environ
-        self.directory = runtime_directory(environ)
+        self.directory = directory_of(environ)
 
     @cached_property
     def workers(self) -> list[Found]:

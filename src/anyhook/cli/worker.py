@@ -18,8 +18,7 @@ from anyhook.cli import OK
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json, show_path
 from anyhook.model.text import printable
-from anyhook.service.control import end, reason_of, workers
-from anyhook.warm.client import runtime_directory
+from anyhook.service.control import directory_of, end, reason_of, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -51,7 +50,7 @@ def status(as_json: AsJson = False) -> int:
         anyhook worker status
         anyhook worker status --json
     """
-    directory = runtime_directory(os.environ)
+    directory = directory_of(os.environ)
     found = workers(directory)
     if as_json:
         print_json({"directory": directory, "workers": [found_json(one) for one in found]})
@@ -84,7 +83,7 @@ def stop(
         anyhook worker stop
         anyhook worker stop --all
     """
-    found = [one for one in workers(runtime_directory(os.environ)) if not one.is_stale]
+    found = [one for one in workers(directory_of(os.environ)) if not one.is_stale]
     wanted = [one for one in found if everything or (one.status and _is_own(one.status))]
     others = len(found) - len(wanted)
     ended = []

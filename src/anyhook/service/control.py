@@ -26,6 +26,7 @@ from anyhook.warm.client import (
     check_private,
     peer_user,
     read_frame,
+    runtime_directory,
 )
 from anyhook.warm.frames import frame
 
@@ -90,6 +91,18 @@ class Ended(Record):
     how: str
     problem: str = ""
     busy: tuple[str, ...] = ()
+
+
+def directory_of(environ: Mapping[str, str]) -> str:
+    """Return the user's directory of sockets.
+
+    Raises:
+        UsageError: If the variable that names one is no absolute path.
+    """
+    try:
+        return runtime_directory(environ)
+    except Unavailable as error:
+        raise UsageError(str(error)) from None
 
 
 def workers(directory: str) -> list[Found]:

@@ -7,6 +7,7 @@
  * with the same event on standard input. `client.py` does the same and tells of every step why.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -38,6 +39,7 @@ extern char **environ;
 #define LONGEST_FRAME (64u * 1024 * 1024)
 #define AGAIN 10
 #define PATIENCE 1 /* seconds in which a worker that lives takes a request */
+#define MOST 8 /* workers of one runtime directory */
 #define NOT_FOUND 127
 #define USAGE 64
 #define WORKER "from anyhook.service.worker import main; main()"
@@ -222,6 +224,7 @@ static char *runtime_directory(void) {
     struct stat found;
     char *given = getenv("ANYHOOK_RUNTIME_DIR");
     if (given && *given) {
+        if (!(given = strdup(given))) die();
         for (size_t end = strlen(given); end > 1 && given[end - 1] == '/';) given[--end] = 0;
         return given[0] == '/' ? given : NULL;
     }
@@ -241,10 +244,33 @@ static int is_private(const char *directory) {
 
 /* -- starting a worker: this call does not wait for it */
 
-static int take_lock(const char *directory, const char *path) {
+/* whether one more worker may be started; takes away what dead ones left */
+static int has_room(const char *directory, const char *base) {
+    int running = 0;
+    struct dirent *entry;
+    DIR *names = opendir(directory);
+    if (!names) return 0;
+    while ((entry = readdir(names))) {
+        char *other = joined(directory, entry->d_name);
+        size_t stem = strlen(other) > 5 ? strlen(other) - 5 : 0;
+        int is_socket = stem && !strcmp(other + stem, ".sock");
+        if (is_socket && !(stem == strlen(base) && !strncmp(other, base, stem))) {
+            strcpy(other + stem, ".lock");
+            int lock = open(other, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+            strcpy(other + stem, ".sock");
+            if (lock >= 0 && (flock(lock, LOCK_EX | LOCK_NB) < 0 || unlink(other) < 0)) running++;
+            if (lock >= 0) close(lock);
+        }
+        free(other);
+    }
+    closedir(names);
+    return running < MOST;
+}
+
+static int take_lock(const char *directory, const char *base, const char *path) {
     struct stat found;
     if (mkdir(directory, 0700) < 0 && errno != EEXIST) return -1;
-    if (!is_private(directory)) return -1;
+    if (!is_private(directory) || !has_room(directory, base)) return -1;
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (lock < 0) return -1;
     if (!flock(lock, LOCK_EX | LOCK_NB) && !fstat(lock, &found)) {
@@ -271,7 +297,7 @@ static void start(const char *python, const char *directory, char *base) {
     char *path = malloc(strlen(base) + 6);
     if (!path) die();
     sprintf(path, "%s.lock", base);
-    int lock = take_lock(directory, path);
+    int lock = take_lock(directory, base, path);
     if (lock < 0) return;
     pid_t child = fork();
     if (child == 0) {

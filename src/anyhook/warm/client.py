@@ -43,6 +43,9 @@ AGAIN = 10
 """Seconds until a worker that did not come up is tried again."""
 PATIENCE = 1.0
 """Seconds in which a worker that lives takes a request."""
+MOST = 8
+"""Workers of one runtime directory."""
+SOCKET, LOCK = ".sock", ".lock"
 NOT_FOUND = 127
 USAGE = 64
 FAILED = 70
@@ -279,7 +282,7 @@ def _ask(path: str, words: Sequence[str], payload: bytes) -> bytes:
     os.umask(mask)
     cwd = os.getcwd()
     frame = pack_run(RUN, cwd, words, os.environ, mask=mask, payload=payload)
-    link = connect(path + ".sock")
+    link = connect(path + SOCKET)
     link.sendall(frame)
     reply = read_frame(link)
     if reply == TAKEN:  # it is being seen to: the hook may take its time
@@ -396,7 +399,7 @@ def take_lock(path: str) -> int | None:
 
     Returns:
         A descriptor that holds the lock, which the worker inherits; `None` if a worker is running
-        or coming up, or came up a moment ago and did not stay.
+        or coming up, or came up a moment ago and did not stay, or there are too many others.
 
     Raises:
         OSError: If the directory cannot be written.
@@ -411,7 +414,9 @@ def take_lock(path: str) -> int | None:
     except FileExistsError:
         pass
     check_private(directory)
-    lock = os.open(path + ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    if not has_room(directory, path):
+        return None
+    lock = os.open(path + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         found = os.fstat(lock)
@@ -424,6 +429,35 @@ def take_lock(path: str) -> int | None:
         return None
     os.close(lock)
     return None
+
+
+def has_room(directory: str, path: str) -> bool:
+    """Tell whether one more worker may be started; takes away what dead ones left.
+
+    An agent that starts each hook in a sandbox of its own would start a worker for each.
+
+    Args:
+        directory: Of the sockets.
+        path: The address of the new one.
+    """
+    import fcntl
+
+    running = 0
+    for name in os.listdir(directory):
+        other = f"{directory}/{name[: -len(SOCKET)]}"
+        if not name.endswith(SOCKET) or other == path:
+            continue
+        try:
+            lock = os.open(other + LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(other + SOCKET)
+        except OSError:
+            running += 1
+        os.close(lock)
+    return running < MOST
 
 
 def become_worker(python: str, path: str, lock: int) -> NoReturn:
