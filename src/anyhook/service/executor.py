@@ -88,7 +88,7 @@ class Executor:
         self.exits = 0
         self.is_spent = False
         self.is_copying = False
-        self.lowest = 0
+        self.lowest = self.next = 0
         self.link: socket.socket | None = None
         self._open_streams()
         sys.addaudithook(self.seen.hook)
@@ -275,7 +275,8 @@ class Executor:
         if atexit._ncallbacks() > self.exits and not self._has_threads():
             self.is_spent = True
             atexit._run_exitfuncs()
-        if _lowest_descriptor() != self.lowest and self._has_writers():
+        self.next = _lowest_descriptor()
+        if self.next != self.lowest and self._has_writers():
             self.is_spent = True
             self._take_down()
 
@@ -324,7 +325,7 @@ class Executor:
         if _has_children():
             return True
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // TO_KIB
-        return _lowest_descriptor() > DESCRIPTORS or peak > MEMORY
+        return self.next > DESCRIPTORS or peak > MEMORY
 
     def _has_threads(self) -> bool:
         threading = sys.modules.get("threading")

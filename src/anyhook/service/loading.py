@@ -63,7 +63,7 @@ class Loaded:
         self._installed: dict[str, Signature] = {}
         self._looked = 0.0
         self._begun = seen.begun
-        self._search = {path: _importable(path) for path in _search_path()}
+        self._search = {path: _importable(path) for path in (sys.path[0], *_search_path())}
         self.remember()
         self._begun = time.time_ns()
 
@@ -99,12 +99,15 @@ class Loaded:
         for path, before in self._own.items():
             if signature(path) != before:
                 return f"{path} has changed"
-        for path, names in self._search.items():
-            if _importable(path) != names:
-                return f"there are other modules in {path}"
+        beside = sys.path[0]
+        if _importable(beside) != self._search.get(beside):
+            return f"there are other modules in {beside}"
         now = time.monotonic()
         if now - self._looked > SLOWLY:
             self._looked = now
+            for path, names in self._search.items():
+                if _importable(path) != names:
+                    return f"there are other modules in {path}"
             for path, before in self._installed.items():
                 if signature(path) != before:
                     return f"{path} has changed"
