@@ -296,7 +296,11 @@ def _hooks_of(patient: Patient, agent: str) -> Iterator[Check]:
 def _missing(how: HookCommand, environ: Mapping[str, str]) -> str:
     """Name the program that a command needs and that is not there; empty if all are."""
     needed = [name for name in (how.program, how.python) if name and "$" not in name]
-    return next((n for n in needed if not os.access(which(n, environ), os.X_OK)), "")
+    return next((n for n in needed if not _is_there(which(n, environ))), "")
+
+
+def _is_there(program: str) -> bool:
+    return os.access(program, os.F_OK if program.endswith(".py") else os.X_OK)
 
 
 def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:

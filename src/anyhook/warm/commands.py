@@ -28,7 +28,7 @@ class HookCommand(NamedTuple):
     """A command line that runs a hook file through a worker.
 
     Attributes:
-        program: What it starts.
+        program: The client that it starts.
         python: The interpreter that it names; `None` for the one that the program runs in.
         words: The hook file and its arguments.
     """
@@ -78,8 +78,8 @@ def read_command(argv: Sequence[str]) -> HookCommand | None:
             return _command(program, None, words)
         case [program, python, *words] if _name(program) == NATIVE:
             return _command(program, python, words)
-        case [program, flags, file, python, *words] if flags == BARE and file.endswith(CLIENT):
-            return _command(program, python, words)
+        case [_, flags, file, python, *words] if flags == BARE and file.endswith(CLIENT):
+            return _command(file, python, words)
         case _:
             return None
 
@@ -114,28 +114,26 @@ def _found(program: str, environ: Mapping[str, str]) -> str | None:
 
 
 def _is_known(program: str) -> bool:
-    """Tell whether a program is a client of this package: an interpreter, or the same bytes."""
-    name = _name(program)
-    if name not in (NATIVE, PROGRAM[0]):
-        return True  # an interpreter, whose file `read_command` has seen
+    """Tell whether a program is a client of this package: what it is called is not enough."""
     try:
         found = os.stat(program)
     except OSError:
         return False
-    return _holds(program, name, found.st_mtime_ns, found.st_size)
+    return _holds(program, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(maxsize=32)
-def _holds(program: str, name: str, _modified: int, _size: int) -> bool:
+def _holds(program: str, _modified: int, _size: int) -> bool:
+    name = _name(program)
     try:
         with open(program, "rb") as file:
             content = file.read()
         if name == PROGRAM[0]:
             return ENTRY in content
-        native = native_client()
-        if native is None:
+        own = native_client() if name == NATIVE else client.__file__
+        if own is None:
             return False
-        with open(native, "rb") as file:
+        with open(own, "rb") as file:
             return file.read() == content
     except OSError:
         return False
