@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
-import time
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.waiting import until
 
 MARK = "ANYHOOK_TEST_MARK"
 
@@ -16,18 +17,10 @@ def none_left(mark: str):
     """Fail if a process whose environment has the mark, or a new descriptor, is left afterwards."""
     before = descriptors()
     yield {**os.environ, MARK: mark}
-    wait_until(lambda: not marked(mark), "processes are left")
+    until(lambda: not marked(mark), "processes are left")
     gc.collect()
     assert descriptors() == before
     assert not zombies()
-
-
-def wait_until(holds, message: str) -> None:
-    """Poll something outside this process until it holds, for at most five seconds."""
-    deadline = time.monotonic() + 5
-    while not holds():
-        assert time.monotonic() < deadline, message
-        time.sleep(0.01)
 
 
 def descriptors() -> int:

@@ -15,7 +15,8 @@ from anyhook.handlers.background import AT_ONCE, KEPT, Background
 from anyhook.handlers.base import failed
 from anyhook.model.decisions import Status
 from anyhook.testing import make_event
-from tests.integration.leftovers import MARK, marked, wait_until
+from tests.integration.leftovers import MARK, marked
+from tests.waiting import until
 from tests.world import World
 
 CODE_3 = "echo no; exit 3"
@@ -81,7 +82,7 @@ def test_closing_the_engine_ends_what_runs_in_the_background(world, tmp_path):
     world.environ[MARK] = mark
     world.settings("user", hooks({"command": "sleep 600; true", "async": True}))
     engine, _, _ = fire(world)
-    wait_until(lambda: marked(mark), "it does not run")
+    until(lambda: marked(mark), "it does not run")
     assert not engine.background.wait(0.01)
 
     engine.close()
@@ -180,7 +181,7 @@ def test_only_some_run_at_once_and_the_rest_follow(job):
 
     for _ in range(AT_ONCE + 5):
         background.start(*job, run)
-    wait_until(lambda: len(running) == AT_ONCE, "they do not run")
+    until(lambda: len(running) == AT_ONCE, "they do not run")
     assert not background.wait(0)
     gate.set()
 
@@ -198,7 +199,7 @@ def test_the_end_drops_what_waits(job):
 
     for _ in range(AT_ONCE + 5):
         background.start(*job, run)
-    wait_until(lambda: len(ran) == AT_ONCE, "they do not run")
+    until(lambda: len(ran) == AT_ONCE, "they do not run")
     background.close()
 
     assert len(ran) == AT_ONCE

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import until
 from tests.warm import CLIENTS, WRITE, Warm
 
 ROOT = Path(__file__).parents[2]
@@ -128,7 +129,7 @@ def test_without_a_compiler_hooks_are_warm_all_the_same(sources, tmp_path):
                 check=True,
             )
             assert json.loads(done.stdout)["reason"] == "no"
-        assert world.served
+        until(lambda: world.served)
         assert "no C compiler" in run("doctor").stdout
     finally:
         world.close()

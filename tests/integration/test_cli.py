@@ -18,7 +18,8 @@ from anyhook import SettingsError, __version__
 from anyhook.atomic import replace_file
 from anyhook.settings.edit import write_atomically
 from tests.conftest import DATA
-from tests.integration.leftovers import MARK, marked, wait_until
+from tests.integration.leftovers import MARK, marked
+from tests.waiting import until
 
 DENY = "echo no >&2; exit 2"
 
@@ -917,14 +918,14 @@ def test_an_ended_fire_ends_its_hooks(world, number, interrupt):
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, interrupt),
     )
-    wait_until(lambda: (world.project / "started").exists(), "the hook did not start")
+    until(lambda: (world.project / "started").exists(), "the hook did not start")
 
     process.send_signal(number)
     _, err = process.communicate(timeout=20)
 
     assert process.returncode == 130
     assert b"interrupted" in err
-    wait_until(lambda: not marked(mark), "processes are left")
+    until(lambda: not marked(mark), "processes are left")
 
 
 def test_a_current_directory_that_is_gone_is_told(world):

@@ -38,7 +38,8 @@ from anyhook import (
     deny,
 )
 from anyhook.model.decisions import NO_DECISION
-from tests.integration.leftovers import MARK, marked, none_left, wait_until
+from tests.integration.leftovers import MARK, marked, none_left
+from tests.waiting import until
 from tests.world import World
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={"content": "x"})
@@ -250,7 +251,7 @@ async def test_idle_threads_do_not_pile_up(world):
         engine.register("before_tool", lambda event: None, name=f"f{i}")
 
     await engine.dispatch(WRITE)
-    wait_until(lambda: len(threads._idle) <= threads.IDLE, "threads pile up")
+    until(lambda: len(threads._idle) <= threads.IDLE, "threads pile up")
 
     assert (await engine.dispatch(WRITE)).diagnostics == ()
 
@@ -947,4 +948,4 @@ def test_the_program_of_the_sync_engine_leaves_nothing(world):
     with SyncEngine(world.load()) as engine:
         assert engine.dispatch(WRITE).results[0].timed_out
 
-    wait_until(lambda: not marked(mark), "processes are left")
+    until(lambda: not marked(mark), "processes are left")

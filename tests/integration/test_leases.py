@@ -14,7 +14,8 @@ import anyio
 import pytest
 
 from anyhook import BeforeTool, Engine
-from tests.warm import CLIENTS, Warm, is_running, until
+from tests.waiting import until
+from tests.warm import CLIENTS, Warm, is_running
 
 SAYS = "@hooks.before_tool\ndef say(event):\n"
 EVENT = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": "b"})

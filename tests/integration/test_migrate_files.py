@@ -18,7 +18,7 @@ import pytest
 from anyhook.errors import SettingsError
 from anyhook.settings.edit import add_item
 from anyhook.settings.jsonc import parse
-from tests.integration.leftovers import wait_until
+from tests.waiting import until
 
 ARGUMENTS = ("migrate", "--from", "claude", "--to", "gemini", "--yes")
 COMMAND = [sys.executable, "-P", "-m", "anyhook"]
@@ -687,7 +687,7 @@ def test_two_at_once_do_not_spoil_the_file(world, source, target):
     assert 0 in {code for _, code in ends}
     assert len(migrated(target)) == 1
     assert target.with_name("settings.json.bak").read_text() == TARGET
-    wait_until(lambda: len(list(target.parent.iterdir())) == 2, "something is left")
+    until(lambda: len(list(target.parent.iterdir())) == 2, "something is left")
 
 
 def test_a_comment_without_an_end_is_refused_by_every_edit():

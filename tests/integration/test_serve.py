@@ -23,7 +23,7 @@ from anyhook.service.address import Address, listen
 from anyhook.service.http import LIMIT, make_app
 from anyhook.service.responder import Responder
 from anyhook.testing import make_payload, run_hook
-from tests.integration.leftovers import wait_until
+from tests.waiting import until
 from tests.world import World, command
 
 TOKEN = "correct-horse-battery"
@@ -250,8 +250,8 @@ def test_who_goes_away_ends_the_hooks_that_ran_for_it(world, hook_file, tmp_path
     with serving(file) as server:
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.sendall(head(server.port, len(body)) + body.encode())
-            wait_until((tmp_path / "began").exists, "the hook does not begin")
-        wait_until((tmp_path / "ended").exists, "the hook runs on")
+            until((tmp_path / "began").exists, "the hook does not begin")
+        until((tmp_path / "ended").exists, "the hook runs on")
 
         assert server.client.get(f"{server.url}health").status_code == 200
 

@@ -18,7 +18,8 @@ import pytest
 from anyhook import BeforeTool
 from anyhook.handlers.process_plain import OUTPUT_LIMIT
 from anyhook.migrate.options import parse_options, write_options
-from tests.integration.leftovers import MARK, none_left, wait_until
+from tests.integration.leftovers import MARK, none_left
+from tests.waiting import until
 from tests.world import World
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for leftovers in /proc")
@@ -382,7 +383,7 @@ def test_a_signal_ends_the_command_its_children_and_the_shim(host, program, name
     with host.start("--", f"echo > ready; {line}", program=program) as process:
         process.stdin.write(json.dumps(GEMINI).encode())
         process.stdin.close()
-        wait_until(host.path("ready").exists, "the command does not start")
+        until(host.path("ready").exists, "the command does not start")
         process.send_signal(number)
         out = process.stdout.read()
 
@@ -432,7 +433,7 @@ def test_a_host_that_ignores_hangups_protects_its_hooks(host):
         os.mkfifo(host.path("go"))
         process.stdin.write(json.dumps(GEMINI).encode())
         process.stdin.close()
-        wait_until(host.path("ready").exists, "the command does not start")
+        until(host.path("ready").exists, "the command does not start")
         process.send_signal(signal.SIGHUP)
         host.path("go").write_text("on\n")
         out = process.stdout.read()
@@ -461,7 +462,7 @@ def test_a_command_may_tidy_up_when_the_host_ends_it(host, program):
     with host.start("--", line, program=program) as process:
         process.stdin.write(json.dumps(GEMINI).encode())
         process.stdin.close()
-        wait_until(host.path("ready").exists, "the command does not start")
+        until(host.path("ready").exists, "the command does not start")
         process.terminate()
 
     assert host.seen("done") == "bye\n"
@@ -681,7 +682,7 @@ def test_a_command_in_the_background_outlives_the_shim(host):
     assert not host.path("result").exists()
 
     host.path("go").write_text("on\n")
-    wait_until(lambda: host.path("result").exists() and host.seen("result"), "it never ends")
+    until(lambda: host.path("result").exists() and host.seen("result"), "it never ends")
     assert host.seen("result") == "on\n"
     seen = json.loads(host.seen())
     assert (seen["hook_event_name"], seen["tool_name"]) == ("PreToolUse", "Bash")
@@ -698,7 +699,7 @@ def test_nothing_of_the_project_is_imported(host):
         host.path(name).write_text("open('hijacked', 'w').close()\n")
 
     host("--background", "--", "echo > result")
-    wait_until(host.path("result").exists, "it never ran")
+    until(host.path("result").exists, "it never ran")
 
     assert not host.path("hijacked").exists()
 

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from tests.warm import CLIENTS, WRITE, Warm, is_running, until
+from tests.waiting import until
+from tests.warm import CLIENTS, WRITE, Warm, is_running
 
 
 @pytest.fixture(params=sorted(CLIENTS))

@@ -17,7 +17,8 @@ import pytest
 from anyhook.service.control import ask
 from anyhook.warm import client
 from anyhook.warm.client import STOP
-from tests.warm import CLIENTS, WRITE, Warm, command_lines, is_running, until
+from tests.waiting import until
+from tests.warm import CLIENTS, WRITE, Warm, command_lines, is_running
 
 SAYS = "@hooks.before_tool\ndef say(event):\n"
 DENIES = SAYS + "    return deny('no')"

@@ -21,7 +21,7 @@ from anyhook.service.control import end, workers
 from anyhook.service.timing import Command, call
 from anyhook.testing import make_payload
 from anyhook.warm import client
-from tests.integration.leftovers import wait_until
+from tests.waiting import until
 
 PACKAGE = Path(anyhook.__file__).parent
 SOURCES = PACKAGE.parent
@@ -62,7 +62,7 @@ def runtime(tmp_path_factory, monkeypatch):
     for pid in processes(directory):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not processes(directory), "workers are left")
+    until(lambda: not processes(directory), "workers are left")
 
 
 def processes(directory):
@@ -113,7 +113,7 @@ def serve(runtime, file, **options):
         hooks = [child["hook"] for status in told for child in status["executors"]]
         return str(file) in hooks
 
-    wait_until(served, "no worker came up")
+    until(served, "no worker came up")
     return next(
         one.status
         for one in workers(str(runtime))
@@ -128,7 +128,7 @@ def sent_away(runtime, file):
         answered(file)
         return any(one.status and one.status["cold"] for one in workers(str(runtime)))
 
-    wait_until(cold, "no worker sent it away")
+    until(cold, "no worker sent it away")
 
 
 # -- worker status
@@ -236,7 +236,7 @@ def test_a_worker_that_is_stopped_is_gone(world, runtime, run, hook_file):
     assert code == 0
     assert f"Worker {told['pid']} has ended." in out
     assert workers(str(runtime)) == []
-    wait_until(lambda: not processes(runtime), "it is still there")
+    until(lambda: not processes(runtime), "it is still there")
 
 
 def test_a_worker_of_another_interpreter_is_stopped_only_with_all(world, runtime, run, hook_file):
@@ -275,7 +275,7 @@ def test_a_hook_that_does_not_end_is_killed_with_its_worker(world, runtime, hook
     ended = end(told["address"], patience=0.0)
 
     assert (ended.how, ended.busy) == ("killed", (str(file),))
-    wait_until(lambda: not processes(runtime), "the hook is still there")
+    until(lambda: not processes(runtime), "the hook is still there")
     begun.open().close()  # the client runs the hook itself
     gate.open("w").close()
     process.stdin = None
@@ -519,8 +519,11 @@ def test_what_is_measured_warm_was_served_by_the_worker(world, runtime, run, hoo
 
     bench(run, str(file), "--event", "PreToolUse", "--dialect", "claude")
 
-    (found,) = workers(str(runtime))
-    assert found.status["events"]["warm"] >= 4  # three, and the one that showed that it is warm
+    def served():  # three, and the one that showed that it is warm
+        (found,) = workers(str(runtime))
+        return found if found.status["events"]["warm"] >= 4 else None
+
+    found = until(served)
     assert {child["hook"] for child in found.status["executors"]} == {str(file)}
 
 
