@@ -19,7 +19,14 @@ Importing this costs a hook a few milliseconds: what it does not need at once is
 used, and nothing of the engine is.
 """
 
+# ruff: noqa: E402 - what is loaded is no garbage, and looking for some costs a hook a millisecond
+
 from __future__ import annotations
+
+import gc
+
+_collects = gc.isenabled()
+gc.disable()
 
 from anyhook.authoring.hooks import Example as Example
 from anyhook.authoring.hooks import Hooks as Hooks
@@ -34,6 +41,9 @@ from anyhook.model.answers import replace_result as replace_result
 from anyhook.model.answers import respond as respond
 from anyhook.model.answers import stop as stop
 from anyhook.model.answers import tell as tell
+
+if _collects:
+    gc.enable()
 
 __all__ = [
     "Answer",

@@ -26,9 +26,13 @@ class Deadline:
     def __enter__(self) -> None:
         """Start the clock."""
         try:
-            # that of the module `signal` makes an enum of every number and handler
-            from _signal import signal  # type: ignore[import-not-found]
-            from signal import ITIMER_REAL, SIGALRM, setitimer
+            # the module `signal` around it makes an enum of every number and handler
+            from _signal import (  # type: ignore[import-not-found]
+                ITIMER_REAL,
+                SIGALRM,
+                setitimer,
+                signal,
+            )
 
             before = signal(SIGALRM, lambda _number, _frame: self._then())
         except (ImportError, ValueError):  # another platform, or not the main thread

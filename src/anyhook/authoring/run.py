@@ -7,10 +7,12 @@ without a traceback: the model must never read one.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
 
+from anyhook.authoring.ending import end_if_done
 from anyhook.authoring.hooks import LONGEST
 from anyhook.dialects import get_dialect, recognise
 from anyhook.errors import AnyhookError
@@ -19,7 +21,7 @@ from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn, Protocol
 
     from anyhook.authoring.hooks import HookFunction, Hooks
@@ -44,6 +46,8 @@ FAILED = 1
 """The exit code that no agent takes for a denial."""
 MARGIN = 0.9
 """Part of the agent's time that a hook may use; the rest is for the answer."""
+BOM = b"\xef\xbb\xbf"
+"""What some programs write in front of UTF-8; the codec that knows it is a file to load."""
 WHY = "{why}"
 """Stands for what the system says of a lost answer."""
 LOG = "ANYHOOK_LOG"
@@ -69,9 +73,24 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
         out = _take_stdout()
     except OSError:
         Run(hooks, StandardOutput(-1), timeout).give_up("there is no standard output")
-    Run(hooks, StandardOutput(out), timeout).answer(_read(), name)
+    text = _read()
+    collects = gc.isenabled()
+
+    def collect_again() -> None:
+        gc.freeze()
+        if collects:
+            gc.enable()
+
+    gc.disable()  # what is made before the functions are called stays
+    try:
+        Run(hooks, StandardOutput(out), timeout, collect_again).answer(text, name)
+    finally:
+        gc.unfreeze()
+        if collects:
+            gc.enable()
     os.close(out)
     _leave_threads_behind()
+    end_if_done(sys._getframe(2))  # noqa: SLF001 - there is no other way to see the caller
 
 
 def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) -> None:
@@ -187,12 +206,20 @@ class Run:
         hooks: The functions.
         output: Takes the answer.
         timeout: Seconds that the agent waits, if it is known.
+        prepared: Called when all is ready for the functions.
     """
 
-    def __init__(self, hooks: Hooks, output: Output, timeout: float | None) -> None:
+    def __init__(
+        self,
+        hooks: Hooks,
+        output: Output,
+        timeout: float | None,
+        prepared: Callable[[], None] = lambda: None,
+    ) -> None:
         self.hooks = hooks
         self.output = output
         self.timeout = timeout
+        self.prepared = prepared
         self.at: HookFunction | None = None
         self.pid = os.getpid()
         self.said: list[Answer] = []
@@ -203,7 +230,7 @@ class Run:
         from anyhook.dialects.payload import decode_event
 
         try:
-            payload = json.loads(text.decode("utf-8-sig", "replace"))
+            payload = json.loads(text.removeprefix(BOM).decode("utf-8", "replace"))
         except (ValueError, RecursionError) as error:
             self.give_up(f"standard input holds no JSON ({type(error).__name__})")
         if not isinstance(payload, dict):
@@ -234,6 +261,7 @@ class Run:
 
         seconds = self._seconds(dialect, spec)
         said = NO_OPINION
+        self.prepared()
         try:
             with Deadline(seconds, lambda: self._end_late(dialect, spec, event)):
                 said = self.hooks.decide(event, dialect, call)

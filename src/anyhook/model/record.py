@@ -36,14 +36,17 @@ class Record:
         """Collect the fields; `kw_only=False` lets them also be given in order."""
         super().__init_subclass__(**kwargs)
         cls.record_in_order = cls.record_in_order or not kw_only
+        body = cls.__dict__
         own = [
             name
-            for name, kind in cls.__dict__.get("__annotations__", {}).items()  # noqa: RUF063 - strings, not types
+            for name, kind in body.get("__annotations__", {}).items()
             if not str(kind).startswith("ClassVar")
         ]
+        cls.record_required = (cls.record_required - body.keys()).union(
+            [name for name in own if name not in body and not hasattr(cls, name)]
+        )
         cls.record_fields = tuple(dict.fromkeys((*cls.record_fields, *own)))
         cls.record_names = frozenset(cls.record_fields)
-        cls.record_required = frozenset(n for n in cls.record_fields if not hasattr(cls, n))
 
     def __init__(self, *in_order: Any, **values: Any) -> None:
         if in_order:
@@ -69,7 +72,9 @@ class Record:
 
     def replace(self, **values: Any) -> Self:
         """Return a copy with some fields changed."""
-        own = {name: self.__dict__[name] for name in self.record_fields if name in self.__dict__}
+        own = self.__dict__
+        if not own.keys() <= self.record_names:  # it also keeps what was computed
+            own = {name: value for name, value in own.items() if name in self.record_names}
         return type(self)(**{**own, **values})
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -1,0 +1,109 @@
+"""The end of a hook's process, without what the interpreter would do for nothing.
+
+Taking an interpreter down costs an eighth of a cold hook. It is left out where it could do nothing
+that anybody sees: nothing to run, to write, to wait for or to tear down. Everywhere else the
+process ends as usual.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+HAVE_ENDS = frozenset(
+    {
+        "_ctypes",
+        "_curses",
+        "_dbm",
+        "_gdbm",
+        "_sqlite3",
+        "_tkinter",
+        "readline",
+        "threading",
+    }
+)
+"""The interpreter's own modules that have something to end: files, screens, threads, libraries."""
+
+
+def end_if_done(caller: FrameType) -> None:
+    """End the process with exit code 0, if nothing is left to do; return otherwise.
+
+    Args:
+        caller: Who called the last function that has something to do.
+    """
+    if _is_last(caller) and _is_usual() and _is_all_written():
+        os._exit(0)
+
+
+def _is_last(caller: FrameType) -> bool:
+    """Tell whether a frame is that of the process's own file, with no statement left."""
+    main = sys.modules.get("__main__")
+    if caller.f_back is not None or caller.f_globals is not getattr(main, "__dict__", None):
+        return False
+    left = _operations(caller.f_code, caller.f_lasti)[1:].lstrip(b"\0")  # the call, and its caches
+    return left.startswith(_ending() or b"?")
+
+
+def _ending() -> bytes:
+    """Return what follows the last statement of any code, if that is an expression."""
+    return _operations(_name.__code__, 0)[2:].lstrip(b"\0")  # behind the start and the name
+
+
+def _name() -> None:
+    sys  # noqa: B018 - only its code is looked at
+
+
+def _operations(code: CodeType, begin: int) -> bytes:
+    return code.co_code[begin::2]
+
+
+def _is_usual() -> bool:
+    """Tell whether the interpreter runs a file as it usually does, with nothing of others in it."""
+    flags, given = sys.flags, sys.argv
+    return not (
+        flags.inspect
+        or flags.dev_mode
+        or sys.warnoptions
+        or os.environ.get("PYTHONINSPECT")
+        or sys.gettrace()
+        or sys.getprofile()
+        or len(sys.orig_argv) <= len(given)  # another program may be around this interpreter
+        or sys.orig_argv[-len(given) :] != given
+        or not HAVE_ENDS.isdisjoint(sys.modules)
+        or any(_is_foreign(module) for module in sys.modules.values())
+    )
+
+
+def _is_foreign(module: object) -> bool:
+    """Tell whether a module is compiled code that is not the interpreter's own."""
+    file = getattr(module, "__file__", None) or ""
+    return file.endswith((".so", ".pyd")) and "lib-dynload" not in file
+
+
+def _is_all_written() -> bool:
+    """Tell whether nothing waits to be written, called or finalised."""
+    import atexit
+    from collections import Counter
+
+    if atexit._ncallbacks():  # noqa: SLF001 - there is no other way to know
+        return False
+    parts = {}
+    try:
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            buffer = stream.buffer
+            for part in (stream, buffer, getattr(buffer, "raw", buffer)):
+                parts[id(part)] = type(part)
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (AttributeError, OSError, ValueError):  # they are not what they were
+        return False
+    usual = list(parts.values())
+    found = Counter(map(type, gc.get_objects()))
+    return all(
+        number == usual.count(kind) for kind, number in found.items() if hasattr(kind, "__del__")
+    )

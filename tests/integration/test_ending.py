@@ -1,0 +1,190 @@
+"""How a hook's process ends: at once where nobody can tell, as usual everywhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from textwrap import dedent
+
+import pytest
+
+from anyhook.testing import make_payload
+
+HOOK = """
+from anyhook.authoring import Hooks, deny
+import io, os, sys
+
+hooks = Hooks()
+
+{above}
+
+@hooks.before_tool()
+def guard(event):
+    {inside}
+    return deny("no")
+
+if __name__ == "__main__":
+    {before}
+    {run}
+{after}
+"""
+USUAL = {"above": "", "inside": "pass", "before": "pass", "run": "hooks.run()", "after": ""}
+PAYLOAD = make_payload("before_tool", agent="claude", tool="shell", input={"command": "ls"})
+
+
+@pytest.fixture
+def end(tmp_path):
+    """Run a hook; tells its exit code, its standard error, and whether the interpreter ended."""
+
+    def call(*options, program=None, env=None, **parts):
+        path = tmp_path / "hook.py"
+        parts = {**USUAL, **parts}
+        path.write_text(HOOK.format(**{**parts, "above": dedent(parts["above"])}))
+        done = subprocess.run(
+            # -v has the interpreter tell what it clears on its way out
+            [sys.executable, "-v", *options, *(program or [str(path)])],
+            input=json.dumps(PAYLOAD).encode(),
+            capture_output=True,
+            cwd=tmp_path,
+            env=env,
+            check=False,
+        )
+        assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+        err = done.stderr.decode()
+        return done.returncode, err, "# clear sys." in err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"after": "\n\n# the end\n"},
+        {"above": "import re, pathlib, tempfile, datetime"},
+        {"above": "def later():\n    yield 1\nlist(later())"},
+        {"inside": "open(__file__).read()"},
+        {"inside": "print('to standard error')"},
+        {"before": "answered = 0"},
+    ],
+)
+def test_a_hook_that_leaves_nothing_ends_at_once(end, parts):
+    code, _, ended = end(**parts)
+
+    assert (code, ended) == (0, False)
+
+
+NOTES = 'print("last words", file=sys.stderr)'
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"after": NOTES},
+        {"after": f"    {NOTES}"},
+        {"run": f"hooks.run(); {NOTES}"},
+        {"run": f"hooks.run() or {NOTES}"},
+        {"run": f"[hooks.run(), {NOTES}]"},
+        {"run": f"\n    try:\n        hooks.run()\n    finally:\n        {NOTES}"},
+        {"run": f"\n    for _ in '1':\n        hooks.run()\n    {NOTES}"},
+        {"run": "main()", "above": f"def main():\n    hooks.run()\n    {NOTES}"},
+        {"above": f"import atexit\natexit.register(lambda: {NOTES})"},
+        {"above": f"class Last:\n    def __del__(self):\n        {NOTES}\nlast = Last()"},
+        {
+            "above": f"def waiting():\n    try:\n        yield\n    finally:\n        {NOTES}\n"
+            "held = waiting()\nnext(held)"
+        },
+        {"above": "own = io.TextIOWrapper(sys.stderr.buffer)", "inside": "own.write('last words')"},
+        {"above": "own = os.fdopen(2, 'w')", "inside": "own.write('last words')"},
+        {"above": "import warnings\nwarnings.simplefilter('always')\nheld = open(__file__)"},
+        {
+            "above": "import ctypes\nlibc = ctypes.CDLL(None)",
+            "inside": "libc.printf(b'last words')",
+        },
+        {
+            "above": "import threading\n"
+            f"def late():\n    threading.main_thread().join()\n    {NOTES}\n"
+            "threading.Thread(target=late, daemon=True)\n"
+            f"threading._register_atexit(lambda: {NOTES})"
+        },
+    ],
+)
+def test_what_the_interpreter_would_do_at_its_end_is_done(end, parts):
+    code, err, ended = end(**parts)
+
+    assert (code, ended) == (0, True)
+    assert "last words" in err or "unclosed file" in err
+
+
+def test_an_open_file_is_written(end, tmp_path):
+    code, _, _ = end(above="log = open('log', 'a')", inside="log.write('denied')")
+
+    assert code == 0
+    assert (tmp_path / "log").read_text() == "denied"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-X", "dev"], ["-W", "default"]],
+)
+def test_a_developers_interpreter_ends_as_usual(end, options):
+    assert end(*options)[2]
+
+
+def test_an_interpreter_that_would_ask_for_more_is_not_ended(end):
+    assert end("-i")[2]
+    assert end(before="os.environ['PYTHONINSPECT'] = '1'")[2]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ["-m", "hook"],
+        ["-c", "import runpy; runpy.run_path('hook.py', run_name='__main__')"],
+        ["-m", "cProfile", "-o", "profile", "hook.py"],
+    ],
+)
+def test_what_runs_the_file_goes_on_after_it(end, program, tmp_path):
+    assert end(program=program)[2]
+    assert program[1] != "cProfile" or (tmp_path / "profile").stat().st_size
+
+
+@pytest.mark.parametrize("setter", ["settrace", "setprofile"])
+def test_what_watches_the_file_sees_its_end(end, setter):
+    above = f"def watch(*_):\n    return None\nsys.{setter}(watch)"
+
+    assert end(above=above)[2]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "sys.argv = ['other']",
+        "sys.orig_argv = []",
+        "sys.stdin = io.TextIOWrapper(io.BytesIO(sys.stdin.buffer.read()))",
+        "sys.stderr = io.StringIO()",
+        "sys.modules['others'] = type(sys)('others'); sys.modules['others'].__file__ = 'a.so'",
+    ],
+)
+def test_an_interpreter_that_is_not_what_it_was_ends_as_usual(end, before):
+    assert end(run=f"{before}\n    hooks.run()")[2]
+
+
+def test_a_standard_error_that_takes_nothing_is_told_by_the_exit_code(tmp_path):
+    path = tmp_path / "hook.py"
+    path.write_text(HOOK.format(**{**USUAL, "inside": "sys.stderr.write('x')"}))
+
+    done = subprocess.run(
+        f"{sys.executable} hook.py 2>/dev/full",
+        shell=True,
+        cwd=tmp_path,
+        input=json.dumps(PAYLOAD).encode(),
+        stdout=subprocess.PIPE,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"},
+        check=False,
+    )
+
+    assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+    assert done.returncode == 120  # the interpreter's own word for it
