@@ -155,7 +155,9 @@ async def test_a_worker_that_is_killed_between_events_costs_no_answer(warm):
             assert (await engine.dispatch(EVENT)).reason == "no"
 
 
-@pytest.mark.parametrize("switch", [{"ANYHOOK_WORKER": "off"}, {"ANYHOOK_RUNTIME_DIR": "/nowhere"}])
+@pytest.mark.parametrize(
+    "switch", [{"ANYHOOK_WORKER": "off"}, {"ANYHOOK_RUNTIME_DIR": "/proc/nowhere"}]
+)
 @pytest.mark.anyio
 async def test_without_a_worker_it_is_a_process(warm, switch):
     path = warm.hook(PID)

@@ -222,25 +222,48 @@ async def test_without_descriptors_a_command_is_a_failed_result(tmp_path):
             assert (end.exit_code == 0) is (end.error is None)
 
 
-@pytest.mark.parametrize("step", range(4))
-async def test_a_command_that_cannot_be_watched_does_not_outlive_its_start(
-    tmp_path, monkeypatch, step
-):
-    mark = uuid.uuid4().hex
-    calls = iter(range(100))
-    register = selectors.DefaultSelector.register
+class Refusing(selectors.DefaultSelector):
+    """A selector that takes so many descriptors, and no more."""
 
-    def refuse(*arguments):
-        if next(calls) == step:
+    room = 0
+
+    def register(self, *arguments):
+        if len(self.get_map()) == self.room:
             raise OSError(28, "no space for a watch")
-        return register(*arguments)
+        return super().register(*arguments)
+
+
+@pytest.mark.parametrize("room", range(4))
+@pytest.mark.parametrize("line", ["sleep 60", "trap '' TERM; sleep 60"])
+async def test_a_command_that_cannot_be_watched_is_ended(tmp_path, monkeypatch, room, line):
+    mark = uuid.uuid4().hex
+    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+    monkeypatch.setattr(Refusing, "room", room)
+    much = b"x" * 1_000_000  # more than a pipe takes at once
 
     with none_left(mark) as env:
-        monkeypatch.setattr(selectors.DefaultSelector, "register", refuse)
-        end = await run_process(["sleep", "60"], cwd=str(tmp_path), env=env)
-        monkeypatch.undo()
+        end = await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, stdin=much)
 
     assert "no space for a watch" in end.error
+
+
+async def test_a_quick_command_needs_no_watch(tmp_path, monkeypatch):
+    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+
+    end = await run_process(["echo", "quick"], cwd=str(tmp_path), env=dict(os.environ))
+
+    assert (end.stdout, end.error) == ("quick\n", None)
+
+
+async def test_a_cancelled_command_that_cannot_be_watched_is_ended(tmp_path, monkeypatch):
+    mark = uuid.uuid4().hex
+    monkeypatch.setattr(process_posix, "QUIET", 30.0)
+    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+
+    with none_left(mark) as env, anyio.fail_after(20), anyio.move_on_after(0.2) as scope:
+        await run_process(["sleep", "60"], cwd=str(tmp_path), env=env, grace=0.2)
+
+    assert scope.cancelled_caught
 
 
 @pytest.mark.parametrize("line", ["sleep 60", "sleep 60 & sleep 60", "trap '' TERM; sleep 60"])

@@ -431,7 +431,7 @@ class _Reader:
     def read_object(self, value: Mapping[str, Any]) -> Answer:
         fields: dict[str, Any] = {}
         read_unchecked = _get_unchecked() if self.rules.unchecked else None
-        for item in self.output:
+        for item in [item for item in self.output if item.path[0] in value]:
             found = self._lookup(value, item.path)
             if found is None and read_unchecked:
                 read_unchecked(item.field, None, fields)
@@ -476,8 +476,9 @@ class _Reader:
 
     def _report_shapes(self, value: Mapping[str, Any]) -> None:
         """Tell of inner members that are no objects though members stand in them."""
-        here = (item.path for item in self.output if item.belongs_to(self.spec.canonical))
-        for path in dict.fromkeys(path[:-1] for path in here if len(path) > 2):
+        deep = (item for item in self.output if len(item.path) > 2 and item.path[0] in value)
+        here = (item.path for item in deep if item.belongs_to(self.spec.canonical))
+        for path in dict.fromkeys(path[:-1] for path in here):
             found = self._lookup(value, path)
             if found is not _MISSING and found is not None and not isinstance(found, dict):
                 self.report(
@@ -487,7 +488,7 @@ class _Reader:
 
     def _report_foreign(self, value: Mapping[str, Any]) -> None:
         for path, instead in self.dialect.foreign_output.items():
-            if self._lookup(value, path) is not _MISSING:
+            if path[0] in value and self._lookup(value, path) is not _MISSING:
                 self.report(
                     "output-foreign",
                     f"{'.'.join(path)} means nothing to {self.dialect.title}; write {instead}",

@@ -495,14 +495,16 @@ RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
 def _route(
     rules: Rules, spec: EventSpec, flat: list[tuple[int, HandlerResult]], outcome: Outcome
 ) -> Iterator[Message]:
+    by_outcome = {
+        Outcome.DENY: spec.reason_audience,
+        Outcome.ASK: Audience.USER,
+        Outcome.ALLOW: spec.allow_audience,
+    }
     for _, result in flat:
         answer, handler = result.answer, result.handler
+        if answer is NO_OPINION and not result.stdout and not result.stderr:
+            continue
         carried = answer.outcome is outcome is not Outcome.NONE
-        by_outcome = {
-            Outcome.DENY: spec.reason_audience,
-            Outcome.ASK: Audience.USER,
-            Outcome.ALLOW: spec.allow_audience,
-        }
         reason_for = by_outcome.get(answer.outcome) if carried else None
         stop_reason = (answer.stop_reason or answer.reason) if answer.stop else None
         pieces = (

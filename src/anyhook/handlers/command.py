@@ -44,7 +44,6 @@ async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
 
 
 async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
-    payload = firing.payload
     env, repaired = command_environment(firing, handler)
     if handler.forbidden and handler.forbidden in (handler.command or ""):
         why = f"{handler.forbidden}…}} stands only in the arguments of a program (args)"
@@ -66,7 +65,7 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
                 argv,
                 cwd=firing.cwd,
                 env=env,
-                stdin=payload,
+                stdin=lambda: firing.payload,
                 timeout=handler.timeout,
                 output_limit=firing.output_limit,
                 direct=direct,
@@ -227,37 +226,27 @@ def _result(
 def _notes(
     firing: Firing, handler: HandlerSpec, end: ProcessResult, repaired: tuple[str, ...]
 ) -> Iterator[Diagnostic]:
-    told = (
-        (
-            firing.payload_problem is not None,
-            "payload-repaired",
-            (
-                f"the event is no plain JSON ({firing.payload_problem}); what JSON does not have "
-                "was left out"
-            ),
-        ),
-        (
-            bool(repaired),
-            "variable-repaired",
-            f"{', '.join(repaired)} cannot be held by an environment as it is; it was cut",
-        ),
-        (
-            str(firing.event.cwd or firing.cwd) != firing.cwd,
-            "missing-cwd",
-            f"the directory {firing.event.cwd!r} is not there; it ran in {firing.cwd!r}",
-        ),
-        (end.stdout_truncated, "output-truncated", "standard output was too long and is cut"),
-        (end.stderr_truncated, "output-truncated", "standard error was too long and is cut"),
-        (
-            end.held_open,
-            "held-pipe",
-            (
-                "a process that it left behind kept its output open and was cut off; redirect the "
-                "output of background processes (>/dev/null 2>&1)"
-            ),
-        ),
-    )
-    for applies, code, message in told:
-        if applies:
-            text = f"{handler.label!r} on {firing.spec.wire}: {message}"
-            yield diagnose(code, text, handler.place, handler=handler.label)
+    for code, message in _remarks(firing, end, repaired):
+        text = f"{handler.label!r} on {firing.spec.wire}: {message}"
+        yield diagnose(code, text, handler.place, handler=handler.label)
+
+
+def _remarks(
+    firing: Firing, end: ProcessResult, repaired: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    if firing.payload_problem is not None:
+        what = f"the event is no plain JSON ({firing.payload_problem})"
+        yield "payload-repaired", f"{what}; what JSON does not have was left out"
+    if repaired:
+        what = f"{', '.join(repaired)} cannot be held by an environment as it is"
+        yield "variable-repaired", f"{what}; it was cut"
+    if str(firing.event.cwd or firing.cwd) != firing.cwd:
+        what = f"the directory {firing.event.cwd!r} is not there"
+        yield "missing-cwd", f"{what}; it ran in {firing.cwd!r}"
+    if end.stdout_truncated:
+        yield "output-truncated", "standard output was too long and is cut"
+    if end.stderr_truncated:
+        yield "output-truncated", "standard error was too long and is cut"
+    if end.held_open:
+        what = "a process that it left behind kept its output open and was cut off"
+        yield "held-pipe", f"{what}; redirect the output of background processes (>/dev/null 2>&1)"

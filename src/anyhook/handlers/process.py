@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from anyhook.errors import PlatformError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from anyhook.handlers.plain import Direct
 
@@ -82,7 +82,7 @@ async def run_process(
     *,
     cwd: str,
     env: Mapping[str, str],
-    stdin: bytes = b"",
+    stdin: bytes | Callable[[], bytes] = b"",
     timeout: float | None = None,
     grace: float = GRACE,
     output_limit: int = OUTPUT_LIMIT,
@@ -99,7 +99,8 @@ async def run_process(
         argv: Program and arguments; the program is looked up on the `PATH` of `env`.
         cwd: Working directory.
         env: The whole environment.
-        stdin: What the command reads; a command that does not read it is fine.
+        stdin: What the command reads, or what gives that once it has been started; a command that
+            does not read it is fine.
         timeout: Seconds from the start; `None` for no limit.
         grace: Seconds from SIGTERM to SIGKILL.
         output_limit: Bytes of each stream that are kept.

@@ -3,7 +3,8 @@
 Everything that can happen to a child (its input can be written, its output read, it exited) is
 watched through one selector, whose own descriptor is readable when any of it happens. So the
 moving of bytes is a plain state machine without tasks, and one `wait_readable` makes it run on
-every event loop.
+every event loop. A command that takes its input at once and ends soon needs none of that: only
+its end is waited for.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import os
 import select
 import selectors
 import signal
-import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
 from anyhook.handlers.process import DRAIN, DRAIN_SILENT, ProcessResult
+from anyhook.handlers.process_start import start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +50,7 @@ async def run(
     *,
     cwd: str,
     env: Mapping[str, str],
-    stdin: bytes,
+    stdin: bytes | Callable[[], bytes],
     timeout: float | None,
     grace: float,
     output_limit: int,
@@ -66,18 +67,24 @@ async def run(
         if child.input_is_done and (timeout is None or timeout > QUIET):
             with anyio.move_on_after(QUIET):
                 await anyio.wait_readable(child.exit_fd)
+                child.read_the_rest()
             timeout = None if timeout is None else timeout - QUIET
-        timed_out = not await _until(child, lambda: child.exited, timeout)
-        if not timed_out:
+        if not child.exited:
+            timed_out = not await _until(child, lambda: child.exited, timeout)
+        if not timed_out and not child.closed:
             child.pump()
             bound = DRAIN if child.stdout.started else DRAIN_SILENT
             await _until(child, lambda: child.closed, bound)
+    except OSError as error:  # it cannot be watched
+        return ProcessResult(error=_spawn_error(error, argv, cwd))
     finally:
         held_open = not child.closed
         try:
             if timed_out or not child.exited or held_open:
                 with anyio.CancelScope(shield=True):
                     await _end(child, grace if not child.exited else 0.0)
+        except OSError:
+            child.kill_now()
         except BaseException:  # cancelled again, past the shield: asyncio's own way
             child.kill_now()
             raise
@@ -114,6 +121,10 @@ def _spawn_error(error: Exception, argv: Sequence[str], cwd: str) -> str:
     return f"{argv[0]!r} cannot be started: {text}"
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class _Child:
     """A running command, the pipes to it, and what it has said so far."""
 
@@ -122,46 +133,57 @@ class _Child:
         argv: Sequence[str],
         cwd: str,
         env: Mapping[str, str],
-        stdin: bytes,
+        stdin: bytes | Callable[[], bytes],
         output_limit: int,
         *,
         direct: Direct | None,
     ) -> None:
         self.exited = False
-        self.status_lost = False
-        self._pending = memoryview(stdin)
-        self._selector = selectors.DefaultSelector()
-        with contextlib.ExitStack() as undo:
-            undo.callback(self._selector.close)
-            child_ends, (write_end, *read_ends) = _pipes(undo)
-            self._process = _start(argv, cwd, env, child_ends, direct)
-            for end in child_ends:
-                os.close(end)
-            undo.pop_all()
+        self._is_closed = False
+        self.exit_fd, self._exit_closer = -1, _nothing
+        self._code: int | None = None
+        self._selector: selectors.BaseSelector | None = None
+        ends = _pipes()
+        try:
+            self._pid = _start(argv, cwd, env, ends.theirs, direct)
+        except BaseException:
+            ends.close(*ends.ours)
+            raise
+        finally:
+            ends.close(*ends.theirs)
+        self._stdin, *read_ends = ends.ours
         self.stdout, self.stderr = (_Stream(fd, output_limit) for fd in read_ends)
         self._streams = {stream.fd: stream for stream in (self.stdout, self.stderr)}
-        self._stdin = write_end
-        with contextlib.ExitStack() as undo:
-            undo.callback(self._abandon, (write_end, *read_ends))
-            self._watch(undo)
-            undo.pop_all()
-        self._write()
+        try:
+            self.exit_fd, self._exit_closer = _watch_exit(self._pid)
+            self._pending = memoryview(stdin() if callable(stdin) else stdin)
+            self._write()
+        except BaseException:
+            self._abandon()
+            raise
 
-    def _watch(self, undo: contextlib.ExitStack) -> None:
-        self.exit_fd, self._exit_closer = _watch_exit(self._process.pid)
-        undo.callback(self._exit_closer)
-        for fd in self._streams:
-            self._selector.register(fd, selectors.EVENT_READ)
-        self._selector.register(self.exit_fd, selectors.EVENT_READ)
-        self._selector.register(self._stdin, selectors.EVENT_WRITE)
+    def _watch(self) -> selectors.BaseSelector:
+        """Watch all that can happen to it."""
+        if self._selector is not None:
+            return self._selector
+        try:
+            self._selector = selectors.DefaultSelector()
+            for fd in self._streams:
+                self._selector.register(fd, selectors.EVENT_READ)
+            if not self.exited:
+                self._selector.register(self.exit_fd, selectors.EVENT_READ)
+            if self._stdin >= 0:
+                self._selector.register(self._stdin, selectors.EVENT_WRITE)
+        except OSError:
+            self._abandon()
+            raise
+        return self._selector
 
-    def _abandon(self, descriptors: tuple[int, ...]) -> None:
-        """End a command that cannot be watched (no descriptor is left); it must not outlive us."""
+    def _abandon(self) -> None:
+        """End a command that cannot be watched; it must not outlive us."""
         self.send(signal.SIGKILL)
-        self._process.wait()
-        for fd in descriptors:
-            os.close(fd)
-        self._selector.close()
+        self.exited = True
+        self.close()
 
     @property
     def input_is_done(self) -> bool:
@@ -175,63 +197,64 @@ class _Child:
 
     def fileno(self) -> int:
         """A descriptor that is readable when there is something to do."""
-        selector: Any = self._selector  # every selector with a descriptor of its own has this
+        selector: Any = self._watch()  # every selector with a descriptor of its own has this
         number: int = selector.fileno()
         return number
 
     def pump(self) -> None:
         """Do what can be done now, without waiting."""
-        for key, _ in self._selector.select(0):
+        selector = self._watch()
+        for key, _ in selector.select(0):
             if key.fd == self.exit_fd:
                 self.exited = True
-                self._selector.unregister(self.exit_fd)
+                selector.unregister(self.exit_fd)
             elif key.fd == self._stdin:
                 self._write()
             else:
                 self._read(self._streams[key.fd])
 
+    def read_the_rest(self) -> None:
+        """Take what is there of a command that has ended."""
+        self.exited = True
+        for stream in (self.stdout, self.stderr):
+            self._read(stream)
+
     def send(self, number: signal.Signals) -> None:
         """Signal the whole group. The command is not reaped yet, so its number is its own."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
+            os.killpg(self._pid, number)
 
     def kill_now(self) -> None:
         """End the whole group, with little patience, and wait for that without an event loop."""
         for number, patience in ((signal.SIGTERM, HURRY), (signal.SIGKILL, REAP)):
             self.send(number)
             deadline = time.monotonic() + patience
-            while not self.exited and time.monotonic() < deadline:
-                self._selector.select(deadline - time.monotonic())
-                self.pump()
+            with contextlib.suppress(OSError):
+                while not self.exited and time.monotonic() < deadline:
+                    self._watch().select(deadline - time.monotonic())
+                    self.pump()
 
     def close(self) -> None:
         """Let go of everything and reap the command."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
         self._close_stdin()
         for stream in (self.stdout, self.stderr):
             self._close_stream(stream)
         self._exit_closer()
-        self._selector.close()
         if self.exited:
-            self._reap()
-        else:  # stuck in the kernel; the interpreter reaps it when it lets go
-            self._process.poll()
-
-    def _reap(self) -> None:
-        """Take the exit status, and notice if somebody else took it.
-
-        `Popen.wait` says 0 when a handler of SIGCHLD in the host was faster, which would turn a
-        block into an approval.
-        """
-        try:
-            _, status = os.waitpid(self._process.pid, 0)
-            self._process.returncode = os.waitstatus_to_exitcode(status)
-        except ChildProcessError:
-            self.status_lost = True
-            self._process.returncode = 0  # so that nobody waits for it any more
+            self._code = _reap(self._pid, 0)
+        else:  # stuck in the kernel
+            _stuck.append(self._pid)
 
     def result(self, timed_out: bool, held_open: bool, duration: float) -> ProcessResult:
         """Say how it ended."""
-        code = self._process.returncode if not self.status_lost else None
+        code = self._code
+        is_lost = self.exited and code is None
         killed_by = -code if code is not None and code < 0 else None
         return ProcessResult(
             exit_code=code if killed_by is None else None,
@@ -243,7 +266,7 @@ class _Child:
             timed_out=timed_out,
             held_open=held_open,
             duration=duration,
-            error=STATUS_LOST if self.status_lost and not timed_out else None,
+            error=STATUS_LOST if is_lost and not timed_out else None,
         )
 
     def _write(self) -> None:
@@ -258,7 +281,7 @@ class _Child:
 
     def _close_stdin(self) -> None:
         if self._stdin >= 0:
-            self._selector.unregister(self._stdin)
+            self._unwatch(self._stdin)
             os.close(self._stdin)
             self._stdin = -1
 
@@ -277,8 +300,36 @@ class _Child:
 
     def _close_stream(self, stream: _Stream) -> None:
         if self._streams.pop(stream.fd, None):
-            self._selector.unregister(stream.fd)
+            self._unwatch(stream.fd)
             os.close(stream.fd)
+
+    def _unwatch(self, fd: int) -> None:
+        if self._selector is not None:
+            self._selector.unregister(fd)
+
+
+_stuck: list[int] = []
+"""Killed processes that had not ended when they were last looked at."""
+
+
+def _reap(pid: int, options: int) -> int | None:
+    """Take an exit status: a code, minus a signal, or `None` if it is not to be had.
+
+    `Popen.wait` says 0 when a handler of SIGCHLD in the host was faster, which would turn a block
+    into an approval.
+    """
+    try:
+        reaped, status = os.waitpid(pid, options)
+    except ChildProcessError:
+        return None
+    return os.waitstatus_to_exitcode(status) if reaped else None
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        return False
 
 
 def _start(
@@ -287,30 +338,12 @@ def _start(
     env: Mapping[str, str],
     ends: Sequence[int],
     direct: Direct | None,
-) -> subprocess.Popen[bytes]:
+) -> int:
+    _stuck[:] = [pid for pid in _stuck if _is_running(pid)]
     if direct is not None:
         with contextlib.suppress(OSError):
-            return _spawn(direct.argv, cwd, direct.env, ends, direct.program)
-    return _spawn(argv, cwd, env, ends)
-
-
-def _spawn(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
-    ends: Sequence[int],
-    program: str | None = None,
-) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        list(argv),
-        executable=program,
-        stdin=ends[0],
-        stdout=ends[1],
-        stderr=ends[2],
-        cwd=cwd,
-        env=env,
-        start_new_session=True,
-    )
+            return start(direct.argv, cwd=cwd, env=direct.env, ends=ends, program=direct.program)
+    return start(argv, cwd=cwd, env=env, ends=ends)
 
 
 def _write(fd: int, data: memoryview) -> int:
@@ -351,17 +384,32 @@ class _Stream:
         return b"".join(self._chunks).decode("utf-8", "replace")
 
 
-def _pipes(undo: contextlib.ExitStack) -> tuple[list[int], list[int]]:
-    """Make the pipes. Returns the child's ends (stdin, stdout, stderr) and ours, not blocking."""
-    child_ends, our_ends = [], []
-    for is_input in (True, False, False):
-        read_end, write_end = os.pipe()
-        undo.callback(os.close, read_end)
-        undo.callback(os.close, write_end)
-        child_ends.append(read_end if is_input else write_end)
-        our_ends.append(write_end if is_input else read_end)
-        os.set_blocking(our_ends[-1], False)
-    return child_ends, our_ends
+class _Ends(NamedTuple):
+    """The ends of three pipes: for standard input, output and error."""
+
+    theirs: tuple[int, ...]
+    ours: tuple[int, ...]
+
+    @staticmethod
+    def close(*descriptors: int) -> None:
+        for fd in descriptors:
+            os.close(fd)
+
+
+def _pipes() -> _Ends:
+    """Make the pipes; our ends do not block."""
+    made: list[int] = []
+    try:
+        for _ in range(3):
+            made += os.pipe()
+    except OSError:
+        _Ends.close(*made)
+        raise
+    in_read, in_write, out_read, out_write, err_read, err_write = made
+    ours = (in_write, out_read, err_read)
+    for fd in ours:
+        os.set_blocking(fd, False)
+    return _Ends((in_read, out_write, err_write), ours)
 
 
 def _watch_exit(pid: int) -> tuple[int, Callable[[], None]]:

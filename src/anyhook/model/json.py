@@ -18,6 +18,14 @@ BLANKS = (
 """What `String.prototype.trim` removes. Python's `strip` keeps U+FEFF and takes more controls."""
 
 
+def _reject_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_reject_constant).decode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
 def trim(text: str) -> str:
     """Strip what JavaScript strips, a byte order mark included."""
     return text.strip(BLANKS)
@@ -31,7 +39,7 @@ def parse_json(text: str) -> Any:
             too deep, or a number too long, to hold.
     """
     try:
-        return json.loads(text, parse_constant=_reject_constant)
+        return _decode(text)
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -44,7 +52,7 @@ def dump_json(value: object) -> bytes:
         ValueError: If a value contains itself, or is a number that JSON does not have.
         RecursionError: If it is nested too deep.
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _encode(value)
     try:
         return text.encode()
     except UnicodeEncodeError:  # lone surrogates; JSON can only escape them
@@ -83,7 +91,3 @@ def _finite(value: float) -> float | None:
     except OverflowError:  # an integer that no float holds
         return None
     return value if number - number == 0 else None  # infinity and NaN leave NaN
-
-
-def _reject_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")

@@ -1,0 +1,127 @@
+"""Starting a program on Linux and macOS, in a session of its own.
+
+`subprocess.Popen` takes almost as long to prepare a start as the system takes to carry it out.
+What it calls in the end is called here at once, with what it would give; where that is not known
+to fit, `Popen` itself is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+VERSIONS = frozenset({(3, 11), (3, 12), (3, 13)})
+"""Versions of Python whose function takes these arguments. It is none that others may rely on."""
+_fork_exec: Any = None
+if sys.version_info[:2] in VERSIONS and sys.implementation.name == "cpython":
+    with contextlib.suppress(ImportError):
+        from _posixsubprocess import fork_exec as _fork_exec
+
+FAILURE = 4096
+"""Bytes; what a child says of a start that failed is shorter."""
+ENCODING = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: str,
+    env: Mapping[str, str],
+    ends: Sequence[int],
+    program: str | None = None,
+) -> int:
+    """Start a program with nothing of ours but three descriptors.
+
+    Args:
+        argv: Program and arguments.
+        cwd: Working directory.
+        env: The whole environment.
+        ends: Standard input, output and error.
+        program: The file to start, if it is not the first word of `argv`.
+
+    Returns:
+        The process's number; whoever asked has to reap it.
+
+    Raises:
+        OSError: If it cannot be started.
+        ValueError: If the system cannot take the arguments or the environment.
+    """
+    if _fork_exec is None or any("=" in name for name in env):
+        return _by_popen(argv, cwd, env, ends, program)
+    read_end, write_end = os.pipe()
+    try:
+        if write_end < 3:
+            return _by_popen(argv, cwd, env, ends, program)
+        pid = _fork(argv, cwd, env, program or argv[0], (*ends, read_end, write_end))
+        os.close(write_end)
+        write_end = -1
+        if not os.read(read_end, FAILURE):
+            return pid
+    finally:
+        os.close(read_end)
+        if write_end >= 0:
+            os.close(write_end)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+    return _by_popen(argv, cwd, env, ends, program)  # it knows how to say what went wrong
+
+
+def _fork(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    program: str,
+    descriptors: tuple[int, ...],
+) -> int:
+    sys.audit("subprocess.Popen", program, argv, cwd, env)
+    if os.path.dirname(program):  # noqa: PTH120 - ten times faster
+        files = [program]
+    else:
+        files = [os.path.join(place, program) for place in os.get_exec_path(env)]  # noqa: PTH118
+    stdin, stdout, stderr, *failure = descriptors
+    pid: int = _fork_exec(
+        list(argv),
+        tuple(file.encode(*ENCODING) for file in files),
+        True,  # close all descriptors
+        (failure[1],),  # but this
+        cwd,
+        [f"{name}={value}".encode(*ENCODING) for name, value in env.items()],
+        *(stdin, -1),
+        *(-1, stdout),
+        *(-1, stderr),
+        *failure,
+        True,  # signals as a program expects them
+        True,  # a new session
+        *(-1, None, None, None),  # group and users are ours
+        -1,  # so is the mask
+        None,
+        getattr(subprocess, "_USE_VFORK", True),
+    )
+    return pid
+
+
+def _by_popen(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    ends: Sequence[int],
+    program: str | None,
+) -> int:
+    process = subprocess.Popen(
+        list(argv),
+        executable=program,
+        stdin=ends[0],
+        stdout=ends[1],
+        stderr=ends[2],
+        cwd=cwd,
+        env=env,
+        start_new_session=True,
+    )
+    process.returncode = 0  # so that it does not reap what is reaped elsewhere
+    return process.pid
