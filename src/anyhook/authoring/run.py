@@ -22,22 +22,12 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, NoReturn, Protocol
+    from contextlib import AbstractContextManager
+    from typing import Any, NoReturn
 
     from anyhook.authoring.hooks import HookFunction, Hooks
     from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.events import Event
-
-    class Output(Protocol):
-        """Takes the answer of one event."""
-
-        def write(self, text: bytes, lost: Lost) -> None:
-            """Take the whole answer, and what to do if it cannot be handed on."""
-            ...
-
-        def leave(self) -> NoReturn:
-            """End the process now, from inside a signal, with the answer handed on."""
-            ...
 
 
 BLOCKED = 2
@@ -108,7 +98,8 @@ def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) ->
     try:
         name, timeout = _options(argv)
     except AnyhookError as error:
-        _leave(f"anyhook: {error}", FAILED)
+        output.warn(f"anyhook: {error}")
+        sys.exit(FAILED)
     Run(hooks, output, timeout).answer(payload, name)
 
 
@@ -171,7 +162,35 @@ class Lost(Record):
     code: int
 
 
-class StandardOutput:
+class Output:
+    """Takes the answer of one event, and does to the process what an event needs."""
+
+    def write(self, text: bytes, lost: Lost) -> None:
+        """Take the whole answer, and what to do if it cannot be handed on."""
+        raise NotImplementedError
+
+    def leave(self) -> NoReturn:
+        """End the process now, from inside a signal, with the answer handed on."""
+        raise NotImplementedError
+
+    def warn(self, text: str) -> None:
+        """Tell people something."""
+        _say(text)
+
+    def silence(self) -> None:
+        """Let nothing that is printed be taken for the answer."""
+        _silence_stderr()
+
+    def limit(
+        self, seconds: float, then: Callable[[], None]
+    ) -> AbstractContextManager[object, bool | None]:
+        """Call something when a block takes longer."""
+        from anyhook.authoring.deadline import Deadline
+
+        return Deadline(seconds, then)
+
+
+class StandardOutput(Output):
     """Where the answer of a process goes.
 
     Args:
@@ -220,13 +239,30 @@ class Run:
         self.output = output
         self.timeout = timeout
         self.prepared = prepared
+        self.situation: tuple[Dialect, EventSpec, Event]
         self.at: HookFunction | None = None
         self.pid = os.getpid()
         self.said: list[Answer] = []
         self.notes: list[str] = []
 
     def answer(self, text: bytes, name: str | None) -> None:
-        """Answer the event in a text."""
+        """Answer the event in a text.
+
+        Raises:
+            SystemExit: If it holds none, or none that can be read.
+        """
+        if self.take(text, name):
+            self.decide()
+
+    def take(self, text: bytes, name: str | None) -> bool:
+        """Read the event in a text.
+
+        Returns:
+            Whether there is something to decide.
+
+        Raises:
+            SystemExit: If it holds none, or none that can be read.
+        """
         from anyhook.dialects.payload import decode_event
 
         try:
@@ -242,28 +278,31 @@ class Run:
         event, problems = decode_event(dialect, payload)
         spec = dialect.by_canonical.get(event.name)
         if spec is not None and not spec.silence:
-            _silence_stderr()  # this agent takes any output for an answer, standard error too
+            self.output.silence()  # this agent takes any output for an answer, also on stderr
         for problem in problems:
             self._warn(problem.message)
         if spec is None:
-            return
+            return False
+        self.situation = dialect, spec, event
+        return True
+
+    def decide(self) -> None:
+        """Let the functions answer the event that was taken."""
+        dialect, spec, event = self.situation
         said = self._decide(dialect, spec, event)
         for note in self.notes:
             self._warn(note)
         self._write(dialect, spec, said)
 
     def _decide(self, dialect: Dialect, spec: EventSpec, event: Event) -> Answer:
-        from anyhook.authoring.deadline import Deadline
-
         def call(function: HookFunction, seen: Any) -> Answer:
             self.said.append(self._call(spec, function, seen))
             return self.said[-1]
 
-        seconds = self._seconds(dialect, spec)
         said = NO_OPINION
         self.prepared()
         try:
-            with Deadline(seconds, lambda: self._end_late(dialect, spec, event)):
+            with self.output.limit(self.seconds, self._end_late):
                 said = self.hooks.decide(event, dialect, call)
             return self._fit(dialect, spec, event, said)
         except Exception as error:  # noqa: BLE001 - the author chose what a crash means
@@ -297,8 +336,10 @@ class Run:
         self.notes += notes
         return answer
 
-    def _seconds(self, dialect: Dialect, spec: EventSpec) -> float:
-        """Return the time for the functions: less than the agent waits, as far as that is known."""
+    @property
+    def seconds(self) -> float:
+        """The time for the functions: less than the agent waits, as far as that is known."""
+        dialect, spec, _ = self.situation
         agent = self.timeout or spec.timeouts.get("command", dialect.default_timeout)
         own = self.hooks.timeout
         if own is None:
@@ -327,25 +368,32 @@ class Run:
         self.notes.append(message)
         return Answer(system_message=message)
 
-    def _end_late(self, dialect: Dialect, spec: EventSpec, event: Event) -> None:
+    def _end_late(self) -> None:
         """Answer at the deadline, from inside the signal: nothing after it will come to that."""
+        self.expire()
+        self.output.leave()
+
+    def expire(self) -> None:
+        """Answer for functions that have run out of time."""
         from anyhook.authoring.fold import fold
 
+        dialect, spec, event = self.situation
         late = self._crashed(spec, TimeoutError("too slow"), "ran out of time")
         answer = self._fit(dialect, spec, event, fold([*self.said, late]))
         for note in self.notes:
             self._warn(note)
         self._write(dialect, spec, answer)
-        self.output.leave()
 
     def give_up(self, why: str) -> NoReturn:
         """End without knowing whose form to answer in: only exit codes are left."""
         if self.hooks.on_crash == "deny":
-            _leave(f"hook {self.hooks.name} blocked this: {why}, and it must not fail", BLOCKED)
-        _leave(f"anyhook: {self.hooks.name}: {why}; it had no say", FAILED)
+            self.output.warn(f"hook {self.hooks.name} blocked this: {why}, and it must not fail")
+            sys.exit(BLOCKED)
+        self._warn(f"{why}; it had no say")
+        sys.exit(FAILED)
 
     def _warn(self, text: str) -> None:
-        _say(f"anyhook: {self.hooks.name}: {text}")
+        self.output.warn(f"anyhook: {self.hooks.name}: {text}")
 
     def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
         from anyhook.dialects.reply import reply_bytes

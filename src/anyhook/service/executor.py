@@ -23,7 +23,7 @@ import struct
 import sys
 from contextlib import suppress
 
-from anyhook.authoring.run import Lost, answer
+from anyhook.authoring.run import Lost, Output, answer
 from anyhook.service.loading import (
     Loaded,
     NotWarmError,
@@ -350,7 +350,7 @@ class Executor:
         os._exit(0)
 
 
-class _Output:
+class _Output(Output):
     """Takes the answer and hands it on together with the exit code.
 
     Args:

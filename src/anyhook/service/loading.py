@@ -14,7 +14,7 @@ import builtins
 import os
 import sys
 import time
-from types import ModuleType
+from types import CodeType, ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,10 +236,10 @@ def load(
         with open(path, "rb") as file:
             source = file.read()
         code = compile(source, path, "exec", dont_inherit=True)
-        tree = ast.parse(source)
+        ends_with_run = _calls_run_last(code) or _ends_with_run(ast.parse(source))
     except (OSError, SyntaxError, ValueError, RecursionError) as error:
         raise NotWarmError(f"cannot be read ({type(error).__name__})") from None
-    if not _ends_with_run(tree):
+    if not ends_with_run:
         raise NotWarmError("has something behind hooks.run(), or another way to call it")
     environ.looked.clear()
     seen.is_loading = True
@@ -326,6 +326,36 @@ def _main_module(path: str, arguments: Sequence[str]) -> ModuleType:
     module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
     sys.modules["__main__"] = module
     return module
+
+
+def _operations(code: CodeType) -> bytes:
+    return code.co_code[::2]
+
+
+def _endings() -> tuple[bytes, ...]:
+    """Return the operations of a file's last statement, bare and under an `if`."""
+    bare = _operations(_RUNS)[1:]  # behind the start
+    guarded = _operations(compile("if x:\n    x.run()", "", "exec"))
+    return bare, guarded[max(guarded.find(bare), 0) :]
+
+
+_RUNS = compile("x.run()", "", "exec")
+_ENDINGS = _endings()
+_SHIFT = int(_RUNS.co_code[5] > 1)
+"""Bits of an attribute's number that are no number; here it is 1."""
+
+
+def _calls_run_last(code: CodeType) -> bool:
+    """Tell whether the last thing that a file does is, in the usual words, to run its hooks.
+
+    A tree tells for all words, but to make one copies much memory that is shared until then.
+    """
+    operations = _operations(code)
+    for ending in _ENDINGS:
+        if operations.endswith(ending):
+            attribute = code.co_code[2 * (len(operations) - len(ending)) + 3]
+            return code.co_names[attribute >> _SHIFT] == "run"
+    return False
 
 
 def _ends_with_run(tree: ast.Module) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.authoring import deny
 from anyhook.authoring.hooks import Hooks
-from anyhook.authoring.run import Lost, answer
+from anyhook.authoring.run import Lost, Output, answer
 
 if TYPE_CHECKING:
     from typing import NoReturn
@@ -29,7 +29,7 @@ PAYLOAD = {
 }
 
 
-class _Nobody:
+class _Nobody(Output):
     """Takes answers."""
 
     def write(self, text: bytes, lost: Lost) -> None:
