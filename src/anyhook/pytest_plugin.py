@@ -53,9 +53,9 @@ class HookFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield one test for each example and agent."""
+        from anyhook.authoring.load import load_hooks
         from anyhook.dialects import AGENTS
         from anyhook.testing.examples import run_example
-        from anyhook.testing.running import load_hooks
 
         hooks = load_hooks(self.path)
         numbers = {id(example): number for number, example in enumerate(hooks.examples, 1)}

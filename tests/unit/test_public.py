@@ -115,7 +115,7 @@ MAY_USE = {
     "dialects": {"errors", "model"},
     "trust": {"errors", "model", "atomic"},
     "warm": {"model"},
-    "handlers": {"errors", "model", "dialects", "warm"},
+    "handlers": {"errors", "model", "dialects", "warm", "authoring"},
     "settings": {"errors", "model", "dialects", "atomic"},
     "migrate": {
         "errors",

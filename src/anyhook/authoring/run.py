@@ -21,7 +21,7 @@ from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any, NoReturn
 
@@ -52,7 +52,7 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
         argv: Arguments.
     """
     try:
-        name, timeout = _options(argv)
+        name, timeout = options(argv)
     except AnyhookError as error:
         _leave(f"anyhook: {error}", FAILED)
     if sys.stdin is not None and sys.stdin.isatty():
@@ -96,14 +96,19 @@ def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) ->
         SystemExit: With the code that the process would end with.
     """
     try:
-        name, timeout = _options(argv)
+        name, timeout = options(argv)
     except AnyhookError as error:
         output.warn(f"anyhook: {error}")
         sys.exit(FAILED)
     Run(hooks, output, timeout).answer(payload, name)
 
 
-def _options(argv: Sequence[str]) -> tuple[str | None, float | None]:
+def options(argv: Sequence[str]) -> tuple[str | None, float | None]:
+    """Read the arguments of a hook file: the agent, and the seconds that it waits.
+
+    Raises:
+        AnyhookError: If they are none.
+    """
     values: dict[str, str] = {}
     words = iter(argv)
     for word in words:
@@ -226,6 +231,7 @@ class Run:
         output: Takes the answer.
         timeout: Seconds that the agent waits, if it is known.
         prepared: Called when all is ready for the functions.
+        environ: Tells which agent it is, where the payload does not; by default the process's.
     """
 
     def __init__(
@@ -234,7 +240,9 @@ class Run:
         output: Output,
         timeout: float | None,
         prepared: Callable[[], None] = lambda: None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
+        self.environ = environ
         self.hooks = hooks
         self.output = output
         self.timeout = timeout
@@ -271,7 +279,8 @@ class Run:
             self.give_up(f"standard input holds no JSON ({type(error).__name__})")
         if not isinstance(payload, dict):
             self.give_up("standard input holds no JSON object")
-        found = name or recognise(payload, os.environ)
+        environ = os.environ if self.environ is None else self.environ
+        found = name or recognise(payload, environ)
         if found is None:
             self.give_up("nothing tells which agent sent this event; use --dialect NAME")
         dialect = get_dialect(found)

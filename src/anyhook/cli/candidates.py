@@ -10,6 +10,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.authoring.load import load_hooks
 from anyhook.cli.doctor import hook_files, warm_command
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.engine.engine import Engine
@@ -20,7 +21,6 @@ from anyhook.model.json import dump_json
 from anyhook.model.record import Record
 from anyhook.service.timing import Command
 from anyhook.testing import make_event, make_payload
-from anyhook.testing.running import load_hooks
 from anyhook.warm import client
 from anyhook.warm.commands import prefix, read_command
 

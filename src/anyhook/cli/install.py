@@ -17,6 +17,7 @@ import typer
 from rich.text import Text
 
 from anyhook.authoring.inspect import gaps, scan
+from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, USAGE
 from anyhook.cli.editing import (
     LAYERS,
@@ -37,7 +38,6 @@ from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
 from anyhook.settings.edit import add_item, remove_item, remove_member
 from anyhook.settings.sources import Surroundings, places
-from anyhook.testing.running import load_hooks
 from anyhook.warm.commands import PROGRAM, prefix, read_command
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.authoring.inspect import gaps, scan
+from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.model.explain import shorten
 from anyhook.testing.examples import run_examples
-from anyhook.testing.running import load_hooks
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.handlers.background import Background
     from anyhook.handlers.environment import Inheritance
+    from anyhook.handlers.in_process import InProcess
     from anyhook.handlers.leases import Leases
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -95,7 +96,7 @@ class Services:
     private_hosts: frozenset[str] = frozenset()
     header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
     background: Background | None = None
-    leases: Leases | None = None
+    leases: Leases | InProcess | None = None
 
 
 @dataclass(frozen=True)

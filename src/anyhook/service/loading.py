@@ -16,6 +16,8 @@ import sys
 import time
 from types import CodeType, ModuleType
 
+from anyhook.model.stamps import Stamp, stamp_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Hooks
 
-    Signature = tuple[int, int, int] | None
 
 SLOWLY = 1.0
 """Seconds between two looks at what is installed: an upgrade counts after that."""
@@ -59,8 +60,8 @@ class Loaded:
         self.module = module
         self._seen = seen
         self._modules = 0
-        self._own: dict[str, Signature] = dict([seen.first])
-        self._installed: dict[str, Signature] = {}
+        self._own: dict[str, Stamp] = dict([seen.first])
+        self._installed: dict[str, Stamp] = {}
         self._looked = 0.0
         self._begun = seen.begun
         self._search = {path: _importable(path) for path in (sys.path[0], *_search_path())}
@@ -76,13 +77,13 @@ class Loaded:
         for path in (*filter(None, files), *self._seen.paths):
             kept = self._installed if _is_installed(path) else self._own
             if path not in kept:
-                kept[path] = self._signature_before(path)
+                kept[path] = self._stamp_before(path)
         self._seen.paths.clear()
         self._looked = time.monotonic()
 
-    def _signature_before(self, path: str) -> Signature:
-        """Return the signature of what was read; of nothing if it may have been edited."""
-        found = signature(path)
+    def _stamp_before(self, path: str) -> Stamp:
+        """Return the stamp of what was read; of nothing if it may have been edited."""
+        found = stamp_of(path)
         if found is not None and self._begun <= found[0] <= time.time_ns():
             return _EDITED_MEANWHILE
         return found
@@ -97,7 +98,7 @@ class Loaded:
             if environ.get(name) != value:
                 return f"the variable {os.fsdecode(name)} is another"
         for path, before in self._own.items():
-            if signature(path) != before:
+            if stamp_of(path) != before:
                 return f"{path} has changed"
         beside = sys.path[0]
         if _importable(beside) != self._search.get(beside):
@@ -109,7 +110,7 @@ class Loaded:
                 if _importable(path) != names:
                     return f"there are other modules in {path}"
             for path, before in self._installed.items():
-                if signature(path) != before:
+                if stamp_of(path) != before:
                     return f"{path} has changed"
         return None
 
@@ -142,7 +143,7 @@ class Seen:
     Attributes:
         variables: Variable to its value; `None` if it was not set.
         begun: When loading began, in ns since the epoch.
-        first: The hook file, and its signature before it was read.
+        first: The hook file, and its stamp before it was read.
         paths: Files and directories that were read, and are not noted yet.
     """
 
@@ -152,7 +153,7 @@ class Seen:
         self.did: str | None = None
         self.is_loading = False
         self.begun = 0
-        self.first: tuple[str, Signature] = ("", None)
+        self.first: tuple[str, Stamp] = ("", None)
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Take what the interpreter tells; see `sys.addaudithook`."""
@@ -231,7 +232,7 @@ def load(
         paused.append(hooks)
         raise _Paused
 
-    seen.first = os.path.abspath(path), signature(path)
+    seen.first = os.path.abspath(path), stamp_of(path)
     try:
         with open(path, "rb") as file:
             source = file.read()
@@ -272,17 +273,8 @@ def note_variables(seen: Seen, environ: WatchedEnviron, given: Mapping[bytes, by
     environ.looked.clear()
 
 
-def signature(path: str) -> Signature:
-    """Return what changes when a file does; `None` if it is not there."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
-
-
-_EDITED_MEANWHILE: Signature = (0, -1, 0)
-"""Equals no signature, so that the file is loaded once more."""
+_EDITED_MEANWHILE: Stamp = (0, -1, 0)
+"""Equals no stamp, so that the file is loaded once more."""
 
 
 def _search_path() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from inspect import iscoroutinefunction
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.authoring.degrade import UnsupportedError, fit
+from anyhook.authoring.load import load_hooks
 from anyhook.dialects import DIALECTS, get_dialect, recognise
 from anyhook.dialects.reply import answer_of, encode_answer
 from anyhook.engine.engine import MAX_PROCESSES, Engine
@@ -23,9 +23,8 @@ from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
-from anyhook.settings.load import stamp_of
+from anyhook.model.stamps import stamp_of
 from anyhook.settings.sources import Surroundings
-from anyhook.testing.running import load_hooks
 
 if TYPE_CHECKING:
     import os
@@ -210,7 +209,7 @@ class _HookFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stamp = stamp_of(path)
-        self.hooks = _load(path)
+        self.hooks = load_hooks(path)
 
     def has_changed(self) -> bool:
         return stamp_of(self._path) != self._stamp
@@ -223,7 +222,7 @@ class _HookFile:
         stamp = stamp_of(self._path)
         try:
             with anyio.fail_after(RELOAD):
-                self.hooks = await call_in_thread(_load, self._path)
+                self.hooks = await call_in_thread(load_hooks, self._path)
         except UsageError as error:
             return str(error)
         except TimeoutError:
@@ -231,15 +230,6 @@ class _HookFile:
         finally:
             self._stamp = stamp
         return None
-
-
-def _load(path: Path) -> Hooks:
-    """Import a hook file from its text: byte code of the same second would hide an edit."""
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-    try:
-        return load_hooks(path)
-    finally:
-        sys.dont_write_bytecode = before
 
 
 # -- engines

@@ -26,6 +26,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from anyhook.model.stamps import stamp_of
 from anyhook.service.executor import (
     BYE,
     IDLE,
@@ -35,7 +36,7 @@ from anyhook.service.executor import (
     captured,
     scratch,
 )
-from anyhook.service.loading import share_modules, signature
+from anyhook.service.loading import share_modules
 from anyhook.service.rehearsal import rehearse
 from anyhook.warm.client import HEAD, LEASE, STATUS, STOP, check_private, peer_user, take_lock
 from anyhook.warm.frames import (
@@ -192,7 +193,7 @@ class Worker:
         self.poll = select.poll()
         self.actions: dict[int, Callable[[int], None]] = {}
         self.begun: dict[int, tuple[socket.socket, bytearray, float]] = {}
-        self.own = {path: signature(path) for path in _own_files()}
+        self.own = {path: stamp_of(path) for path in _own_files()}
         self.listener = self._listen()
 
     def _listen(self) -> socket.socket:
@@ -288,11 +289,11 @@ class Worker:
         """Say why an event cannot be served at all."""
         if now - self.looked > UPGRADED:
             self.looked = now
-            self.stopping = self.stopping or any(signature(p) != s for p, s in self.own.items())
+            self.stopping = self.stopping or any(stamp_of(p) != s for p, s in self.own.items())
         if self.stopping:
             return "the worker is ending, to be replaced"
         reason, before, when = self.not_warm.get(key, ("", None, 0.0))
-        if reason and now - when < NOT_AGAIN and before == signature(_file_of(key)):
+        if reason and now - when < NOT_AGAIN and before == stamp_of(_file_of(key)):
             return reason
         self.not_warm.pop(key, None)
         return None
@@ -434,7 +435,7 @@ class Worker:
         elif said[:1] == NOT_WARM:
             reason = said[1:].decode("utf-8", "replace")
             path = _file_of(child.key)
-            self.not_warm[child.key] = (reason, signature(path), time.monotonic())
+            self.not_warm[child.key] = (reason, stamp_of(path), time.monotonic())
             call, child.call = child.call, None
             self._end(child)
             if call is not None:

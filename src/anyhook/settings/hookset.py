@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from anyhook.dialects.base import Plugins
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.model.stamps import stamp_of
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.load import load_file, stamp_of
+from anyhook.settings.load import load_file
 from anyhook.settings.plugins import plugin_sources
 from anyhook.settings.sources import find_sources
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect, Rules
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.settings.load import Stamp
+    from anyhook.model.stamps import Stamp
     from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Surroundings
 

@@ -7,6 +7,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.stamps import stamp_of
 from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse
 from anyhook.settings.reader import LoadedFile, read_document
 
@@ -18,18 +19,6 @@ if TYPE_CHECKING:
 
 SIZE_LIMIT = 1024 * 1024
 """Bytes; settings are written by people, and a repository must not fill the memory."""
-
-Stamp = tuple[int, int, int] | None
-"""Modification time in ns, size and inode of a file; `None` if there is no file."""
-
-
-def stamp_of(path: Path) -> Stamp:
-    """Look whether a file changed, without reading it."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def load_file(dialect: Dialect, source: Source) -> LoadedFile:

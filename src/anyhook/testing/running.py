@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.authoring.degrade import fit
-from anyhook.authoring.hooks import Hooks, loading
+from anyhook.authoring.hooks import Hooks
+from anyhook.authoring.load import load_hooks
 from anyhook.dialects import get_dialect
 from anyhook.dialects.output import Exit, decode_exit
 from anyhook.dialects.payload import decode_event
@@ -26,7 +26,6 @@ from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import ModuleType
 
     from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -108,44 +107,6 @@ def run_hook(
         return _run_process(Path(hook), dialect, payload, environ)
     hooks = hook if isinstance(hook, Hooks) else load_hooks(hook)
     return _run_here(hooks, dialect, payload)
-
-
-def load_hooks(path: str | os.PathLike[str]) -> Hooks:
-    """Import a hook file and return its `Hooks`.
-
-    Raises:
-        UsageError: If it cannot be imported, or has none.
-    """
-    file = Path(path).resolve()
-    if not file.is_file():
-        raise UsageError(f"{path} is no Python file")
-    spec = importlib.util.spec_from_file_location(f"anyhook_hook_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(file.parent))
-    loading.append(str(file))
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    finally:
-        loading.remove(str(file))
-        if str(file.parent) in sys.path:
-            sys.path.remove(str(file.parent))
-    return _one_of(module, file)
-
-
-def _one_of(module: ModuleType, file: Path) -> Hooks:
-    """Return the `Hooks` of a file: the one whose functions are written in it."""
-    found = {id(value): value for value in vars(module).values() if isinstance(value, Hooks)}
-    own = [h for h in found.values() if any(Path(f.file) == file for f in h.functions)]
-    candidates = own or list(found.values())
-    if not candidates:
-        raise UsageError(f"{file} has no Hooks(); see: anyhook init")
-    if len(candidates) > 1:
-        raise UsageError(f"{file} has {len(candidates)} Hooks(); keep one in a file")
-    return candidates[0]
 
 
 def _run_here(hooks: Hooks, dialect: Dialect, payload: dict[str, Any]) -> Ran:

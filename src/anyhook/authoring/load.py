@@ -1,0 +1,67 @@
+"""A hook file as a module of a program that is no hook."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from anyhook.authoring.hooks import Hooks, loading
+from anyhook.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+
+def load_hooks(path: str | os.PathLike[str]) -> Hooks:
+    """Import a hook file and return its `Hooks`.
+
+    It is read as it stands: byte code of the same second would hide an edit.
+
+    Raises:
+        UsageError: If it cannot be imported, or has none.
+    """
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise UsageError(f"{path} is no Python file")
+    module = _module_for(file)
+    sys.path.insert(0, str(file.parent))
+    loading.append(str(file))
+    try:
+        code = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102 - the caller trusts it
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        loading.remove(str(file))
+        if str(file.parent) in sys.path:
+            sys.path.remove(str(file.parent))
+    return _one_of(module, file)
+
+
+def _module_for(file: Path) -> ModuleType:
+    """Make a module that its own classes find by its name, as those of other files do theirs."""
+    from importlib.util import spec_from_loader
+
+    mark = hashlib.blake2s(os.fsencode(file), digest_size=4).hexdigest()
+    name = f"anyhook_hook_{file.stem}_{mark}"
+    module = ModuleType(name)
+    spec: ModuleSpec | None = spec_from_loader(name, loader=None, origin=str(file))
+    module.__dict__.update(__file__=str(file), __spec__=spec)
+    sys.modules[name] = module
+    return module
+
+
+def _one_of(module: ModuleType, file: Path) -> Hooks:
+    """Return the `Hooks` of a file: the one whose functions are written in it."""
+    found = {id(value): value for value in vars(module).values() if isinstance(value, Hooks)}
+    own = [h for h in found.values() if any(Path(f.file) == file for f in h.functions)]
+    candidates = own or list(found.values())
+    if not candidates:
+        raise UsageError(f"{file} has no Hooks(); see: anyhook init")
+    if len(candidates) > 1:
+        raise UsageError(f"{file} has {len(candidates)} Hooks(); keep one in a file")
+    return candidates[0]

@@ -1,0 +1,262 @@
+"""Hook files in the host's own process: the same decisions, without a worker."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import anyio
+import pytest
+
+from anyhook import Engine
+from anyhook.authoring.load import load_hooks
+from anyhook.errors import UsageError
+from tests.integration.test_leases import EVENT, SAYS, load
+from tests.warm import CLIENTS, Warm
+
+HERE = SAYS + "    import os; return deny(str(os.getpid()))"
+
+
+@pytest.fixture
+def warm(tmp_path):
+    world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
+    yield world
+    world.close()
+
+
+def inside(warm, hook, **options) -> Engine:
+    return load(warm, hook, warm="in_process", **options)
+
+
+async def where(engine) -> str:
+    """Tell where a hook ran that says its process."""
+    reason = (await engine.dispatch(EVENT)).reason
+    return "here" if reason == str(os.getpid()) else "elsewhere" if reason else "nowhere"
+
+
+@pytest.mark.anyio
+async def test_a_hook_file_is_run_in_this_process_and_keeps_its_module(warm):
+    path = warm.hook("count = []\n" + SAYS + "    count.append(1); return deny(str(len(count)))")
+    async with inside(warm, warm.hook(HERE, "where.py")) as engine:
+        assert await where(engine) == "here"
+    async with inside(warm, path) as engine:
+        assert [(await engine.dispatch(EVENT)).reason for _ in range(3)] == ["1", "2", "3"]
+
+    assert not warm.workers
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    return deny('no')",
+        "    return allow('yes')",
+        "    return None",
+        "    return {'decision': 'deny'}",
+        "    raise ValueError",
+        "    raise SystemExit",
+        "    raise SystemExit(2)",
+        "    raise KeyboardInterrupt",
+        "    return deny('é' * 100_000)",
+        "    return deny('\\udcff')",
+        "    return context('told')",
+        "@hooks.before_tool\nasync def later(event):\n    return ask('sure?')",
+    ],
+)
+@pytest.mark.parametrize("policy", ["deny", "allow"])
+@pytest.mark.anyio
+async def test_this_process_and_another_say_the_same(warm, body, policy):
+    hooks = f"hooks = Hooks(on_crash={policy!r})\n"
+    start = "" if body.startswith("@") else SAYS
+    path = warm.hook(hooks + start + body)
+    async with inside(warm, path) as engine, load(warm, path, warm=False) as other:
+        mine, theirs = await engine.dispatch(EVENT), await other.dispatch(EVENT)
+
+    (one,), (two,) = mine.results, theirs.results
+    assert (one.answer, one.exit_code, one.stderr, one.stdout, one.status) == (
+        (two.answer, two.exit_code, two.stderr, two.stdout, two.status)
+    )
+    assert (mine.outcome, mine.reason) == (theirs.outcome, theirs.reason)
+
+
+@pytest.mark.parametrize(("agent", "event"), [("gemini", "x"), ("claude", "BeforeTool")])
+@pytest.mark.anyio
+async def test_an_event_that_the_agent_does_not_have_is_answered_as_by_a_process(
+    warm, agent, event
+):
+    """The engine's dialect is not the one that the command line names."""
+    path = warm.hook(SAYS + "    return deny('no')")
+    line = f"{' '.join(warm.client)} {path} --dialect {agent}"
+    async with inside(warm, line) as engine, load(warm, line, warm=False) as other:
+        (one,), (two,) = [(await e.dispatch(EVENT)).results for e in (engine, other)]
+
+    assert (one.exit_code, one.stdout, one.stderr) == (two.exit_code, two.stdout, two.stderr)
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome"), [("deny", "deny"), ("allow", "none")], ids=["deny", "allow"]
+)
+@pytest.mark.anyio
+async def test_a_hook_that_hangs_is_answered_for_and_costs_no_other_event(warm, policy, outcome):
+    (warm.root / "go").touch()
+    path = warm.hook(
+        f"hooks = Hooks(timeout=0.3, on_crash={policy!r})\n" + SAYS + "    import time\n"
+        "    while event.tool_input['content'] == 'b': time.sleep(0.01)\n    return deny('quick')"
+    )
+    quick = EVENT.replace(tool_input={"file_path": "a", "content": "c"})
+    async with inside(warm, path) as engine:
+        with anyio.fail_after(20):
+            late, early = await engine.dispatch(EVENT), await engine.dispatch(quick)
+
+    assert late.outcome == outcome
+    assert "ran out of time" in (late.reason or " ".join(late.system_messages))
+    assert early.reason == "quick"
+
+
+@pytest.mark.anyio
+async def test_the_timeout_of_the_settings_counts_too(warm):
+    path = warm.hook("hooks = Hooks(timeout=60)\n" + SAYS + "    import time; time.sleep(2)")
+    async with inside(warm, path, timeout=200) as engine:
+        with anyio.fail_after(20):
+            (result,) = (await engine.dispatch(EVENT)).results
+
+    assert result.status == "timed_out"
+
+
+@pytest.mark.anyio
+async def test_a_cancelled_dispatch_does_not_wait(warm):
+    path = warm.hook(SAYS + "    import time; time.sleep(5)")
+    async with inside(warm, path) as engine:
+        with anyio.fail_after(4), anyio.move_on_after(0.3) as scope:
+            await engine.dispatch(EVENT)
+
+    assert scope.cancelled_caught
+
+
+@pytest.mark.anyio
+async def test_functions_of_one_file_take_turns(warm):
+    path = warm.hook(
+        "import threading\nheld = threading.Lock()\n" + SAYS + "    import time\n"
+        "    free = held.acquire(blocking=False)\n    time.sleep(0.02)\n"
+        "    held.release()\n    return deny(str(free))"
+    )
+    said = []
+
+    async def one():
+        said.append((await engine.dispatch(EVENT)).reason)
+
+    async with inside(warm, path) as engine, anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(one)
+
+    assert said == ["True"] * 8
+
+
+@pytest.mark.anyio
+async def test_an_edit_counts_at_once(warm):
+    path = warm.hook(SAYS + "    return deny('before')")
+    async with inside(warm, path) as engine:
+        assert (await engine.dispatch(EVENT)).reason == "before"
+        warm.hook(SAYS + "    return deny('after!')")
+        assert (await engine.dispatch(EVENT)).reason == "after!"
+        path.unlink()
+        (gone,) = (await engine.dispatch(EVENT)).results
+        warm.hook(SAYS + "    return deny('mended')")
+        assert (await engine.dispatch(EVENT)).reason == "mended"
+
+    assert gone.exit_code == 2
+    assert "No such file" in gone.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import beside\n" + HERE,
+        "from beside import x\n" + HERE,
+        HERE.replace("import os", "import os, beside"),
+        "hooks = Hooks(state='fresh')\n" + HERE,
+        "hooks = Hooks(state='cold')\n" + HERE,
+        "import os, sys\nif os.environ.get('GEMINI_PROJECT_DIR') is None: sys.exit(1)\n" + HERE,
+    ],
+)
+@pytest.mark.anyio
+async def test_a_file_that_needs_more_of_its_own_is_run_elsewhere(warm, text, monkeypatch):
+    monkeypatch.delenv("GEMINI_PROJECT_DIR", raising=False)
+    (warm.root / "beside.py").write_text("x = 1\n")
+    async with inside(warm, warm.hook(text)) as engine:
+        assert await where(engine) == "elsewhere"
+
+    assert "beside" not in sys.modules
+
+
+@pytest.mark.anyio
+async def test_a_file_that_cannot_be_read_tells_so_as_a_program(warm):
+    path = warm.hook("(", header="", footer="")
+    async with inside(warm, path) as engine:
+        (result,) = (await engine.dispatch(EVENT)).results
+
+    assert result.exit_code == 1
+    assert "SyntaxError" in result.stderr
+
+
+@pytest.mark.parametrize("argument", ["--wrong", "--timeout=no"])
+@pytest.mark.anyio
+async def test_wrong_arguments_are_told_as_by_a_program(warm, argument):
+    path = warm.hook(HERE)
+    async with inside(warm, f"{' '.join(warm.client)} {path} {argument}") as engine:
+        (result,) = (await engine.dispatch(EVENT)).results
+
+    assert result.exit_code == 1
+    assert argument.partition("=")[0] in result.stderr
+
+
+@pytest.mark.anyio
+async def test_another_interpreter_and_the_switch_keep_it_out(warm, tmp_path):
+    other = tmp_path / "python"
+    other.symlink_to(sys.executable)
+    path = warm.hook(HERE)
+    line = " ".join([*warm.client[:-1], str(other), str(path)])
+    packages = {**warm.env, "PYTHONPATH": os.pathsep.join(sys.path)}
+    async with inside(warm, line, environ=packages) as engine:
+        assert await where(engine) == "elsewhere"
+    async with inside(warm, path, environ={**warm.env, "ANYHOOK_WORKER": "off"}) as engine:
+        assert await where(engine) == "elsewhere"
+
+
+@pytest.mark.anyio
+async def test_long_answers_are_cut_as_those_of_programs(warm):
+    path = warm.hook(SAYS + "    return deny('x' * 5000)")
+    async with inside(warm, path, output_limit=100) as engine:
+        (result,) = (await engine.dispatch(EVENT)).results
+
+    assert result.truncated
+    assert len(result.stdout) == 100
+
+
+def test_what_warm_cannot_be_is_told(warm):
+    with pytest.raises(UsageError, match="'in_process'"):
+        load(warm, "true", warm="inside")
+
+
+def test_a_loaded_file_finds_its_own_classes(tmp_path):
+    path = tmp_path / "typed.py"
+    path.write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\nfrom typing import ClassVar\n"
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n"
+        "@dataclass\nclass Rule:\n    word: str\n    known: ClassVar[int] = 1\n"
+        "@hooks.before_tool\ndef guard(event):\n    return None\n"
+    )
+
+    assert load_hooks(path).functions[0].function.__globals__["Rule"]("x").word == "x"
+
+
+@pytest.mark.anyio
+async def test_it_leaves_no_threads_behind_but_idle_ones(warm):
+    path = warm.hook(SAYS + "    return deny('no')")
+    before = threading.active_count()
+    async with inside(warm, path) as engine:
+        for _ in range(20):
+            await engine.dispatch(EVENT)
+
+    assert threading.active_count() <= before + 1
