@@ -228,11 +228,13 @@ def _answered(ended: Ended) -> bool:
 
 
 def in_engine(worker: Worker, root: Path, runner: asyncio.Runner, scale: float) -> Section:
-    """Dispatch to a warm hook that stands in the settings, on a lease and with a process."""
+    """Dispatch to a warm hook that stands in the settings: on a lease, here, with a process."""
     worker.serve(GUARD, claude_event())
     project = project_with(root / "warm", worker.ways(GUARD)["native"])
     leased = Engine.load(project, home=root, trust_once=True)
     started = Engine.load(project, home=root, trust_once=True, warm=False)
+    here = Engine.load(project, home=root, trust_once=True, warm="in_process")
+    on_loop = Engine.load(project, home=root, trust_once=True, warm="on_loop")
 
     def once(engine: Engine) -> float:
         return runner.run(_dispatched(engine))
@@ -243,14 +245,26 @@ def in_engine(worker: Worker, root: Path, runner: asyncio.Runner, scale: float) 
         rounds,
         warmup,
         leased=partial(once, leased),
+        here=partial(once, here),
+        on_loop=partial(once, on_loop),
         started=partial(once, started),
         floor=Program((true(),), claude_event(), os.environ).timed,
     )
-    runner.run(_closed(leased, started))
+    runner.run(_closed(leased, here, on_loop, started))
     ours, floor = found["leased"], found["floor"]
     goal, reached = "≤ 300 µs", ours.p50 <= 300e-6
     rows = [
         Row("on a lease, without a process", ours, 1e-6, floor, None, goal, reached),
+        Row("in a thread of the engine's process, as asked for", found["here"], 1e-6, floor),
+        Row(
+            "on the engine's event loop, as asked for",
+            found["on_loop"],
+            1e-6,
+            floor,
+            None,
+            goal,
+            found["on_loop"].p50 <= 300e-6,
+        ),
         Row("with the native client as its process", found["started"], 1e-6, floor),
     ]
     _check_warm(worker.settled(before), 2 * (rounds + warmup))

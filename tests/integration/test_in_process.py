@@ -25,8 +25,11 @@ def warm(tmp_path):
     world.close()
 
 
-def inside(warm, hook, **options) -> Engine:
-    return load(warm, hook, warm="in_process", **options)
+WAYS = ("in_process", "on_loop")
+
+
+def inside(warm, hook, way="in_process", **options) -> Engine:
+    return load(warm, hook, warm=way, **options)
 
 
 async def where(engine) -> str:
@@ -35,12 +38,13 @@ async def where(engine) -> str:
     return "here" if reason == str(os.getpid()) else "elsewhere" if reason else "nowhere"
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.anyio
-async def test_a_hook_file_is_run_in_this_process_and_keeps_its_module(warm):
+async def test_a_hook_file_is_run_in_this_process_and_keeps_its_module(warm, way):
     path = warm.hook("count = []\n" + SAYS + "    count.append(1); return deny(str(len(count)))")
-    async with inside(warm, warm.hook(HERE, "where.py")) as engine:
+    async with inside(warm, warm.hook(HERE, "where.py"), way) as engine:
         assert await where(engine) == "here"
-    async with inside(warm, path) as engine:
+    async with inside(warm, path, way) as engine:
         assert [(await engine.dispatch(EVENT)).reason for _ in range(3)] == ["1", "2", "3"]
 
     assert not warm.workers
@@ -64,12 +68,13 @@ async def test_a_hook_file_is_run_in_this_process_and_keeps_its_module(warm):
     ],
 )
 @pytest.mark.parametrize("policy", ["deny", "allow"])
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.anyio
-async def test_this_process_and_another_say_the_same(warm, body, policy):
+async def test_this_process_and_another_say_the_same(warm, body, policy, way):
     hooks = f"hooks = Hooks(on_crash={policy!r})\n"
     start = "" if body.startswith("@") else SAYS
     path = warm.hook(hooks + start + body)
-    async with inside(warm, path) as engine, load(warm, path, warm=False) as other:
+    async with inside(warm, path, way) as engine, load(warm, path, warm=False) as other:
         mine, theirs = await engine.dispatch(EVENT), await other.dispatch(EVENT)
 
     (one,), (two,) = mine.results, theirs.results
@@ -150,6 +155,26 @@ async def test_functions_of_one_file_take_turns(warm):
             tasks.start_soon(one)
 
     assert said == ["True"] * 8
+
+
+@pytest.mark.parametrize(
+    ("way", "function", "on_loop"),
+    [
+        ("in_process", "def", False),
+        ("on_loop", "def", True),
+        ("on_loop", "async def", False),
+    ],
+)
+@pytest.mark.anyio
+async def test_only_plain_functions_run_on_the_loop_and_only_if_asked(warm, way, function, on_loop):
+    path = warm.hook(
+        f"@hooks.before_tool\n{function} say(event):\n"
+        "    import threading; return deny(str(threading.get_ident()))"
+    )
+    async with inside(warm, path, way) as engine:
+        said = (await engine.dispatch(EVENT)).reason
+
+    assert (said == str(threading.get_ident())) is on_loop
 
 
 @pytest.mark.anyio
@@ -234,7 +259,7 @@ async def test_long_answers_are_cut_as_those_of_programs(warm):
 
 
 def test_what_warm_cannot_be_is_told(warm):
-    with pytest.raises(UsageError, match="'in_process'"):
+    with pytest.raises(UsageError, match="'in_process' or 'on_loop'"):
         load(warm, "true", warm="inside")
 
 

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from anyhook.handlers.base import Ask, McpClient
     from anyhook.handlers.in_process import InProcess
     from anyhook.model.diagnostics import Diagnostic
+
+    Warm = bool | Literal["in_process", "on_loop"]
     from anyhook.model.events import Event
 
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
@@ -76,7 +78,7 @@ class Engine:
         redact: Redaction | None,
         max_processes: int,
         output_limit: int,
-        warm: bool | Literal["in_process"],
+        warm: Warm,
         services: Services,
     ) -> None:
         self.dialect = dialect
@@ -113,7 +115,7 @@ class Engine:
         environ: Mapping[str, str] | None = None,
         max_processes: int = MAX_PROCESSES,
         output_limit: int = OUTPUT_LIMIT,
-        warm: bool | Literal["in_process"] = True,
+        warm: Warm = True,
         ask: Ask | None = None,
         mcp: McpClient | None = None,
         private_hosts: Iterable[str] = (),
@@ -137,8 +139,9 @@ class Engine:
             output_limit: Bytes of each stream of a command that are kept.
             warm: Hand a command that runs a hook file through a worker (`anyhook run HOOK.py`) to
                 the worker at once, without a process. It means the same. `"in_process"` calls its
-                functions in this process instead, where that can be done: faster still, and with
-                this process's variables, directory and output instead of the hook's own.
+                functions in a thread of this process instead, where that can be done, with this
+                process's variables, directory and output instead of the hook's own; `"on_loop"`
+                calls them on the event loop, which is fastest, and nothing can end one that hangs.
             ask: Puts the questions of `prompt` hooks to a model.
             mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
             private_hosts: Hosts in private networks that `http` hooks may ask.
@@ -483,13 +486,13 @@ class Engine:
         return encode_decision(self.dialect, spec, decision)
 
 
-def _leases_for(warm: bool | Literal["in_process"]) -> Leases | InProcess | None:
-    if warm == "in_process":
+def _leases_for(warm: Warm) -> Leases | InProcess | None:
+    if warm in ("in_process", "on_loop"):
         from anyhook.handlers.in_process import InProcess
 
-        return InProcess(Leases())
+        return InProcess(Leases(), on_loop=warm == "on_loop")
     if not isinstance(warm, bool):
-        raise UsageError(f"warm={warm!r}: it is True, False or 'in_process'")
+        raise UsageError(f"warm={warm!r}: it is True, False, 'in_process' or 'on_loop'")
     return Leases() if warm else None
 
 

@@ -1,9 +1,9 @@
 """Hook files in the host's own process, where the host wants that.
 
-The functions are called in a thread. What they say is written and read as that of a program, so it
-means the same; what they see around them (variables, working directory, arguments, standard output,
-what other hooks have imported) is the host's. A file that needs more of its own is handed on to a
-worker.
+The functions are called in a thread, or on the event loop itself. What they say is written and read
+as that of a program, so it means the same; what they see around them (variables, working directory,
+arguments, standard output, what other hooks have imported) is the host's. A file that needs more of
+its own is handed on to a worker.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import anyio
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.run import Lost, Output, Run, options
 from anyhook.errors import AnyhookError
+from anyhook.handlers.function import is_async
 from anyhook.handlers.process import ProcessResult
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.stamps import stamp_of
@@ -59,10 +60,12 @@ class InProcess:
 
     Args:
         otherwise: Runs those that cannot be run here.
+        on_loop: Call plain functions on the event loop, where nothing can end them.
     """
 
-    def __init__(self, otherwise: Leases) -> None:
+    def __init__(self, otherwise: Leases, *, on_loop: bool) -> None:
         self._otherwise = otherwise
+        self._on_loop = on_loop
         self._files: dict[str, _File] = {}
 
     def close(self) -> None:
@@ -136,6 +139,9 @@ class InProcess:
             with file.turn:
                 run.decide()
 
+        if self._on_loop and not any(is_async(f.function) for f in run.hooks.functions):
+            decide()
+            return
         ended = False
         try:
             with anyio.move_on_after(run.seconds):
