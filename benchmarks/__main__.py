@@ -185,12 +185,8 @@ class Bench:
                 runs["peer"] = partial(self.peer.fire, settings, project, TOOL_INPUT)
             found = in_turns(int(rounds * self.scale), 5, **runs)
             ours, floor, other = found["ours"], found["floor"], found.get("peer")
-            if count == 1:
-                goal, reached = "≤ 1.10 of bare", ours.p50 <= 1.10 * floor.p50
-                what = "one command"
-            else:
-                goal, reached = "≤ 1.10 of bare", ours.p50 <= 1.10 * floor.p50
-                what = f"{count} commands at once"
+            goal, reached = "≤ 1.10 of bare", ours.p50 <= 1.10 * floor.p50
+            what = "one command" if count == 1 else f"{count} commands at once"
             rows.append(Row(what, ours, 1e-3, floor, other, goal, reached))
         return rows
 

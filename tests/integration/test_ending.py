@@ -172,6 +172,73 @@ def test_an_interpreter_that_is_not_what_it_was_ends_as_usual(end, before):
     assert end(run=f"{before}\n    hooks.run()")[2]
 
 
+LAZY = """
+import importlib.util
+
+def lazy(name):
+    spec = importlib.util.find_spec(name)
+    spec.loader = importlib.util.LazyLoader(spec.loader)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+pydoc = lazy("pydoc")
+"""
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        LAZY,
+        (
+            "import types, pathlib\nodd = types.ModuleType('odd')\n"
+            "odd.__file__ = pathlib.Path('a.so')\nsys.modules['odd'] = odd"
+        ),
+        (
+            "import types\nclass Odd(types.ModuleType):\n    def __getattr__(self, name):\n"
+            "        raise ImportError(name)\nsys.modules['odd'] = Odd('odd')"
+        ),
+        "sys.modules['odd'] = 5",
+        "sys.modules['odd'] = None",
+        (
+            "class Meta(type):\n    def __eq__(cls, other):\n        return True\n"
+            "class Odd(metaclass=Meta):\n    pass\nheld = Odd()"
+        ),
+        (
+            "class Meta(type):\n    def __getattr__(cls, name):\n        raise KeyError(name)\n"
+            "class Odd(metaclass=Meta):\n    pass\nheld = Odd()"
+        ),
+        "sys.modules['__main__'] = None",
+    ],
+)
+def test_whatever_stands_in_the_process_costs_no_denial(end, above):
+    code, err, _ = end(above=above)
+
+    assert code == 0
+    assert "Traceback" not in err
+
+
+def test_a_lazy_module_stays_so(end):
+    _, err, _ = end(above=LAZY)
+
+    assert "import 'pydoc'" not in err
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "import atexit; atexit.register(hooks.run)",
+        "import _thread, time; _thread.start_new_thread(hooks.run, ()); time.sleep(1)",
+    ],
+)
+def test_it_does_not_matter_who_calls(end, run):
+    code, err, _ = end(run=run)
+
+    assert code == 0
+    assert "Traceback" not in err
+
+
 def test_a_standard_error_that_takes_nothing_is_told_by_the_exit_code(tmp_path):
     path = tmp_path / "hook.py"
     path.write_text(HOOK.format(**{**USUAL, "inside": "sys.stderr.write('x')"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -12,17 +13,24 @@ import pytest
 from anyhook import Engine
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import UsageError
+from tests.integration.leftovers import descriptors
 from tests.integration.test_leases import EVENT, SAYS, load
+from tests.waiting import until
 from tests.warm import CLIENTS, Warm
+
+HANGS = "    import os, time\n    while not os.path.exists({!r}): time.sleep(0.01)\n"
 
 HERE = SAYS + "    import os; return deny(str(os.getpid()))"
 
 
 @pytest.fixture
 def warm(tmp_path):
+    before = descriptors()
     world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
     yield world
     world.close()
+    (tmp_path / "end").touch()  # of functions that nobody waits for
+    until(lambda: gc.collect() >= 0 and descriptors() <= before)
 
 
 WAYS = ("in_process", "on_loop")
@@ -103,10 +111,11 @@ async def test_an_event_that_the_agent_does_not_have_is_answered_as_by_a_process
 )
 @pytest.mark.anyio
 async def test_a_hook_that_hangs_is_answered_for_and_costs_no_other_event(warm, policy, outcome):
-    (warm.root / "go").touch()
     path = warm.hook(
-        f"hooks = Hooks(timeout=0.3, on_crash={policy!r})\n" + SAYS + "    import time\n"
-        "    while event.tool_input['content'] == 'b': time.sleep(0.01)\n    return deny('quick')"
+        f"hooks = Hooks(timeout=0.3, on_crash={policy!r})\n" + SAYS + "    import os, time\n"
+        "    hangs = event.tool_input['content'] == 'b'\n"
+        f"    while hangs and not os.path.exists({str(warm.root / 'end')!r}): time.sleep(0.01)\n"
+        "    return deny('quick')"
     )
     quick = EVENT.replace(tool_input={"file_path": "a", "content": "c"})
     async with inside(warm, path) as engine:
@@ -120,7 +129,7 @@ async def test_a_hook_that_hangs_is_answered_for_and_costs_no_other_event(warm, 
 
 @pytest.mark.anyio
 async def test_the_timeout_of_the_settings_counts_too(warm):
-    path = warm.hook("hooks = Hooks(timeout=60)\n" + SAYS + "    import time; time.sleep(2)")
+    path = warm.hook("hooks = Hooks(timeout=60)\n" + SAYS + HANGS.format(str(warm.root / "end")))
     async with inside(warm, path, timeout=200) as engine:
         with anyio.fail_after(20):
             (result,) = (await engine.dispatch(EVENT)).results
@@ -130,7 +139,7 @@ async def test_the_timeout_of_the_settings_counts_too(warm):
 
 @pytest.mark.anyio
 async def test_a_cancelled_dispatch_does_not_wait(warm):
-    path = warm.hook(SAYS + "    import time; time.sleep(5)")
+    path = warm.hook(SAYS + HANGS.format(str(warm.root / "end")))
     async with inside(warm, path) as engine:
         with anyio.fail_after(4), anyio.move_on_after(0.3) as scope:
             await engine.dispatch(EVENT)
@@ -139,22 +148,52 @@ async def test_a_cancelled_dispatch_does_not_wait(warm):
 
 
 @pytest.mark.anyio
-async def test_functions_of_one_file_take_turns(warm):
+async def test_events_at_once_share_no_turn_and_lose_no_denial(warm):
+    """One runs here, the others elsewhere; none waits, and none is loaded here twice."""
     path = warm.hook(
-        "import threading\nheld = threading.Lock()\n" + SAYS + "    import time\n"
-        "    free = held.acquire(blocking=False)\n    time.sleep(0.02)\n"
-        "    held.release()\n    return deny(str(free))"
+        "hooks = Hooks(timeout=5)\nseen = []\n" + SAYS + "    import os, time\n"
+        "    seen.append(1); time.sleep(0.2); seen.append(2)\n"
+        "    return deny(f'{os.getpid()} {seen == [1, 2] * (len(seen) // 2)} {len(seen)}')"
     )
     said = []
 
     async def one():
         said.append((await engine.dispatch(EVENT)).reason)
 
-    async with inside(warm, path) as engine, anyio.create_task_group() as tasks:
-        for _ in range(8):
-            tasks.start_soon(one)
+    async with inside(warm, path) as engine:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(one)
+        await one()
 
-    assert said == ["True"] * 8
+    here = [words.split()[1:] for words in said if words.startswith(f"{os.getpid()} ")]
+    assert len(said) == 7
+    assert here == [["True", str(2 * n + 2)] for n in range(len(here))]
+    assert 2 <= len(here) < 7
+
+
+@pytest.mark.anyio
+async def test_an_event_beside_one_that_hangs_is_decided(warm):
+    end = str(warm.root / "end")
+    path = warm.hook(
+        "hooks = Hooks(timeout=0.5)\n" + SAYS + "    import os, time\n"
+        "    hangs = event.tool_input['content'] == 'b'\n"
+        f"    while hangs and not os.path.exists({end!r}): time.sleep(0.01)\n"
+        "    return deny('quick')"
+    )
+    quick = EVENT.replace(tool_input={"file_path": "a", "content": "c"})
+    said = []
+
+    async def one(event):
+        said.append((await engine.dispatch(event)).reason)
+
+    async with inside(warm, path) as engine, anyio.create_task_group() as tasks:
+        await one(quick)
+        tasks.start_soon(one, EVENT)
+        await anyio.sleep(0.05)
+        tasks.start_soon(one, quick)
+
+    assert sorted(map(str, said)) == ["None", "quick", "quick"]
 
 
 @pytest.mark.parametrize(
@@ -202,16 +241,88 @@ async def test_an_edit_counts_at_once(warm):
         "hooks = Hooks(state='fresh')\n" + HERE,
         "hooks = Hooks(state='cold')\n" + HERE,
         "import os, sys\nif os.environ.get('GEMINI_PROJECT_DIR') is None: sys.exit(1)\n" + HERE,
+        "import os, sys; sys.path.insert(0, os.path.abspath('lib')); import inner\n" + HERE,
+        HERE.replace("import os", "import os, sys; sys.path.insert(0, 'lib'); import inner"),
+        "if __name__ == '__main__':\n    flag = 1\n" + HERE,
+        "if 'pytest' in __import__('sys').modules: raise SystemExit\n" + HERE,
+        "if 'pytest' in __import__('sys').modules: raise KeyboardInterrupt\n" + HERE,
     ],
 )
 @pytest.mark.anyio
 async def test_a_file_that_needs_more_of_its_own_is_run_elsewhere(warm, text, monkeypatch):
     monkeypatch.delenv("GEMINI_PROJECT_DIR", raising=False)
     (warm.root / "beside.py").write_text("x = 1\n")
+    (warm.root / "lib").mkdir()
+    (warm.root / "lib" / "inner.py").write_text("x = 1\n")
+    paths = sys.path.copy()
     async with inside(warm, warm.hook(text)) as engine:
         assert await where(engine) == "elsewhere"
 
-    assert "beside" not in sys.modules
+    assert not {"beside", "inner"} & set(sys.modules)
+    assert sys.path == paths
+
+
+@pytest.mark.parametrize(
+    "footer",
+    [
+        "\nhooks.run()\n",
+        "\nif __name__ == '__main__':\n    import os\n    hooks.run()\n",
+        "\nif __name__ == '__main__':\n    hooks.run()\n    import os\n",
+        "\nif __name__ == '__main__':\n    hooks.run()\nelse:\n    import os\n",
+        "\nif __name__ == '__main__':\n    hooks.run(['--timeout', '9'])\n",
+        "\nif __name__:\n    hooks.run()\n",
+    ],
+)
+@pytest.mark.anyio
+async def test_a_file_that_does_more_than_to_run_is_not_touched_here(warm, footer):
+    mark = f"import os\nopen({str(warm.root / 'pids')!r}, 'a').write(f'{{os.getpid()}} ')\n"
+    path = warm.hook(mark + HERE, footer=footer)
+    async with inside(warm, path) as engine:
+        assert await where(engine) == "elsewhere"
+
+    assert str(os.getpid()) not in (warm.root / "pids").read_text().split()
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.anyio
+async def test_a_plain_function_may_return_something_to_await(warm, way):
+    path = warm.hook(
+        "async def later(event):\n    import asyncio\n    await asyncio.sleep(0)\n"
+        "    return deny('no')\n@hooks.before_tool\ndef say(event):\n    return later(event)"
+    )
+    wrapped = warm.hook(
+        "async def later(event):\n    return deny('wrapped')\n"
+        "@hooks.before_tool\ndef say(event):\n    return later(event)",
+        "wrapped.py",
+    )
+    async with inside(warm, path, way) as engine:
+        assert (await engine.dispatch(EVENT)).reason == "no"
+    async with inside(warm, wrapped, way) as engine:
+        assert (await engine.dispatch(EVENT)).reason == "wrapped"
+
+
+@pytest.mark.anyio
+async def test_a_name_that_no_text_can_hold_loses_no_denial(warm):
+    path = warm.hook(
+        "hooks = Hooks('x\\ud800')\n" + SAYS + "    return deny('no').replace(context=5)"
+    )
+    async with inside(warm, path) as engine:
+        decision = await engine.dispatch(EVENT)
+
+    assert decision.reason == "no"
+    assert "x\\ud800" in decision.results[0].stderr
+
+
+@pytest.mark.anyio
+async def test_a_fork_begins_anew(warm):
+    path = warm.hook(HERE)
+    async with inside(warm, path) as engine:
+        assert await where(engine) == "here"
+        (only,) = engine._leases._files.values()
+        only.turn.acquire()
+        engine._leases._pid = 0  # as after a fork, while a function runs in the parent
+
+        assert await where(engine) == "here"
 
 
 @pytest.mark.anyio

@@ -255,6 +255,17 @@ async def test_a_quick_command_needs_no_watch(tmp_path, monkeypatch):
     assert (end.stdout, end.error) == ("quick\n", None)
 
 
+async def test_a_command_that_has_ended_unwatched_keeps_its_exit_code(tmp_path, monkeypatch):
+    mark = uuid.uuid4().hex
+    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+
+    with none_left(mark) as env:
+        line = "echo why >&2; sleep 60 & exit 2"
+        end = await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env)
+
+    assert (end.exit_code, end.stderr, end.error) == (2, "why\n", None)
+
+
 async def test_a_cancelled_command_that_cannot_be_watched_is_ended(tmp_path, monkeypatch):
     mark = uuid.uuid4().hex
     monkeypatch.setattr(process_posix, "QUIET", 30.0)

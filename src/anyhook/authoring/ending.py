@@ -30,20 +30,26 @@ HAVE_ENDS = frozenset(
 """The interpreter's own modules that have something to end: files, screens, threads, libraries."""
 
 
-def end_if_done(caller: FrameType) -> None:
+def end_if_done(caller: FrameType | None) -> None:
     """End the process with exit code 0, if nothing is left to do; return otherwise.
 
     Args:
-        caller: Who called the last function that has something to do.
+        caller: Who called the last function that has something to do; `None` if that is unknown.
     """
-    if _is_last(caller) and _is_usual() and _is_all_written():
+    try:
+        is_done = _is_last(caller) and _is_usual() and _is_all_written()
+    except Exception:  # noqa: BLE001 - what is looked at may be anything, and the answer is given
+        return
+    if is_done:
         os._exit(0)
 
 
-def _is_last(caller: FrameType) -> bool:
+def _is_last(caller: FrameType | None) -> bool:
     """Tell whether a frame is that of the process's own file, with no statement left."""
     main = sys.modules.get("__main__")
-    if caller.f_back is not None or caller.f_globals is not getattr(main, "__dict__", None):
+    if caller is None or caller.f_back is not None or main is None:
+        return False
+    if caller.f_globals is not main.__dict__:
         return False
     left = _operations(caller.f_code, caller.f_lasti)[1:].lstrip(b"\0")  # the call, and its caches
     return left.startswith(_ending() or b"?")
@@ -75,13 +81,16 @@ def _is_usual() -> bool:
         or len(sys.orig_argv) <= len(given)  # another program may be around this interpreter
         or sys.orig_argv[-len(given) :] != given
         or not HAVE_ENDS.isdisjoint(sys.modules)
-        or any(_is_foreign(module) for module in sys.modules.values())
+        or any(map(_is_foreign, list(sys.modules.values())))
     )
 
 
 def _is_foreign(module: object) -> bool:
     """Tell whether a module is compiled code that is not the interpreter's own."""
-    file = getattr(module, "__file__", None) or ""
+    # past what a module does when it is looked at, which may be to load itself
+    file: object = object.__getattribute__(module, "__dict__").get("__file__") or ""
+    if not isinstance(file, str):
+        return True
     return file.endswith((".so", ".pyd")) and "lib-dynload" not in file
 
 
@@ -98,8 +107,7 @@ def _is_all_written() -> bool:
             buffer = stream.buffer
             for part in (stream, buffer, getattr(buffer, "raw", buffer)):
                 parts[id(part)] = type(part)
-        sys.stdout.flush()
-        sys.stderr.flush()
+            stream.flush()
     except (AttributeError, OSError, ValueError):  # they are not what they were
         return False
     usual = list(parts.values())

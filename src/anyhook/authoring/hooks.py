@@ -429,7 +429,22 @@ def finish(function: HookFunction, event: Any) -> Any:
     async def main() -> Any:
         return await said
 
-    return asyncio.run(main())
+    if not _has_loop():
+        return asyncio.run(main())
+    from concurrent.futures import ThreadPoolExecutor  # the loop that runs here is the host's
+
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(asyncio.run, main()).result()
+
+
+def _has_loop() -> bool:
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def names_of(event: Event, dialect: Dialect | None) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,13 +11,22 @@ from anyhook.authoring.hooks import Hooks, loading
 from anyhook.errors import UsageError
 
 if TYPE_CHECKING:
+    import os
     from importlib.machinery import ModuleSpec
 
 
-def load_hooks(path: str | os.PathLike[str]) -> Hooks:
+MODULE_PREFIX = "anyhook_hook_"
+"""What the names of such modules start with."""
+
+
+def load_hooks(path: str | os.PathLike[str], *, beside: bool = True) -> Hooks:
     """Import a hook file and return its `Hooks`.
 
     It is read as it stands: byte code of the same second would hide an edit.
+
+    Args:
+        path: The file.
+        beside: Let it import modules that are beside it.
 
     Raises:
         UsageError: If it cannot be imported, or has none.
@@ -28,7 +35,9 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
     if not file.is_file():
         raise UsageError(f"{path} is no Python file")
     module = _module_for(file)
-    sys.path.insert(0, str(file.parent))
+    before = sys.path.copy()
+    if beside:
+        sys.path.insert(0, str(file.parent))
     loading.append(str(file))
     try:
         code = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
@@ -37,7 +46,9 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
         raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         loading.remove(str(file))
-        if str(file.parent) in sys.path:
+        if not beside:
+            sys.path[:] = before
+        elif str(file.parent) in sys.path:
             sys.path.remove(str(file.parent))
     return _one_of(module, file)
 
@@ -46,8 +57,7 @@ def _module_for(file: Path) -> ModuleType:
     """Make a module that its own classes find by its name, as those of other files do theirs."""
     from importlib.util import spec_from_loader
 
-    mark = hashlib.blake2s(os.fsencode(file), digest_size=4).hexdigest()
-    name = f"anyhook_hook_{file.stem}_{mark}"
+    name = f"{MODULE_PREFIX}{file.stem}_{hash(str(file)):x}"
     module = ModuleType(name)
     spec: ModuleSpec | None = spec_from_loader(name, loader=None, origin=str(file))
     module.__dict__.update(__file__=str(file), __spec__=spec)

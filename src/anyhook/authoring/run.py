@@ -80,7 +80,8 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
             gc.enable()
     os.close(out)
     _leave_threads_behind()
-    end_if_done(sys._getframe(2))  # noqa: SLF001 - there is no other way to see the caller
+    caller = sys._getframe().f_back  # noqa: SLF001 - there is no other way to see the caller
+    end_if_done(caller and caller.f_back)
 
 
 def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) -> None:

@@ -15,12 +15,13 @@ import threading
 import time
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.authoring.load import load_hooks
+from anyhook.authoring.load import MODULE_PREFIX, load_hooks
 from anyhook.authoring.run import Lost, Output, Run, options
 from anyhook.errors import AnyhookError
 from anyhook.handlers.function import is_async
@@ -28,6 +29,7 @@ from anyhook.handlers.process import ProcessResult
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.stamps import stamp_of
 from anyhook.warm.client import SWITCH
+from anyhook.warm.installed import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +42,14 @@ if TYPE_CHECKING:
     from anyhook.warm.commands import HookCommand
 
 
+OWN_LOOPS = frozenset({"asyncio", "anyio", "trio", "curio", "uvloop"})
+"""Modules of event loops: a function that runs one of its own cannot do so on the host's."""
+PATIENCE = 1.0
+"""Seconds to wait until other files are loaded."""
+
+_loading = threading.Lock()
+
+
 @dataclass
 class _File:
     """A hook file, as it was read.
@@ -47,11 +57,13 @@ class _File:
     Attributes:
         stamp: Changes when the file does.
         hooks: Its functions; `None` if it has to be run elsewhere.
+        needs_thread: It must not be called on the event loop.
         turn: Held while its functions run: they need not be able to run twice at once.
     """
 
     stamp: Stamp
-    hooks: Hooks | None
+    hooks: Hooks | None = None
+    needs_thread: bool = True
     turn: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -67,6 +79,7 @@ class InProcess:
         self._otherwise = otherwise
         self._on_loop = on_loop
         self._files: dict[str, _File] = {}
+        self._pid = os.getpid()
 
     def close(self) -> None:
         """Give back what runs elsewhere."""
@@ -84,28 +97,24 @@ class InProcess:
     ) -> ProcessResult | None:
         """Run a hook file; see `anyhook.handlers.leases.Leases.run`."""
         started = time.perf_counter()
-        result = None
+        output = None
         with anyio.move_on_after(timeout) as scope:
-            result = await self._run(command, cwd, env, stdin, output_limit)
+            output = await self._run(command, cwd, env, stdin)
         if scope.cancelled_caught:
             return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
-        if result is not None:
-            return result
+        if output is not None:
+            return output.result(output_limit, time.perf_counter() - started)
         return await self._otherwise.run(
             command, cwd=cwd, env=env, stdin=stdin, timeout=timeout, output_limit=output_limit
         )
 
     async def _run(
-        self,
-        command: HookCommand,
-        cwd: str,
-        env: Mapping[str, str],
-        stdin: bytes,
-        output_limit: int,
-    ) -> ProcessResult | None:
+        self, command: HookCommand, cwd: str, env: Mapping[str, str], stdin: bytes
+    ) -> _Kept | None:
+        """Run a hook file here; `None` if it has to be run elsewhere."""
         if env.get(SWITCH) == "off" or command.interpreter(env) != sys.executable:
             return None
-        path = os.path.join(cwd, command.words[0])  # noqa: PTH118 - ten times faster
+        path = os.path.join(cwd, command.words[0])
         file = await self._file(path)
         if file.hooks is None:
             return None
@@ -113,33 +122,32 @@ class InProcess:
             name, timeout = options(command.words[1:])
         except AnyhookError:
             return None
-        started = time.perf_counter()
+        if not file.turn.acquire(blocking=False):
+            return None  # another event has it, maybe for ever
         output = _Kept()
-        code = 0
+        run = Run(file.hooks, output, timeout, environ=env)
+        is_event = False
         try:
-            run = Run(file.hooks, output, timeout, environ=env)
-            if run.take(stdin, name):
-                await self._decide(path, file, run)
+            is_event = run.take(stdin, name)
         except SystemExit as end:  # without an event there is nothing but an exit code
-            code = int(end.code or 0)
-        out, err = output.text, "".join(f"{line}\n" for line in output.told).encode()
-        return ProcessResult(
-            exit_code=code,
-            stdout=out[:output_limit].decode("utf-8", "replace"),
-            stderr=err[:output_limit].decode("utf-8", "replace"),
-            stdout_truncated=len(out) > output_limit,
-            stderr_truncated=len(err) > output_limit,
-            duration=time.perf_counter() - started,
-        )
+            output.code = int(end.code or 0)
+        finally:
+            if not is_event:
+                file.turn.release()
+        if is_event:
+            await self._decide(path, file, run)
+        return output
 
     async def _decide(self, path: str, file: _File, run: Run) -> None:
-        """Let the functions decide, in a thread; answer for them if they are too slow."""
+        """Let the functions decide; in a thread, answer for them if they are too slow."""
 
         def decide() -> None:
-            with file.turn:
+            try:
                 run.decide()
+            finally:
+                file.turn.release()
 
-        if self._on_loop and not any(is_async(f.function) for f in run.hooks.functions):
+        if self._on_loop and not file.needs_thread:
             decide()
             return
         ended = False
@@ -154,11 +162,26 @@ class InProcess:
             run.expire()
 
     async def _file(self, path: str) -> _File:
+        if self._pid != os.getpid():  # in a fork, nobody gives a turn back
+            self._files.clear()
+            self._pid = os.getpid()
         stamp = stamp_of(path)
         found = self._files.get(path)
         if found is None or found.stamp != stamp:
-            found = self._files[path] = _File(stamp, await call_in_thread(_load, path))
+            return await call_in_thread(self._load, path, stamp)  # type: ignore[no-any-return]
         return found
+
+    def _load(self, path: str, stamp: Stamp) -> _File:
+        """Load a file, once for all events that wait for it."""
+        if not _loading.acquire(timeout=PATIENCE):
+            return _File(stamp)
+        try:
+            found = self._files.get(path)
+            if found is None or found.stamp != stamp:
+                found = self._files[path] = _loaded(Path(path), stamp)
+            return found
+        finally:
+            _loading.release()
 
 
 class _Kept(Output):
@@ -167,6 +190,20 @@ class _Kept(Output):
     def __init__(self) -> None:
         self.text = b""
         self.told: list[str] = []
+        self.code = 0
+
+    def result(self, limit: int, duration: float) -> ProcessResult:
+        """Put it as that of a program."""
+        told = "".join(f"{line}\n" for line in self.told)
+        out, err = self.text, told.encode("utf-8", "backslashreplace")
+        return ProcessResult(
+            exit_code=self.code,
+            stdout=out[:limit].decode("utf-8", "replace"),
+            stderr=err[:limit].decode("utf-8", "replace"),
+            stdout_truncated=len(out) > limit,
+            stderr_truncated=len(err) > limit,
+            duration=duration,
+        )
 
     def write(self, text: bytes, lost: Lost) -> None:  # noqa: ARG002 - it is read here
         self.text = text
@@ -188,17 +225,59 @@ class _Kept(Output):
         return nullcontext()
 
 
-def _load(path: str) -> Hooks | None:
-    """Load a hook file; `None` if it must not run here."""
-    file = Path(path)
+def _loaded(file: Path, stamp: Stamp) -> _File:
+    """Load a hook file, if it can be run here."""
+    before = set(sys.modules)
     try:
         tree = ast.parse(file.read_bytes())
-        if any(_is_beside(file, name) for name in _imported(tree)):
-            return None  # another file's module of the same name would be taken for it
-        hooks = load_hooks(file)
-    except (AnyhookError, OSError, SyntaxError, ValueError, RecursionError):
-        return None  # as a program, it tells by itself what is wrong
-    return hooks if hooks.state == "kept" else None
+        if not _fits(tree, file):
+            return _File(stamp)
+        hooks = load_hooks(file, beside=False)
+    except BaseException:  # noqa: BLE001 - as a program, it tells by itself what is wrong
+        return _File(stamp)
+    new = [name for name in sys.modules if name not in before]
+    if hooks.state != "kept" or not all(map(_is_everybodys, new)):
+        for name in new:
+            del sys.modules[name]
+        return _File(stamp)
+    is_async_ = any(is_async(function.function) for function in hooks.functions)
+    own_loops = any(name.partition(".")[0] in OWN_LOOPS for name in _imported(tree))
+    return _File(stamp, hooks, needs_thread=is_async_ or own_loops)
+
+
+def _fits(tree: ast.Module, file: Path) -> bool:
+    """Tell from a file's text whether it can be run here: nothing of it has been run yet."""
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    last = tree.body[-1] if tree.body else None
+    return (
+        isinstance(last, ast.If)
+        and ast.unparse(last.test) in MAIN
+        and not last.orelse
+        and len(last.body) == 1
+        and _is_run(last.body[0])
+        and names.count("__name__") == 1
+        and not any(map(_says_state, ast.walk(tree)))
+        and all(_resolves(name.partition(".")[0], file) for name in _imported(tree))
+    )
+
+
+MAIN = frozenset({"__name__ == '__main__'", "'__main__' == __name__"})
+
+
+def _is_run(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "run"
+        and not call.args
+        and not call.keywords
+    )
+
+
+def _says_state(node: ast.AST) -> bool:
+    """Tell whether a call says what is kept between events: to keep it needs no word."""
+    return isinstance(node, ast.Call) and any(word.arg == "state" for word in node.keywords)
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -207,10 +286,24 @@ def _imported(tree: ast.Module) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.module or ""
+            yield node.module if node.module and not node.level else ""
 
 
-def _is_beside(file: Path, module: str) -> bool:
-    name = module.partition(".")[0]
+def _resolves(name: str, file: Path) -> bool:
+    """Tell whether a module is the same for everybody: not one of the file's own directory."""
     here = file.resolve().parent
-    return any((here / which).exists() for which in (f"{name}.py", name)) if name else True
+    if not name or any((here / which).exists() for which in (f"{name}.py", name)):
+        return False
+    if name in sys.modules:
+        return _is_everybodys(name)
+    found = find_spec(name)
+    return found is not None and _is_shared(found.origin)
+
+
+def _is_everybodys(name: str) -> bool:
+    module = sys.modules[name]
+    return name.startswith(MODULE_PREFIX) or _is_shared(getattr(module, "__file__", None))
+
+
+def _is_shared(file: object) -> bool:
+    return not isinstance(file, str) or not os.path.isabs(file) or is_installed(file)

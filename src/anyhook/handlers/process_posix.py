@@ -75,8 +75,9 @@ async def run(
             child.pump()
             bound = DRAIN if child.stdout.started else DRAIN_SILENT
             await _until(child, lambda: child.closed, bound)
-    except OSError as error:  # it cannot be watched
-        return ProcessResult(error=_spawn_error(error, argv, cwd))
+    except OSError as error:
+        if not child.ended_by_itself:
+            return ProcessResult(error=_watch_error(error, argv))
     finally:
         held_open = not child.closed
         try:
@@ -125,6 +126,10 @@ def _nothing() -> None:
     """Do nothing."""
 
 
+def _watch_error(error: OSError, argv: Sequence[str]) -> str:
+    return f"{argv[0]!r} cannot be watched, and was ended: {error.strerror or error}"
+
+
 class _Child:
     """A running command, the pipes to it, and what it has said so far."""
 
@@ -139,15 +144,22 @@ class _Child:
         direct: Direct | None,
     ) -> None:
         self.exited = False
+        self.ended_by_itself = False
         self._is_closed = False
         self.exit_fd, self._exit_closer = -1, _nothing
         self._code: int | None = None
-        self._selector: selectors.BaseSelector | None = None
-        ends = _pipes()
+        self._selector = selectors.DefaultSelector()  # before there is anything to lose
+        self._is_watching = False
+        try:
+            ends = _pipes()
+        except BaseException:
+            self._selector.close()
+            raise
         try:
             self._pid = _start(argv, cwd, env, ends.theirs, direct)
         except BaseException:
             ends.close(*ends.ours)
+            self._selector.close()
             raise
         finally:
             ends.close(*ends.theirs)
@@ -164,10 +176,11 @@ class _Child:
 
     def _watch(self) -> selectors.BaseSelector:
         """Watch all that can happen to it."""
-        if self._selector is not None:
+        if self._is_watching:
             return self._selector
+        self._is_watching = True
+        self.ended_by_itself = self.exited
         try:
-            self._selector = selectors.DefaultSelector()
             for fd in self._streams:
                 self._selector.register(fd, selectors.EVENT_READ)
             if not self.exited:
@@ -175,6 +188,7 @@ class _Child:
             if self._stdin >= 0:
                 self._selector.register(self._stdin, selectors.EVENT_WRITE)
         except OSError:
+            self._is_watching = False
             self._abandon()
             raise
         return self._selector
@@ -239,9 +253,8 @@ class _Child:
         if self._is_closed:
             return
         self._is_closed = True
-        if self._selector is not None:
-            self._selector.close()
-            self._selector = None
+        self._is_watching = False
+        self._selector.close()
         self._close_stdin()
         for stream in (self.stdout, self.stderr):
             self._close_stream(stream)
@@ -304,7 +317,7 @@ class _Child:
             os.close(stream.fd)
 
     def _unwatch(self, fd: int) -> None:
-        if self._selector is not None:
+        if self._is_watching:
             self._selector.unregister(fd)
 
 

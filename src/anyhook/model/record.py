@@ -42,8 +42,12 @@ class Record:
             for name, kind in body.get("__annotations__", {}).items()
             if not str(kind).startswith("ClassVar")
         ]
-        cls.record_required = (cls.record_required - body.keys()).union(
-            [name for name in own if name not in body and not hasattr(cls, name)]
+        cls.record_required = frozenset(
+            [
+                name
+                for name in (*cls.record_required, *own)
+                if name not in body and not hasattr(cls, name)
+            ]
         )
         cls.record_fields = tuple(dict.fromkeys((*cls.record_fields, *own)))
         cls.record_names = frozenset(cls.record_fields)

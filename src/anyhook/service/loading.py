@@ -17,6 +17,7 @@ import time
 from types import CodeType, ModuleType
 
 from anyhook.model.stamps import Stamp, stamp_of
+from anyhook.warm.installed import is_installed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Loaded:
         self._modules = len(sys.modules)
         files = [getattr(module, "__file__", None) for module in own_modules()]
         for path in (*filter(None, files), *self._seen.paths):
-            kept = self._installed if _is_installed(path) else self._own
+            kept = self._installed if is_installed(path) else self._own
             if path not in kept:
                 kept[path] = self._stamp_before(path)
         self._seen.paths.clear()
@@ -279,7 +280,7 @@ _EDITED_MEANWHILE: Stamp = (0, -1, 0)
 
 def _search_path() -> list[str]:
     """List the directories whose modules may come and go: not those of the interpreter."""
-    return [path for path in dict.fromkeys(sys.path) if path and not _is_installed(path + os.sep)]
+    return [path for path in dict.fromkeys(sys.path) if path and not is_installed(path + os.sep)]
 
 
 _offers: dict[str, tuple[int, frozenset[str]]] = {}
@@ -345,8 +346,11 @@ def _calls_run_last(code: CodeType) -> bool:
     operations = _operations(code)
     for ending in _ENDINGS:
         if operations.endswith(ending):
-            attribute = code.co_code[2 * (len(operations) - len(ending)) + 3]
-            return code.co_names[attribute >> _SHIFT] == "run"
+            place = len(operations) - len(ending) + 1
+            look_up, attribute = operations[place], code.co_code[2 * place + 1]
+            looked_up = zip(operations, code.co_code[1::2], strict=True)
+            is_only_one = list(looked_up).count((look_up, attribute)) == 1
+            return is_only_one and code.co_names[attribute >> _SHIFT] == "run"
     return False
 
 
@@ -377,14 +381,3 @@ def _is_reading(event: str, arguments: tuple[Any, ...]) -> bool:
     if isinstance(mode, str):
         return not set(mode) & set("wax+")
     return not (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR))
-
-
-def _is_installed(path: str) -> bool:
-    return path.startswith(_INSTALLED) or "/site-packages/" in path
-
-
-_INSTALLED = (
-    os.path.dirname(os.__file__) + os.sep,
-    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
-)
-"""Where the standard library and this package are."""
