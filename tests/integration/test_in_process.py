@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import threading
@@ -13,7 +12,7 @@ import pytest
 from anyhook import Engine
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import UsageError
-from tests.integration.leftovers import descriptors
+from anyhook.handlers import threads
 from tests.integration.test_leases import EVENT, SAYS, load
 from tests.waiting import until
 from tests.warm import CLIENTS, Warm
@@ -25,12 +24,17 @@ HERE = SAYS + "    import os; return deny(str(os.getpid()))"
 
 @pytest.fixture
 def warm(tmp_path):
-    before = descriptors()
     world = Warm(tmp_path, CLIENTS.get("native", CLIENTS["interpreter"]))
     yield world
     world.close()
     (tmp_path / "end").touch()  # of functions that nobody waits for
-    until(lambda: gc.collect() >= 0 and descriptors() <= before)
+    until(lambda: not busy_threads())
+
+
+def busy_threads() -> list[threading.Thread]:
+    """The threads in which a function still runs."""
+    mine = [thread for thread in threading.enumerate() if thread.name == "anyhook-function"]
+    return [thread for thread in mine if thread not in threads._idle]
 
 
 WAYS = ("in_process", "on_loop")
