@@ -82,7 +82,7 @@ def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) 
 
 def _may_say_why(dialect: Dialect, spec: EventSpec, answer: Answer) -> bool:
     """Tell whether a reason has a verdict beside it, or may stand alone."""
-    members = [m for m in dialect.output if not m.legacy and m.belongs_to(spec.canonical)]
+    members = dialect.written(spec.canonical)
     said = (answer.outcome, answer.approve)
     verdicts = [m for m in members if m.field == "outcome"]
     if any(said in (m.words or dialect.words).values() for m in verdicts):

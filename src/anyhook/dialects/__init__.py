@@ -103,6 +103,8 @@ KNOWN = {
 }
 """Name to where its tables are; of those that cannot be told apart the first one is taken."""
 
+EVENT_KEYS = tuple(dict.fromkeys(known.event_key for known in KNOWN.values()))
+"""Where payloads name their event."""
 DIALECTS = {name: KNOWN[name].home for name in ("gemini", "claude", "terminai", "generic")}
 """Name to where its tables are; a dialect is imported when it is asked for."""
 AGENTS = ("gemini", "claude", "terminai")
@@ -132,7 +134,7 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     Returns:
         The name of a dialect; `None` if nothing tells.
     """
-    found = {name: known for name, known in KNOWN.items() if _may_be(known, payload)}
+    found = _named(payload)
     for test in (_by_members, _by_path, _by_tool, _by_variable):
         if len(found) < 2:
             break
@@ -143,9 +145,22 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     return next(iter(found), None)
 
 
-def _may_be(known: Known, payload: Mapping[str, Any]) -> bool:
-    name = payload.get(known.event_key)
-    return isinstance(name, str) and name in known.events
+def _named(payload: Mapping[str, Any]) -> dict[str, Known]:
+    """Return the dialects that have the event that a payload names."""
+    names = tuple([payload.get(key) for key in EVENT_KEYS])
+    try:
+        found = _naming.get(names)
+    except TypeError:  # a name that is none
+        return {}
+    if found is None:
+        by_key = dict(zip(EVENT_KEYS, names, strict=True))
+        found = {n: known for n, known in KNOWN.items() if by_key[known.event_key] in known.events}
+        if found and names.count(None) == len(names) - 1:  # there are only so many of these
+            _naming[names] = found
+    return found
+
+
+_naming: dict[tuple[object, ...], dict[str, Known]] = {}
 
 
 def _by_members(known: Known, payload: Mapping[str, Any], _environ: Mapping[str, str]) -> bool:

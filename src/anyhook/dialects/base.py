@@ -591,6 +591,24 @@ class Dialect(Record):
             found = self._members[event] = tuple(by_path.values())
         return found
 
+    @cached_property
+    def _written(self) -> dict[str, tuple[OutputField, ...]]:
+        return {}
+
+    def written(self, event: str) -> tuple[OutputField, ...]:
+        """Return the output members that a reply to an event may have, in their order."""
+        found = self._written.get(event)
+        if found is None:
+            found = self._written[event] = tuple(
+                [item for item in self.output if not item.legacy and item.belongs_to(event)]
+            )
+        return found
+
+    @cached_property
+    def known(self) -> dict[tuple[object, ...], Any]:
+        """What others have worked out of these tables, by who did and of what."""
+        return {}
+
     @property
     def default_timeout(self) -> float:
         """Seconds that a command has."""

@@ -54,6 +54,13 @@ def support(dialect: Dialect, event: str, ability: str) -> Support:
         event: Canonical name of the event.
         ability: A key of `ABILITIES`.
     """
+    found: Support | None = dialect.known.get((support, event, ability))
+    if found is None:
+        found = dialect.known[support, event, ability] = _support(dialect, event, ability)
+    return found
+
+
+def _support(dialect: Dialect, event: str, ability: str) -> Support:
     promised = _has(dialect, dialect.documented.by_canonical.get(event), ability)
     observed = dialect.rules.get("observed")
     kept = _has(dialect, observed.by_canonical.get(event), ability) if observed else promised
@@ -92,8 +99,8 @@ def _has(dialect: Dialect, spec: EventSpec | None, ability: str) -> bool:
 def _has_member(dialect: Dialect, spec: EventSpec, field: str, sample: Answer) -> bool:
     """Tell whether the agent's JSON has a member for it on the event."""
     wanted = "outcome" if field == "approve" else field
-    for item in dialect.output:
-        if item.field != wanted or item.legacy or not item.belongs_to(spec.canonical):
+    for item in dialect.written(spec.canonical):
+        if item.field != wanted:
             continue
         words = item.words or dialect.words
         if wanted != "outcome" or (sample.outcome, sample.approve) in words.values():

@@ -60,10 +60,30 @@ def decode_event(
         "wire_name": wire_name if isinstance(wire_name, str) else "",
         "vocabulary": dialect.vocabulary,
     }
-    for name in cls.record_fields:
-        if name not in NOT_ON_WIRE:
-            _decode_field(dialect, spec, cls, name, payload, fields, problems)
+    for name, key in _fields(dialect, spec, cls):
+        if key is None:
+            if name in cls.record_required:
+                fields[name] = copy_json(_NEUTRAL[json_kind(cls, name)])
+        elif key in payload or name in cls.record_required:
+            _decode_field(spec, cls, name, key, payload, fields, problems)
     return cls(**fields), _told(problems)
+
+
+def _fields(
+    dialect: Dialect, spec: EventSpec | None, cls: type[Event]
+) -> tuple[tuple[str, str | None], ...]:
+    """Return the fields of an event that payloads may have, each with its key in them."""
+    of = (_fields, spec and spec.canonical, cls)
+    found: tuple[tuple[str, str | None], ...] | None = dialect.known.get(of)
+    if found is None:
+        found = dialect.known[of] = tuple(
+            [
+                (name, wire_key(dialect, spec, name))
+                for name in cls.record_fields
+                if name not in NOT_ON_WIRE
+            ]
+        )
+    return found
 
 
 def wire_key(dialect: Dialect, spec: EventSpec | None, field: str) -> str | None:
@@ -90,19 +110,14 @@ def _told(problems: list[tuple[str, str]]) -> tuple[Diagnostic, ...]:
 
 
 def _decode_field(  # noqa: PLR0917 - one field of one event
-    dialect: Dialect,
     spec: EventSpec | None,
     cls: type[Event],
     name: str,
+    key: str,
     payload: Mapping[str, Any],
     fields: dict[str, Any],
     problems: list[tuple[str, str]],
 ) -> None:
-    key = wire_key(dialect, spec, name)
-    if key is None:
-        if name in cls.record_required:
-            fields[name] = copy_json(_NEUTRAL[json_kind(cls, name)])
-        return
     value = payload.get(key)
     kind = json_kind(cls, name)
     if key in payload and _is_of(kind, value):
@@ -145,8 +160,7 @@ def encode_event(dialect: Dialect, event: Event) -> dict[str, Any]:
     if event.raw is None:
         payload = {name: getattr(event, name) for name in _BASE}
         payload[dialect.event_key] = wire_name
-    for name in cls.record_fields:
-        key = None if name in NOT_ON_WIRE else wire_key(dialect, spec, name)
+    for name, key in _fields(dialect, spec, cls):
         if key is None:
             continue
         value = getattr(event, name)

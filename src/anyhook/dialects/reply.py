@@ -28,9 +28,7 @@ def encode_answer(dialect: Dialect, spec: EventSpec, answer: Answer) -> dict[str
         in it.
     """
     reply: dict[str, Any] = {}
-    for item in dialect.output:
-        if item.legacy or not item.belongs_to(spec.canonical):
-            continue
+    for item in dialect.written(spec.canonical):
         value = _value(dialect, item, answer)
         if value is None:
             continue

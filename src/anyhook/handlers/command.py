@@ -14,7 +14,7 @@ import anyio
 from anyhook.dialects.output import Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
 from anyhook.handlers.environment import expand
-from anyhook.handlers.plain import fill, find_direct, leaves_alone, plain_words
+from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
 from anyhook.handlers.process import run_process
 from anyhook.handlers.shell import refer
 from anyhook.model.decisions import HandlerResult, Status
@@ -102,10 +102,22 @@ async def _run_warm(
 
 def _words_of_line(argv: list[str], env: dict[str, str]) -> list[str] | None:
     """Split a shell's command line if it may run a hook file, and the shell does no more to it."""
-    if len(argv) != 3 or argv[1] != "-c" or PROGRAM[0] not in argv[2]:
+    if len(argv) != 3 or argv[1] != "-c" or PROGRAM[0] not in argv[2] or not passes_signals():
         return None
-    words = plain_words(argv[2])
-    return fill(words, env) if words is not None and leaves_alone(env) else None
+    line = argv[2]
+    before, found = _words.get(line, (None, None))
+    if before != env:
+        words = plain_words(line)
+        found = fill(words, env) if words is not None and leaves_alone(env) else None
+        if len(_words) >= REMEMBERED:
+            _words.clear()
+        _words[line] = dict(env), found
+    return found
+
+
+REMEMBERED = 64
+_words: dict[str, tuple[dict[str, str], list[str] | None]] = {}
+"""Line of a shell to the variables that it was read with last, and what it came to."""
 
 
 def command_environment(

@@ -97,63 +97,72 @@ class InProcess:
     ) -> ProcessResult | None:
         """Run a hook file; see `anyhook.handlers.leases.Leases.run`."""
         started = time.perf_counter()
+        path = self._path(command, cwd, env)
         output = None
-        with anyio.move_on_after(timeout) as scope:
-            output = await self._run(command, cwd, env, stdin)
-        if scope.cancelled_caught:
-            return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
+        if path is not None and self._is_at_once(path):
+            output = self._run_at_once(self._files[path], command, env, stdin)
+        elif path is not None:
+            with anyio.move_on_after(timeout) as scope:
+                output = await self._run(path, command, env, stdin)
+            if scope.cancelled_caught:
+                return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
         if output is not None:
             return output.result(output_limit, time.perf_counter() - started)
         return await self._otherwise.run(
             command, cwd=cwd, env=env, stdin=stdin, timeout=timeout, output_limit=output_limit
         )
 
-    async def _run(
-        self, command: HookCommand, cwd: str, env: Mapping[str, str], stdin: bytes
-    ) -> _Kept | None:
-        """Run a hook file here; `None` if it has to be run elsewhere."""
+    @staticmethod
+    def _path(command: HookCommand, cwd: str, env: Mapping[str, str]) -> str | None:
+        """Return the hook file of a command that this interpreter would run."""
         if env.get(SWITCH) == "off" or command.interpreter(env) != sys.executable:
             return None
-        path = os.path.join(cwd, command.words[0])
+        return os.path.join(cwd, command.words[0])
+
+    def _is_at_once(self, path: str) -> bool:
+        """Tell whether nothing has to be waited for: neither the file nor its functions."""
+        found = self._files.get(path)
+        return (
+            self._on_loop
+            and found is not None
+            and not found.needs_thread
+            and self._pid == os.getpid()
+            and found.stamp == stamp_of(path)
+        )
+
+    def _run_at_once(
+        self, file: _File, command: HookCommand, env: Mapping[str, str], stdin: bytes
+    ) -> _Kept | None:
+        begun = _begin(file, command, env, stdin)
+        if begun is None:
+            return None
+        run, output = begun
+        if run is not None:
+            _finish(file, run)
+        return output
+
+    async def _run(
+        self, path: str, command: HookCommand, env: Mapping[str, str], stdin: bytes
+    ) -> _Kept | None:
+        """Run a hook file here; `None` if it has to be run elsewhere."""
         file = await self._file(path)
-        if file.hooks is None:
+        begun = _begin(file, command, env, stdin)
+        if begun is None:
             return None
-        try:
-            name, timeout = options(command.words[1:])
-        except AnyhookError:
-            return None
-        if not file.turn.acquire(blocking=False):
-            return None  # another event has it, maybe for ever
-        output = _Kept()
-        run = Run(file.hooks, output, timeout, environ=env)
-        is_event = False
-        try:
-            is_event = run.take(stdin, name)
-        except SystemExit as end:  # without an event there is nothing but an exit code
-            output.code = int(end.code or 0)
-        finally:
-            if not is_event:
-                file.turn.release()
-        if is_event:
+        run, output = begun
+        if run is not None:
             await self._decide(path, file, run)
         return output
 
     async def _decide(self, path: str, file: _File, run: Run) -> None:
         """Let the functions decide; in a thread, answer for them if they are too slow."""
-
-        def decide() -> None:
-            try:
-                run.decide()
-            finally:
-                file.turn.release()
-
         if self._on_loop and not file.needs_thread:
-            decide()
+            _finish(file, run)
             return
         ended = False
         try:
             with anyio.move_on_after(run.seconds):
-                await call_in_thread(decide)
+                await call_in_thread(_finish, file, run)
                 ended = True
         finally:
             if not ended and self._files.get(path) is file:
@@ -223,6 +232,44 @@ class _Kept(Output):
         then: Callable[[], None],  # noqa: ARG002 - likewise
     ) -> AbstractContextManager[object, bool | None]:
         return nullcontext()
+
+
+def _begin(
+    file: _File, command: HookCommand, env: Mapping[str, str], stdin: bytes
+) -> tuple[Run | None, _Kept] | None:
+    """Take the event for the functions of a file, and their turn.
+
+    Returns:
+        The event on its way, to be given to `_finish`, or `None` where nothing is left to decide;
+        and what takes the answer. `None` if it has to be run elsewhere.
+    """
+    if file.hooks is None:
+        return None
+    try:
+        name, timeout = options(command.words[1:])
+    except AnyhookError:
+        return None
+    if not file.turn.acquire(blocking=False):
+        return None  # another event has it, maybe for ever
+    output = _Kept()
+    run = Run(file.hooks, output, timeout, environ=env)
+    is_event = False
+    try:
+        is_event = run.take(stdin, name)
+    except SystemExit as end:  # without an event there is nothing but an exit code
+        output.code = int(end.code or 0)
+    finally:
+        if not is_event:
+            file.turn.release()
+    return (run if is_event else None), output
+
+
+def _finish(file: _File, run: Run) -> None:
+    """Let the functions decide, and give their turn back."""
+    try:
+        run.decide()
+    finally:
+        file.turn.release()
 
 
 def _loaded(file: Path, stamp: Stamp) -> _File:

@@ -218,7 +218,7 @@ def find_direct(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Direct
     if len(argv) != 3 or argv[1] != "-c":
         return None
     words = plain_words(argv[2])
-    if words is None or not _is_bash(argv[0]) or not leaves_alone(env):
+    if words is None or not _is_bash(argv[0]) or not passes_signals() or not leaves_alone(env):
         return None
     inner = _inner(env, cwd)
     if inner is None:
@@ -232,10 +232,13 @@ def find_direct(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Direct
     return Direct(program, tuple(filled), inner)
 
 
+def passes_signals() -> bool:
+    """Tell whether bash passes the mask of signals on: it unblocks some of them."""
+    return not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def leaves_alone(env: Mapping[str, str]) -> bool:
-    """Tell whether bash passes signals and an environment on, and does nothing else with them."""
-    if signal.pthread_sigmask(signal.SIG_BLOCK, ()):  # it unblocks some of them
-        return False
+    """Tell whether bash passes an environment on, and does nothing else with it."""
     if not TOUCHED.isdisjoint(env) or _ODD.search("\0".join(("", *env))):
         return False
     everywhere = env.get("LC_ALL", "")
