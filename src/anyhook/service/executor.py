@@ -10,6 +10,7 @@ process ran.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
+import _thread
 import atexit
 import fcntl
 import gc
@@ -27,11 +28,11 @@ from anyhook.authoring.run import Lost, Output, answer
 from anyhook.service.loading import (
     Loaded,
     NotWarmError,
-    Seen,
     load,
     note_variables,
     own_modules,
     watch_environ,
+    watch_reads,
 )
 from anyhook.warm.client import HEAD, LEASE
 from anyhook.warm.frames import (
@@ -59,6 +60,7 @@ SIGNALS = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.
 TO_KIB = 1024 if sys.platform == "darwin" else 1
 LEASE_IDLE = 60
 """Seconds without an event after which a lease ends: others may need the process."""
+
 CAPTURED = 16 << 20
 """Bytes of standard error that are handed on."""
 
@@ -82,7 +84,7 @@ class Executor:
         self.changes: dict[bytes, bytes | None] = {}
         self.raw: bytes | None = None
         self.loaded: Loaded | None = None
-        self.seen = Seen()
+        self.seen = watch_reads()
         self.streams = sys.stdin, sys.stdout, sys.stderr
         self.handlers: list[object] = []
         self.exits = 0
@@ -91,8 +93,14 @@ class Executor:
         self.lowest = self.next = 0
         self.link: socket.socket | None = None
         self._open_streams()
-        sys.addaudithook(self.seen.hook)
-        os.register_at_fork(after_in_child=self._let_go)
+        if not _serving:
+            os.register_at_fork(after_in_child=_let_go)
+        _serving[:] = [self]
+
+    def close(self) -> None:
+        """Let go of what it has opened."""
+        _serving[:] = [None]
+        os.close(self.null)
 
     def serve(self) -> NoReturn:
         """Take events until the worker is gone."""
@@ -108,8 +116,8 @@ class Executor:
                 self._serve_client(link, request)
 
     def _serve_client(self, link: socket.socket, request: Request) -> None:
-        self._put_in_place(request)
-        self._run(link, request, leased=False)
+        self.put_in_place(request)
+        self.run(link, request, leased=False)
         link.close()
 
     def _serve_lease(self, link: socket.socket, request: Request) -> None:
@@ -125,15 +133,15 @@ class Executor:
             link.sendall(_LEASED)
         while (request_body := _read_body(link)) is not None:
             request = parse_request(request_body)
-            self._put_in_place(request)
-            self._run(link, request, leased=True)
+            self.put_in_place(request)
+            self.run(link, request, leased=True)
             served += 1
         link.close()
         self.tell(IDLE + str(served).encode())
 
     # -- one event
 
-    def _put_in_place(self, request: Request) -> None:
+    def put_in_place(self, request: Request) -> None:
         """Make the process look as if it had just been started for the event."""
         cwd, path, *arguments = request.words
         os.chdir(cwd)
@@ -205,7 +213,14 @@ class Executor:
         self.lowest = _lowest_descriptor()
         self._note_changes()
 
-    def _run(self, link: socket.socket, request: Request, *, leased: bool) -> None:
+    def run(self, link: socket.socket, request: Request, *, leased: bool) -> None:
+        """Have the functions of the file answer an event.
+
+        Args:
+            link: Takes the reply.
+            request: The event, which was put in place.
+            leased: More of them may come over the same connection.
+        """
         if self.loaded is None:
             raise RuntimeError("an event came before the hook file")
         self.environ.looked.clear()
@@ -265,7 +280,7 @@ class Executor:
             self.tell(IDLE)  # first, so that the next event finds this process free
         output.send(reply)
         if is_last:
-            os._exit(0)
+            self._end()
         if answered is None and not leased and len(reply) >= CHUNK:
             self.tell(IDLE)
         sys.stdin, sys.stdout, sys.stderr = self.streams
@@ -301,7 +316,7 @@ class Executor:
                     return True
         return False
 
-    def _let_go(self) -> None:
+    def let_go(self) -> None:
         """In a process that a hook forked: the connections are not its own."""
         if not self.is_copying and self.link is not None:
             self.link.close()
@@ -328,8 +343,7 @@ class Executor:
         return self.next > DESCRIPTORS or peak > MEMORY
 
     def _has_threads(self) -> bool:
-        threading = sys.modules.get("threading")
-        return threading is not None and threading.active_count() > 1
+        return _thread._count() > 0
 
     def _receive(self) -> tuple[bytes, list[int]]:
         data, descriptors, _, _ = socket.recv_fds(self.control, CHUNK, 1)
@@ -347,7 +361,20 @@ class Executor:
 
     def _leave(self, word: bytes) -> NoReturn:
         self.control.sendall(word)
+        self._end()
+
+    def _end(self) -> NoReturn:
         os._exit(0)
+
+
+_serving: list[Executor | None] = []
+"""The executor that this process is, once it has been one; `None` if it is none any more."""
+
+
+def _let_go() -> None:
+    for executor in _serving:
+        if executor is not None:
+            executor.let_go()
 
 
 class _Output(Output):

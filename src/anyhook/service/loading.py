@@ -156,6 +156,12 @@ class Seen:
         self.begun = 0
         self.first: tuple[str, Stamp] = ("", None)
 
+    def forget(self) -> None:
+        """Begin anew, with another file."""
+        self.variables.clear()
+        self.paths.clear()
+        self.did = None
+
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Take what the interpreter tells; see `sys.addaudithook`."""
         if not self.is_loading:
@@ -191,9 +197,23 @@ class WatchedEnviron(dict[bytes, bytes]):
         return super().__contains__(name)
 
 
+_watching: list[Seen] = []
+
+
+def watch_reads() -> Seen:
+    """Have the interpreter tell what is looked at. It does so for good, so it is asked once."""
+    if not _watching:
+        _watching.append(Seen())
+        sys.addaudithook(_watching[0].hook)
+    _watching[0].forget()
+    return _watching[0]
+
+
 def watch_environ() -> WatchedEnviron:
-    """Put the watching data behind `os.environ`."""
+    """Put the watching data behind `os.environ`, if it is not there."""
     data: Any = os.environ
+    if isinstance(data._data, WatchedEnviron):
+        return data._data
     watched = WatchedEnviron(data._data)
     watched.looked = set()
     data._data = watched

@@ -1,51 +1,106 @@
 """Events of nobody, answered before the first fork.
 
-The interpreter writes into the code that it runs until it has found the fastest way through it.
-What was written before a fork is shared by all executors; what is written after it, each copies.
+The interpreter writes into the code that it runs until it has found the fastest way through it, and
+into its tables whenever it looks something up for the first time. What was written before a fork is
+shared by all executors; what is written after it, each copies.
 """
 
 from __future__ import annotations
 
+import gc
 import json
-from contextlib import suppress
+import os
+import socket
+import sys
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.authoring import deny
-from anyhook.authoring.hooks import Hooks
-from anyhook.authoring.run import Lost, Output, answer
+from anyhook.service.executor import Executor, scratch
+from anyhook.warm.client import HEAD, RUN, pack_run
+from anyhook.warm.frames import parse_request
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import NoReturn
 
-TIMES = 3
+    from anyhook.warm.frames import Request
+
+LOADS = 8
+"""The interpreter looks for a faster way through code that it has run this often."""
+SAMPLE = str(Path(__file__).with_name("sample.py"))
 PAYLOAD = {
     "session_id": "",
     "transcript_path": "",
     "cwd": "/",
-    "hook_event_name": "BeforeTool",
     "timestamp": "",
-    "tool_name": "write_file",
-    "tool_input": {"file_path": "", "content": ""},
+    "tool_input": {"file_path": "", "content": "no"},
 }
+EVENTS = {
+    "gemini": ("BeforeTool", "write_file"),
+    "claude": ("PreToolUse", "Write"),
+    "terminai": ("BeforeTool", "write_to_file"),
+}
+"""Dialect to the event and the tool, as it names them."""
 
 
-class _Nobody(Output):
-    """Takes answers."""
+MASK = 0o077
+"""What the worker takes away from the mode of files."""
 
-    def write(self, text: bytes, lost: Lost) -> None:
-        """Take one."""
 
-    def leave(self) -> NoReturn:
-        """Refuse to end."""
-        raise RuntimeError("a rehearsal took too long")
+class RehearsalError(Exception):
+    """Here a real executor would have ended."""
+
+
+class _Understudy(Executor):
+    """An executor that does not end the process, which is the worker's."""
+
+    def _has_writers(self) -> bool:
+        super()._has_writers()
+        return False  # the worker's own lock is a file
+
+    def _end(self) -> NoReturn:
+        raise RehearsalError
 
 
 def rehearse() -> None:
-    """Let a hook of our own answer events, in every agent's form."""
-    hooks = Hooks()
-    hooks.before_tool(lambda event: deny(event.text or "no"))
-    events = (("gemini", "BeforeTool"), ("claude", "PreToolUse"), ("terminai", "BeforeTool"))
-    for agent, event in events * TIMES:
-        payload = json.dumps({**PAYLOAD, "hook_event_name": event}).encode()
-        with suppress(SystemExit):
-            answer(hooks, ["--dialect", agent], payload, _Nobody())
+    """Load a hook file and let it answer events, as an executor does, in every agent's form.
+
+    Whatever goes wrong is no error: then less is shared.
+    """
+    gc.freeze()  # what is there already needs no looking at
+    with suppress(RehearsalError, OSError, ValueError), ExitStack() as stack:
+        stack.callback(_put_back, sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[0])
+        for number in range(3):
+            stack.callback(_put_descriptor_back, os.dup(number), number)
+        ours, theirs = socket.socketpair()
+        stack.callback(ours.close)
+        stack.callback(theirs.close)
+        capture = scratch()
+        stack.callback(os.close, capture)
+        for _ in range(LOADS):
+            executor = _Understudy(theirs, capture)
+            stack.callback(executor.close)
+            for request in _requests():
+                executor.put_in_place(request)
+                executor.run(theirs, request, leased=True)
+                ours.recv(1 << 16)
+    gc.unfreeze()
+
+
+def _requests() -> Iterator[Request]:
+    for agent, (event, tool) in EVENTS.items():
+        payload = json.dumps({**PAYLOAD, "hook_event_name": event, "tool_name": tool}).encode()
+        words = [SAMPLE, "--dialect", agent]
+        frame = pack_run(RUN, str(Path.cwd()), words, os.environ, mask=MASK, payload=payload)
+        yield parse_request(frame[HEAD:])
+
+
+def _put_back(main: object, argv: list[str], orig_argv: list[str], path: str) -> None:
+    sys.modules["__main__"] = main  # type: ignore[assignment]
+    sys.argv, sys.orig_argv, sys.path[0] = argv, orig_argv, path
+
+
+def _put_descriptor_back(kept: int, number: int) -> None:
+    os.dup2(kept, number, inheritable=number < 3)
+    os.close(kept)

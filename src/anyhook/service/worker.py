@@ -11,8 +11,8 @@ the client, which then runs the hook cold. So is its death: the client sees the 
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
 import contextlib
-import gc
 import json
 import os
 import select
@@ -23,7 +23,6 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.stamps import stamp_of
@@ -36,8 +35,8 @@ from anyhook.service.executor import (
     captured,
     scratch,
 )
-from anyhook.service.loading import share_modules
-from anyhook.service.rehearsal import rehearse
+from anyhook.service.preparation import fork_handlers, prepare
+from anyhook.service.rehearsal import MASK
 from anyhook.warm.client import HEAD, LEASE, STATUS, STOP, check_private, peer_user, take_lock
 from anyhook.warm.frames import (
     TAKEN_FRAME,
@@ -54,29 +53,6 @@ from anyhook.warm.frames import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-PRELOADED = (
-    "anyhook.authoring.deadline",
-    "anyhook.authoring.degrade",
-    "anyhook.authoring.fold",
-    "anyhook.authoring.hooks",
-    "anyhook.authoring.run",
-    "anyhook.dialects.payload",
-    "anyhook.dialects.reply",
-    "anyhook.model.further_events",
-    "anyhook.model.llm",
-    "anyhook.model.tools",
-    # what hook files mostly import beside it
-    "dataclasses",
-    "datetime",
-    "fnmatch",
-    "json",
-    "pathlib",
-    "re",
-    "shlex",
-    "subprocess",
-    "typing",
-)
-"""What hook files need; loaded once, shared by all executors."""
 LOCK = 3
 """The descriptor on which a client hands over its lock."""
 BACKLOG = 512
@@ -384,8 +360,10 @@ class Worker:
         """Turn a copy of the worker into an executor: nothing of the worker's stays open."""
         try:
             os.setsid()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else _interrupt)
+            _signal.signal(_signal.SIGTERM, _signal.SIG_DFL)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+            for handlers in fork_handlers:
+                os.register_at_fork(**handlers)
             _copies.append(self)  # nothing of it may be collected: that would close descriptors
             before = 2
             for kept in sorted((control.fileno(), capture)):
@@ -636,23 +614,14 @@ def main() -> None:
     """Be the worker of an address: `python -c WORKER BASE [IDLE_SECONDS]`."""
     base = sys.argv[1]
     idle = float(sys.argv[2]) if len(sys.argv) > 2 else WORKER_IDLE
-    os.umask(0o077)
+    os.umask(MASK)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in INHERITED:
         signal.signal(number, signal.SIG_DFL)
     check_private(os.path.dirname(base))
     if not _holds_lock(base):
         return
-    for name in PRELOADED:
-        import_module(name)
-    from anyhook.dialects import AGENTS, get_dialect
-
-    for name in AGENTS:
-        get_dialect(name)
-    rehearse()
-    share_modules()
-    gc.collect()
-    gc.freeze()
+    prepare()
     try:
         worker = Worker(base, idle)
         signal.signal(signal.SIGTERM, lambda *_: setattr(worker, "stopping", True))
@@ -701,10 +670,6 @@ def _file_of(key: bytes) -> str:
 def _signal_group(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    signal.default_int_handler(number, frame)
 
 
 def _log(base: str) -> None:

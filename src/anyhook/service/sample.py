@@ -1,0 +1,24 @@
+"""A hook file that nobody installs: it is loaded and asked before the first fork."""
+
+import json
+import pathlib
+import re
+
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+NO = re.compile("no")
+NAMES = json.loads('{"no": ["no"]}')
+HERE = pathlib.Path(__file__).parent
+
+
+@hooks.before_tool("shell", "write_file")
+def refuse(event):  # type: ignore[no-untyped-def] # as hook files are written
+    """Deny what holds the word."""
+    if NO.search(event.text) and NAMES and HERE.name:
+        return deny(event.text)
+    return None
+
+
+if __name__ == "__main__":
+    hooks.run()
