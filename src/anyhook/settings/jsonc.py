@@ -28,8 +28,11 @@ _TOKENS = re.compile(
     rf"|(?P<comma>,)(?={_BLANK}[}}\]])",
     re.DOTALL,
 )
+_SOMETHING = re.compile(r"//|/\*|,\s*[}\]]")
+"""Text without any of these, wherever they stand, has nothing that is blanked out."""
 _CLOSED = re.compile(r"/\*.*?\*/\Z", re.DOTALL)
 _SPACE = re.compile(r"\s*")
+_BLANKS = frozenset(" \t\n\r\f\v")
 _DECODER = json.JSONDecoder()
 
 _ADVICE = {
@@ -80,6 +83,9 @@ class Document:
     value: Any
     repeated: bool
     _spans: dict[int, list[Span]] = field(default_factory=dict, repr=False, compare=False)
+    _starts: dict[int, dict[str | int, int]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -98,11 +104,17 @@ class Document:
         """Return the offset of the value at a path, or of the deepest container on the way."""
         at = _skip(self.plain, 0)
         for step in path:
-            span = next((s for s in reversed(self.children(at)) if s.step == step), None)
-            if span is None:
+            start = self._starts_in(at).get(step)
+            if start is None:
                 return at
-            at = span.start
+            at = start
         return at
+
+    def _starts_in(self, at: int) -> dict[str | int, int]:
+        """Return the offsets of the values inside of one; of the same key the last one counts."""
+        if at not in self._starts:
+            self._starts[at] = {span.step: span.start for span in self.children(at)}
+        return self._starts[at]
 
     def children(self, at: int) -> list[Span]:
         """Return the members of the object, or the items of the list, that starts at an offset."""
@@ -190,7 +202,7 @@ def strip_comments(text: str) -> str:
             open_comment = match.start()
         return _blank(match)
 
-    plain = _TOKENS.sub(blank, text)
+    plain = _TOKENS.sub(blank, text) if _SOMETHING.search(text) else text
     if open_comment is not None:
         raise JsonSyntaxError("the comment that starts here has no end", open_comment)
     return " " + plain[1:] if plain.startswith("\ufeff") else plain
@@ -236,6 +248,8 @@ def _advice(plain: str, error: json.JSONDecodeError) -> str:
 
 
 def _skip(plain: str, at: int) -> int:
+    if plain[at : at + 1] not in _BLANKS:
+        return at  # mostly, there is nothing to skip
     match = _SPACE.match(plain, at)
     return match.end() if match else at
 
@@ -244,15 +258,16 @@ def _iter_children(plain: str, at: int) -> Iterator[Span]:
     opening = plain[at : at + 1]
     if opening not in ("{", "["):
         return
+    decode = _DECODER.raw_decode
     index = 0
     at = _skip(plain, at + 1)
     while plain[at] not in "}]":
         key_at = at
         step: str | int = index
         if opening == "{":
-            step, at = _DECODER.raw_decode(plain, at)
+            step, at = decode(plain, at)
             at = _skip(plain, _skip(plain, at) + 1)
-        _, end = _DECODER.raw_decode(plain, at)
+        _, end = decode(plain, at)
         yield Span(step, key_at, at, end)
         at = _skip(plain, end)
         if plain[at] == ",":
