@@ -20,6 +20,7 @@ import pytest
 
 from anyhook import (
     AfterAgent,
+    AfterTool,
     Answer,
     BeforeModel,
     BeforeTool,
@@ -949,3 +950,30 @@ def test_the_program_of_the_sync_engine_leaves_nothing(world):
         assert engine.dispatch(WRITE).results[0].timed_out
 
     until(lambda: not marked(mark), "processes are left")
+
+
+@pytest.mark.anyio
+async def test_the_same_output_makes_equal_decisions_that_share_nothing(world):
+    told = {"hookSpecificOutput": {"hookEventName": "BeforeTool", "tool_input": {"a": {"b": 1}}}}
+    world.settings("project", hooks(f"echo '{json.dumps(told)}'"))
+    async with world.load() as engine:
+        first = await engine.dispatch(WRITE)
+        first.tool_input["a"]["b"] = 2
+
+        assert (await engine.dispatch(WRITE)).tool_input["a"] == {"b": 1}
+
+
+@pytest.mark.anyio
+async def test_the_same_output_may_mean_something_else_to_another_hook_or_event(world):
+    settings = hooks("cat >/dev/null; echo no >&2; exit 2", "cat >/dev/null; echo no >&2; exit 2")
+    settings["hooks"]["AfterTool"] = settings["hooks"]["BeforeTool"]
+    world.settings("project", settings)
+    after = AfterTool(tool_name="write_file", tool_input={"content": "x"}, tool_response={})
+    async with world.load() as engine:
+        for _ in range(2):
+            before = await engine.dispatch(WRITE)
+            assert [blame.handler.label for blame in before.blame["outcome"]] == ["h1", "h2"]
+            later = await engine.dispatch(after)
+            assert [r.handler.place.line for r in later.results] != [
+                r.handler.place.line for r in before.results
+            ]

@@ -276,6 +276,17 @@ async def test_changed_variables_reach_the_next_event(warm):
 
 
 @pytest.mark.anyio
+async def test_a_line_is_read_anew_when_a_variable_in_it_changes(warm):
+    paths = [warm.hook(SAYS + f"    return deny('{n}')", f"hook{n}.py") for n in (1, 2)]
+    warm.wake()
+    environ = dict(warm.env)
+    async with load(warm, f'{shlex.join(warm.client)} "$OF_IT"', environ=environ) as engine:
+        for number in (1, 2, 2, 1):
+            environ["OF_IT"] = str(paths[number - 1])
+            assert (await leased(engine, warm, paths[number - 1])).reason == str(number)
+
+
+@pytest.mark.anyio
 async def test_a_line_that_a_shell_must_read_is_a_process(warm):
     path = warm.hook(PID)
     warm.wake()

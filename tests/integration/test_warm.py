@@ -56,6 +56,12 @@ SAME = {
     "    if os.fork() == 0:\n        os._exit(0)\n    return deny('x')",
     "forks and the child returns": SAYS + "    import os\n    pid = os.fork()\n"
     "    if pid: os.waitpid(pid, 0)\n    return deny('x')",
+    "forks beside a thread": SAYS + "    import os, threading, warnings\n"
+    "    go = threading.Event()\n    thread = threading.Thread(target=go.wait)\n"
+    "    thread.start()\n    warnings.simplefilter('ignore')\n    pid = os.fork()\n"
+    "    if pid == 0:\n        os.write(2, str(threading.active_count()).encode())\n"
+    "        os._exit(0)\n    os.waitpid(pid, 0)\n    go.set()\n    thread.join()\n"
+    "    return deny('x')",
     "thread": SAYS + "    import threading, time\n"
     "    threading.Thread(target=time.sleep, args=(30,)).start()\n    return deny('x')",
     "atexit": SAYS + "    import atexit, os\n    atexit.register(os.write, 2, b'at the end')\n"
