@@ -56,6 +56,22 @@ def guard(event):
 if __name__ == "__main__":
     hooks.run()
 """
+ALL_IN_ONE = """
+import json
+import pathlib
+import re
+
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+KEY = re.compile("AKIA[0-9A-Z]{16}")
+"""
+ONE_FUNCTION = """
+@hooks.before_tool("shell", "write_file")
+def guard_{number}(event):
+    if {number} == 9 and KEY.search(event.text):
+        return deny("no")
+"""
 PARTS = {
     "Shared_Clean": "shared with others, and as in a file",
     "Shared_Dirty": "shared with each other",
@@ -302,26 +318,39 @@ async def _closed(*engines: Engine) -> None:
 
 
 def memory(worker: Worker, root: Path) -> Section:
-    """Weigh a worker that has served ten hook files, all of which import the same."""
-    payload = claude_event()
+    """Weigh a worker that has ten hooks loaded: in one file, and then each in a file of its own."""
+    functions = "".join(ONE_FUNCTION.format(number=number) for number in range(FILES))
+    one = root / "one.py"
+    one.write_text(f'{ALL_IN_ONE}{functions}\nif __name__ == "__main__":\n    hooks.run()\n')
+    _serve_often(worker, one)
+    facts = [_weighed(f"{FILES} hooks in one file, and their worker (PSS)", worker.memory)]
+    end(client.address(worker.python, os.environ))
     for number in range(FILES):
         file = root / f"many_{number}.py"
         file.write_text(ONE_OF_MANY.format(number=number))
-        worker.serve(file, payload)
-        run = Program(worker.ways(file)["native"], payload, os.environ, denied).timed
-        for _ in range(CALLS):
-            run()
+        _serve_often(worker, file)
     main, *executors = [pages(pid) for pid in worker.pids]
-    total = main["Pss"] + sum(child["Pss"] for child in executors)
-    what = f"{FILES} hook files in {len(executors)} executors and their worker (PSS)"
-    facts = [
-        Fact(what, total, mib(total), "≤ 40 MiB", total <= 40 * MIB),
+    what = f"{FILES} hooks in {len(executors)} files, and their worker (PSS)"
+    facts += [
+        _weighed(what, worker.memory),
         Fact("the worker among them", main["Pss"], mib(main["Pss"])),
     ]
     for name, words in PARTS.items():
         value = sum(child[name] for child in executors) / len(executors)
         facts.append(Fact(f"of an executor, {words} ({name})", value, mib(value)))
     return Section("memory", facts=facts)
+
+
+def _weighed(what: str, size: int) -> Fact:
+    return Fact(what, size, mib(size), "≤ 40 MiB", size <= 40 * MIB)
+
+
+def _serve_often(worker: Worker, file: Path) -> None:
+    payload = claude_event()
+    worker.serve(file, payload)
+    run = Program(worker.ways(file)["native"], payload, os.environ, denied).timed
+    for _ in range(CALLS):
+        run()
 
 
 def mib(size: float) -> str:

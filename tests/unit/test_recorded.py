@@ -50,6 +50,18 @@ def test_the_agent_is_recognised_from_the_payload_alone(dialect, payload):
     assert recognise(payload, {}) == dialect
 
 
+@pytest.mark.parametrize("other", [{}, [], 1, None, "x", "before_tool"], ids=repr)
+@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
+def test_a_member_that_names_events_elsewhere_misleads_nobody(dialect, payload, other):
+    assert recognise({**payload, "event": other}, {}) == dialect
+
+
+@pytest.mark.parametrize("name", [{}, [], 1, None, "x"], ids=repr)
+def test_an_event_without_a_proper_name_is_told_by_the_environment(name):
+    assert recognise({"hook_event_name": name}, {}) is None
+    assert recognise({"hook_event_name": name}, {"CLAUDECODE": "1"}) == "claude"
+
+
 @pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
 def test_the_generic_form_keeps_everything_and_comes_back(dialect, payload):
     source, generic = get_dialect(dialect), get_dialect("generic")

@@ -147,20 +147,24 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
 
 def _named(payload: Mapping[str, Any]) -> dict[str, Known]:
     """Return the dialects that have the event that a payload names."""
-    names = tuple([payload.get(key) for key in EVENT_KEYS])
-    try:
-        found = _naming.get(names)
-    except TypeError:  # a name that is none
-        return {}
+    names: dict[str, str] = {}
+    for key in EVENT_KEYS:
+        if isinstance(payload.get(key), str):
+            names[key] = payload[key]
+    if len(names) != 1:
+        return {
+            n: known for n, known in KNOWN.items() if names.get(known.event_key) in known.events
+        }
+    ((key, name),) = names.items()
+    found = _naming.get((key, name))
     if found is None:
-        by_key = dict(zip(EVENT_KEYS, names, strict=True))
-        found = {n: known for n, known in KNOWN.items() if by_key[known.event_key] in known.events}
-        if found and names.count(None) == len(names) - 1:  # there are only so many of these
-            _naming[names] = found
+        found = {n: k for n, k in KNOWN.items() if k.event_key == key and name in k.events}
+        if found:  # there are only so many of these
+            _naming[key, name] = found
     return found
 
 
-_naming: dict[tuple[object, ...], dict[str, Known]] = {}
+_naming: dict[tuple[str, str], dict[str, Known]] = {}
 
 
 def _by_members(known: Known, payload: Mapping[str, Any], _environ: Mapping[str, str]) -> bool:

@@ -621,8 +621,8 @@ def main() -> None:
     check_private(os.path.dirname(base))
     if not _holds_lock(base):
         return
-    prepare()
     try:
+        prepare()
         worker = Worker(base, idle)
         signal.signal(signal.SIGTERM, lambda *_: setattr(worker, "stopping", True))
         signal.signal(signal.SIGINT, signal.SIG_IGN)
