@@ -93,9 +93,21 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
         return NO_DECISION
     draft = Draft(spec, event)
     answers = [(group, result) for group, result in flat if result.answer is not NO_OPINION]
-    said = {name for _, result in answers for name in result.answer.__dict__}
     if answers:
-        VERDICTS[spec.verdict](draft, [result for _, result in answers])
+        _add_up(rules, draft, answers)
+    return Decision(
+        **draft.fields,
+        messages=tuple(_route(rules, spec, flat, draft.fields.get("outcome", Outcome.NONE))),
+        blame=draft.blame,
+        results=tuple(result for _, result in flat),
+        diagnostics=(*(d for _, result in flat for d in result.diagnostics), *draft.conflicts),
+    )
+
+
+def _add_up(rules: Rules, draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
+    spec = draft.spec
+    said = {name for _, result in answers for name in result.answer.__dict__}
+    VERDICTS[spec.verdict](draft, [result for _, result in answers])
     muted = MUTED.get(draft.fields.get("outcome", Outcome.NONE), frozenset())
     for name, policy in POLICIES.items():
         if name not in said or name in muted:
@@ -105,13 +117,6 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
             RULES[spec.combine.get(name, policy)](draft, name, entries)
     if "extra" in said:
         _extras(draft, answers)
-    return Decision(
-        **draft.fields,
-        messages=tuple(_route(rules, spec, flat, draft.fields.get("outcome", Outcome.NONE))),
-        blame=draft.blame,
-        results=tuple(result for _, result in flat),
-        diagnostics=(*(d for _, result in flat for d in result.diagnostics), *draft.conflicts),
-    )
 
 
 ANY_VALUE = frozenset({"tool_output"})

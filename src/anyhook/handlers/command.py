@@ -215,8 +215,7 @@ def _result(
         status, answer, found, error = base.status, base.answer, base.diagnostics, base.error
         has_failed = True
     else:
-        parsed = Exit(end.exit_code, end.signal, end.stdout, end.stderr, end.stdout_truncated)
-        said = _read(firing, handler, parsed)
+        said = _read(firing, handler, end)
         status, answer, has_failed = said.status, said.answer, said.failed
         found, error = (*notes, *said.diagnostics), None
     return HandlerResult(
@@ -236,15 +235,15 @@ def _result(
     )
 
 
-def _read(firing: Firing, handler: HandlerSpec, end: Exit) -> Said:
+def _read(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Said:
     """Read the end of a command; hooks mostly say what they said before."""
-    text = (end.code, end.signal, end.stdout, end.stderr, end.truncated)
     whose = (handler, firing.spec, firing.rules)
-    key = (*map(id, whose), text)
+    said_now = (end.exit_code, end.signal, end.stdout, end.stderr, end.stdout_truncated)
+    key = (id(handler), id(firing.spec), id(firing.rules), said_now)
     known = _said.get(key)
     if known is not None:
         return known[1]
-    said = decode_exit(firing.dialect, firing.rules, firing.spec, handler, end)
+    said = decode_exit(firing.dialect, firing.rules, firing.spec, handler, Exit(*said_now))
     values = said.answer.__dict__.values()
     if len(end.stdout) + len(end.stderr) <= LONGEST and all(
         value is None or isinstance(value, str | bool) for value in values

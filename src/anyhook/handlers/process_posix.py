@@ -148,18 +148,12 @@ class _Child:
         self._is_closed = False
         self.exit_fd, self._exit_closer = -1, _nothing
         self._code: int | None = None
-        self._selector = selectors.DefaultSelector()  # before there is anything to lose
-        self._is_watching = False
-        try:
-            ends = _pipes()
-        except BaseException:
-            self._selector.close()
-            raise
+        self._selector: selectors.BaseSelector | None = None
+        ends = _pipes()
         try:
             self._pid = _start(argv, cwd, env, ends.theirs, direct)
         except BaseException:
             ends.close(*ends.ours)
-            self._selector.close()
             raise
         finally:
             ends.close(*ends.theirs)
@@ -175,23 +169,26 @@ class _Child:
             raise
 
     def _watch(self) -> selectors.BaseSelector:
-        """Watch all that can happen to it."""
-        if self._is_watching:
+        """Watch all that can happen to it. Most commands end before that takes a selector."""
+        if self._selector is not None:
             return self._selector
-        self._is_watching = True
         self.ended_by_itself = self.exited
+        selector = None
         try:
+            selector = selectors.DefaultSelector()
             for fd in self._streams:
-                self._selector.register(fd, selectors.EVENT_READ)
+                selector.register(fd, selectors.EVENT_READ)
             if not self.exited:
-                self._selector.register(self.exit_fd, selectors.EVENT_READ)
+                selector.register(self.exit_fd, selectors.EVENT_READ)
             if self._stdin >= 0:
-                self._selector.register(self._stdin, selectors.EVENT_WRITE)
+                selector.register(self._stdin, selectors.EVENT_WRITE)
         except OSError:
-            self._is_watching = False
+            if selector is not None:
+                selector.close()
             self._abandon()
             raise
-        return self._selector
+        self._selector = selector
+        return selector
 
     def _abandon(self) -> None:
         """End a command that cannot be watched; it must not outlive us."""
@@ -253,8 +250,9 @@ class _Child:
         if self._is_closed:
             return
         self._is_closed = True
-        self._is_watching = False
-        self._selector.close()
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
         self._close_stdin()
         for stream in (self.stdout, self.stderr):
             self._close_stream(stream)
@@ -317,7 +315,7 @@ class _Child:
             os.close(stream.fd)
 
     def _unwatch(self, fd: int) -> None:
-        if self._is_watching:
+        if self._selector is not None:
             self._selector.unregister(fd)
 
 
