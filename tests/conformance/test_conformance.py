@@ -322,7 +322,7 @@ def test_matcher(row):
 
 @rows.parametrize("payload")
 def test_payload(row):
-    from anyhook.dialects.payload import decode_event, encode_event
+    from anyhook.dialects.wire import decode_event, encode_event
 
     event, problems = decode_event(GEMINI, row["given"]["payload"])
     expect = row["expect"]

@@ -19,8 +19,7 @@ from anyhook.dialects.gemini_api import (
     response_to_api,
 )
 from anyhook.dialects.output import Exit, decode_exit, decode_reply
-from anyhook.dialects.payload import decode_event, encode_event
-from anyhook.dialects.reply import encode_decision
+from anyhook.dialects.wire import decode_event, encode_decision, encode_event
 from anyhook.engine.combine import combine
 from anyhook.engine.plan import make_plan
 from anyhook.handlers.shell import refer

@@ -8,7 +8,7 @@ from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
 from anyhook.dialects import DIALECTS, get_dialect
 from anyhook.dialects.capabilities import ABILITIES, Support, abilities_of, support
 from anyhook.dialects.output import decode_reply
-from anyhook.dialects.reply import encode_answer
+from anyhook.dialects.wire import encode_answer
 from anyhook.model.answers import Answer, Outcome
 from anyhook.testing import make_event
 from tests.properties.strategies import handler

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from anyhook.dialects import DIALECTS, KNOWN, get_dialect, recognise
-from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, encode_event, wire_key
 from anyhook.dialects.translate import translate_event, translate_payload
+from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, encode_event, wire_key
 from anyhook.model.events import ToolEvent, UnknownEvent
 
 DATA = Path(__file__).parents[1] / "data"

@@ -26,10 +26,9 @@ from anyhook.authoring.degrade import fit
 from anyhook.dialects import get_dialect
 from anyhook.dialects.base import Denial
 from anyhook.dialects.capabilities import ABILITIES, Support, support
-from anyhook.dialects.payload import decode_event
-from anyhook.dialects.reply import answer_of, encode_answer
 from anyhook.dialects.responses import read_response
 from anyhook.dialects.translate import call_of, counterparts, translate_answer, translate_event
+from anyhook.dialects.wire import answer_of, decode_event, encode_answer
 from anyhook.engine.engine import Engine
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import AfterAgent, BeforePrompt, ToolEvent

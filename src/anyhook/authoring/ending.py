@@ -1,4 +1,4 @@
-"""The end of a hook's process, without what the interpreter would do for nothing.
+"""The end of a hook: at its deadline, and without what the interpreter would do for nothing.
 
 Taking an interpreter down costs an eighth of a cold hook. It is left out where it could do nothing
 that anybody sees: nothing to run, to write, to wait for or to tear down. Everywhere else the
@@ -13,6 +13,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import CodeType, FrameType
 
 HAVE_ENDS = frozenset(
@@ -28,6 +29,58 @@ HAVE_ENDS = frozenset(
     }
 )
 """The interpreter's own modules that have something to end: files, screens, threads, libraries."""
+
+
+class Deadline:
+    """Calls a function when a block takes too long.
+
+    On POSIX it is called in the main thread between two steps of the block, which no `except` of
+    the block can swallow; elsewhere in a thread beside it.
+
+    Args:
+        seconds: From the beginning of the block.
+        then: Ends the process.
+    """
+
+    def __init__(self, seconds: float, then: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._then = then
+        self._end: Callable[[], None] = lambda: None
+
+    def __enter__(self) -> None:
+        """Start the clock."""
+        try:
+            # the module `signal` around it makes an enum of every number and handler
+            from _signal import (  # type: ignore[import-not-found]
+                ITIMER_REAL,
+                SIGALRM,
+                setitimer,
+                signal,
+            )
+
+            before = signal(SIGALRM, lambda _number, _frame: self._then())
+        except (ImportError, ValueError):  # another platform, or not the main thread
+            self._watch_from_a_thread()
+            return
+        setitimer(ITIMER_REAL, self._seconds)
+
+        def end() -> None:
+            setitimer(ITIMER_REAL, 0)
+            signal(SIGALRM, before)
+
+        self._end = end
+
+    def __exit__(self, *_error: object) -> None:
+        """Stop the clock."""
+        self._end()
+
+    def _watch_from_a_thread(self) -> None:
+        from threading import Timer
+
+        timer = Timer(self._seconds, self._then)
+        timer.daemon = True
+        timer.start()
+        self._end = timer.cancel
 
 
 def end_if_done(caller: FrameType | None) -> None:

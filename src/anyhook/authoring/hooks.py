@@ -6,7 +6,6 @@ import sys
 
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
-from anyhook.model.chain import SEQUENCE, advance
 from anyhook.model.events import EVENTS, UnknownEvent, event_class
 from anyhook.model.record import Record
 
@@ -271,15 +270,17 @@ class Hooks:
             call: Calls a function and returns what it said.
         """
         names = names_of(event, dialect)
+        called = [f for f in self.functions if f.event == event.name and f.covers(names)]
         answers: list[Answer] = []
-        for function in self.functions:
-            if function.event != event.name or not function.covers(names):
-                continue
+        for function in called:
             said = checked(function, call(function, event.copy()))  # its own to change
             answers.append(said)
             if said.stop or said.outcome is Outcome.DENY:
                 break
-            event = advance(SEQUENCE.get(event.name, {}), event, said)
+            if function is not called[-1] and said is not NO_OPINION:
+                from anyhook.model.chain import SEQUENCE, advance
+
+                event = advance(SEQUENCE.get(event.name, {}), event, said)
         told = [answer for answer in answers if answer is not NO_OPINION]
         if len(told) < 2:
             return told[0] if told else NO_OPINION

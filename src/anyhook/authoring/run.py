@@ -191,7 +191,7 @@ class Output:
         self, seconds: float, then: Callable[[], None]
     ) -> AbstractContextManager[object, bool | None]:
         """Call something when a block takes longer."""
-        from anyhook.authoring.deadline import Deadline
+        from anyhook.authoring.ending import Deadline
 
         return Deadline(seconds, then)
 
@@ -272,7 +272,7 @@ class Run:
         Raises:
             SystemExit: If it holds none, or none that can be read.
         """
-        from anyhook.dialects.payload import decode_event
+        from anyhook.dialects.wire import decode_event
 
         try:
             payload = json.loads(text.removeprefix(BOM).decode("utf-8", "replace"))
@@ -406,7 +406,7 @@ class Run:
         self.output.warn(f"anyhook: {self.hooks.name}: {text}")
 
     def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
-        from anyhook.dialects.reply import reply_bytes
+        from anyhook.dialects.wire import reply_bytes
 
         if os.getpid() != self.pid:  # a copy that a function forked; the original answers
             os._exit(0)

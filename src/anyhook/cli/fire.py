@@ -13,8 +13,8 @@ from anyhook.cli import DECIDED, OK
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
 from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_late, print_timeline, result_json
-from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.dialects.recordings import read_payloads
+from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError

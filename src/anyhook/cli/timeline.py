@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli.output import diagnostic_json, print_diagnostics, show_place
-from anyhook.dialects.payload import encode_event
-from anyhook.dialects.reply import encode_decision
+from anyhook.dialects.wire import encode_decision, encode_event
 from anyhook.engine.compare import differences
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status

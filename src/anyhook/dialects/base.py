@@ -6,13 +6,12 @@ them too.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 
 from anyhook.errors import UnknownNameError
 from anyhook.model.answers import Audience
-from anyhook.model.record import Record
+from anyhook.model.record import Record, Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
-class Take(StrEnum):
+class Take(Words):
     """What is made of a command's output of one form."""
 
     NOTHING = "nothing"
@@ -50,7 +49,7 @@ class Take(StrEnum):
     """The command failed; nothing it printed is applied."""
 
 
-class PlainText(StrEnum):
+class PlainText(Words):
     """What standard output means that is not JSON."""
 
     SYSTEM_MESSAGE = "system_message"
@@ -62,7 +61,7 @@ class PlainText(StrEnum):
     NOTHING = "nothing"
 
 
-class Denial(StrEnum):
+class Denial(Words):
     """What a denial of an event does."""
 
     PREVENTS = "prevents"

@@ -6,17 +6,16 @@ agent's reference gives it an effect, and kept when the release that was observe
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from anyhook.dialects.base import Denial
 from anyhook.model.answers import Answer, Outcome
+from anyhook.model.record import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect, EventSpec
 
 
-class Support(StrEnum):
+class Support(Words):
     """How far an agent goes."""
 
     YES = "yes"

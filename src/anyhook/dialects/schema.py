@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.payload import NOT_ON_WIRE, wire_key
+from anyhook.dialects.wire import NOT_ON_WIRE, wire_key
 from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import MODES, ROLES
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from anyhook.dialects.base import Denial
-from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, encode_event, wire_key
 from anyhook.dialects.responses import read_response, write_response
+from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, encode_event, wire_key
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import AfterTool, ToolEvent, event_class
 from anyhook.model.tools import MCP_PREFIX, PATHS, ToolCall, ToolResult

@@ -11,8 +11,7 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from anyhook.dialects import get_dialect
-from anyhook.dialects.payload import decode_event, encode_event
-from anyhook.dialects.reply import encode_decision
+from anyhook.dialects.wire import decode_event, encode_decision, encode_event
 from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan

@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.dialects.payload import encode_event
+from anyhook.dialects.wire import encode_event
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import dump_json, repair

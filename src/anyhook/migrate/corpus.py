@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects import get_dialect, recognise
-from anyhook.dialects.payload import decode_event, encode_event
 from anyhook.dialects.recordings import read_payloads
 from anyhook.dialects.responses import write_response
 from anyhook.dialects.translate import FAILED_TOOL, call_of, counterparts, translate_event
+from anyhook.dialects.wire import decode_event, encode_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
 from anyhook.model.events import AfterTool, UnknownEvent

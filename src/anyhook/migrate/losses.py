@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anyhook.authoring.degrade import NAMES, fit
 from anyhook.dialects.base import Denial, PlainText
 from anyhook.dialects.capabilities import ABILITIES, Support, support
-from anyhook.dialects.payload import NOT_ON_WIRE, decode_event, wire_key
+from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 

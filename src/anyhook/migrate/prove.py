@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.dialects.payload import decode_event
-from anyhook.dialects.reply import answer_of
+from anyhook.dialects.wire import answer_of, decode_event
 from anyhook.engine.engine import Engine
 from anyhook.errors import UsageError
 from anyhook.migrate.canonical import canonical, plain

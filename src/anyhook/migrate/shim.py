@@ -223,8 +223,8 @@ class _Shim:
         self, argv: Sequence[str], env: Mapping[str, str], shown: Event, spec: EventSpec
     ) -> tuple[PlainEnd, Event]:
         """Run the command on all that there is to see; the strongest verdict counts."""
-        from anyhook.dialects.payload import encode_event
         from anyhook.dialects.translate import views
+        from anyhook.dialects.wire import encode_event
 
         best: tuple[PlainEnd, Event] | None = None
         strength = -1
@@ -248,8 +248,8 @@ class _Shim:
         self, payload: dict[str, Any], host: Dialect
     ) -> tuple[Event, Event, Mapping[str, Any] | None]:
         """Return the event, as the command's agent sees it, and what the command is given."""
-        from anyhook.dialects.payload import decode_event, encode_event
         from anyhook.dialects.translate import translate_event
+        from anyhook.dialects.wire import decode_event, encode_event
 
         asked, _ = decode_event(host, payload)
         shown = asked if host is self.source else translate_event(asked, host, self.source)
@@ -404,7 +404,7 @@ class _Shim:
     def _reply(
         self, answer: Answer, asked: Event, shown: Event, host: Dialect, target: EventSpec
     ) -> int:
-        from anyhook.dialects.reply import reply_bytes
+        from anyhook.dialects.wire import reply_bytes
 
         if answer is NO_OPINION:
             return self._write(target.silence.encode())

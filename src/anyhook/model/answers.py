@@ -6,9 +6,7 @@ A command's output is decoded into an `Answer` by its dialect; a function return
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-from anyhook.model.record import Record
+from anyhook.model.record import Record, Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 
-class Outcome(StrEnum):
+class Outcome(Words):
     """A verdict, weakest first."""
 
     NONE = "none"
@@ -32,7 +30,7 @@ STRENGTH = {outcome: rank for rank, outcome in enumerate(Outcome)}
 """deny > defer > ask > allow > nothing (contract of the documented rules)."""
 
 
-class Audience(StrEnum):
+class Audience(Words):
     """Who gets a piece of output."""
 
     AGENT = "agent"

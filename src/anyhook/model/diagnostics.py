@@ -5,13 +5,11 @@ Every code is stable and has a section in `docs/diagnostics.md`.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-from anyhook.model.record import Record
+from anyhook.model.record import Record, Words
 from anyhook.model.text import printable
 
 
-class Severity(StrEnum):
+class Severity(Words):
     """How bad it is; `anyhook check` fails on errors only."""
 
     ERROR = "error"

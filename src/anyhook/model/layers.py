@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from anyhook.model.record import Words
 
 
-class Layer(StrEnum):
+class Layer(Words):
     """Where a definition came from."""
 
     RUNTIME = "runtime"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from anyhook.model.record import Words
 
 
-class Status(StrEnum):
+class Status(Words):
     """How a handler's turn went."""
 
     RAN = "ran"

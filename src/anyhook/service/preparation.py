@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from typing import Any
 
 PRELOADED = (
-    "anyhook.authoring.deadline",
     "anyhook.authoring.degrade",
+    "anyhook.authoring.ending",
     "anyhook.authoring.fold",
     "anyhook.authoring.hooks",
     "anyhook.authoring.run",
-    "anyhook.dialects.payload",
-    "anyhook.dialects.reply",
+    "anyhook.dialects.wire",
+    "anyhook.model.chain",
     "anyhook.model.further_events",
     "anyhook.model.llm",
     "anyhook.model.tools",

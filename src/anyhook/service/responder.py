@@ -12,7 +12,7 @@ import anyio
 from anyhook.authoring.degrade import UnsupportedError, fit
 from anyhook.authoring.load import load_hooks
 from anyhook.dialects import DIALECTS, get_dialect, recognise
-from anyhook.dialects.reply import answer_of, encode_answer
+from anyhook.dialects.wire import answer_of, encode_answer
 from anyhook.engine.engine import MAX_PROCESSES, Engine
 from anyhook.engine.plan import Plan
 from anyhook.errors import EventError, UsageError

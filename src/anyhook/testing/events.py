@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects import get_dialect
-from anyhook.dialects.payload import decode_event, encode_event, wire_key
+from anyhook.dialects.wire import decode_event, encode_event, wire_key
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
 from anyhook.model.tools import MCP_PREFIX

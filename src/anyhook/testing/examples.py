@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.authoring.deadline import Deadline
+from anyhook.authoring.ending import Deadline
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.dialects.capabilities import abilities_of
 from anyhook.model.answers import Outcome

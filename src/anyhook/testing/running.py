@@ -15,8 +15,7 @@ from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
 from anyhook.dialects import get_dialect
 from anyhook.dialects.output import Exit, decode_exit
-from anyhook.dialects.payload import decode_event
-from anyhook.dialects.reply import encode_answer
+from anyhook.dialects.wire import decode_event, encode_answer
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.definitions import HandlerSpec
