@@ -51,8 +51,11 @@ def prepare(*arguments) -> dict:
     return dict(json.loads(done.stdout))
 
 
-def test_a_rehearsal_leaves_the_process_as_it_was():
+@pytest.mark.parametrize("held", [0, 300], ids=["small", "from a large process"])
+def test_a_rehearsal_leaves_the_process_as_it_was(held):
+    memory = bytearray(b"x") * (held << 20)
     told = prepare()
+    del memory
 
     assert told["same"]
     assert told["runs"] >= 24  # every agent, as often as the interpreter looks for a faster way

@@ -134,7 +134,7 @@ responses = st.fixed_dictionaries(
 )
 answers = st.builds(
     Answer,
-    outcome=st.sampled_from(Outcome),
+    outcome=st.sampled_from(list(Outcome)),
     approve=st.booleans(),
     reason=st.none() | st.text(max_size=5),
     stop=st.booleans(),

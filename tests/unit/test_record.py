@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ast
+import copy
+import json
+import pickle
 
 import pytest
 
+from anyhook import Outcome
 from anyhook.model.record import Record
 from anyhook.service.loading import _calls_run_last, _ends_with_run
 
@@ -79,3 +83,59 @@ DOES_NOT = [
 def test_what_a_file_does_last_is_told_from_its_code_if_it_says_so_in_the_usual_words(text):
     assert _calls_run_last(compile(text, "", "exec")) is (text in ENDS)
     assert _ends_with_run(ast.parse(text)) is (text in ENDS + OTHER_WORDS)
+
+
+# -- words
+
+
+def test_words_are_texts_and_the_only_ones_of_their_kind():
+    assert Outcome("deny") is Outcome.DENY is Outcome["DENY"]
+    assert Outcome.DENY == "deny" == str(Outcome.DENY) == f"{Outcome.DENY}" == Outcome.DENY.value
+    assert type(str(Outcome.DENY)) is type(Outcome.DENY.value) is str
+    assert Outcome.DENY.name == "DENY"
+    assert repr(Outcome.DENY) == "<Outcome.DENY: 'deny'>"
+    assert json.dumps({"said": Outcome.DENY}) == '{"said": "deny"}'
+    assert isinstance(Outcome.DENY, Outcome)
+
+
+def test_words_are_counted_and_found():
+    assert [word.name for word in Outcome] == ["NONE", "ALLOW", "ASK", "DEFER", "DENY"]
+    assert len(Outcome) == 5
+    assert "deny" in Outcome
+    assert Outcome.DENY in Outcome
+    assert "DENY" not in Outcome
+    assert 5 not in Outcome
+
+
+@pytest.mark.parametrize("text", ["DENY", "", None, 5, []], ids=repr)
+def test_no_word_is_made(text):
+    with pytest.raises(ValueError, match="is not a valid Outcome"):
+        Outcome(text)
+
+
+def test_words_stay_what_they_are():
+    with pytest.raises(AttributeError, match="cannot reassign member 'DENY'"):
+        Outcome.DENY = "no"
+    with pytest.raises(AttributeError, match="is what it is"):
+        Outcome.DENY.value = "no"
+    for copied in (copy.copy, copy.deepcopy, lambda word: pickle.loads(pickle.dumps(word))):
+        assert copied(Outcome.DENY) is Outcome.DENY
+
+
+def test_a_set_of_words_may_hold_what_is_no_word():
+    Outcome.remark = "not in capitals"
+    assert "not in capitals" not in Outcome
+    del Outcome.remark
+
+
+# -- copies
+
+
+def test_a_changed_copy_has_only_fields():
+    class Given(Record):
+        x: int
+        y: int = 2
+
+    with pytest.raises(TypeError, match="no field 'z'"):
+        Given(x=1).replace(z=3)
+    assert Given(x=1).replace(y=3) == Given(x=1, y=3)

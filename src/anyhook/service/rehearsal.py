@@ -59,6 +59,10 @@ class _Understudy(Executor):
         super()._has_writers()
         return False  # the worker's own lock is a file
 
+    def _is_spoiled(self) -> bool:
+        super()._is_spoiled()
+        return False  # the most that it held may be that of who started it
+
     def _end(self) -> NoReturn:
         raise RehearsalError
 
