@@ -150,3 +150,16 @@ def test_a_host_whose_standard_streams_are_closed_starts_programs_too(tmp_path):
 
     assert done.returncode == 0
     assert (tmp_path / "out").read_text() == "said\n"
+
+
+def test_each_program_gets_the_environment_of_its_own_start(started):
+    own = {"A": "1", "B": "2"}
+    for env in (own, {"A": "1"}, {"A": "1", "B": "3"}, own, {**own, "C": "4"}, own):
+        told = json.loads(started(sys.executable, "-ISc", TELLS, env=env)[1])["environ"]
+        found = {name: bytes.fromhex(value).decode() for name, value in told.items()}
+        assert {name: found.get(name) for name in ("A", "B")} == {
+            name: env.get(name) for name in ("A", "B")
+        }
+    own["B"] = "5"
+    told = json.loads(started(sys.executable, "-ISc", TELLS, env=own)[1])["environ"]
+    assert bytes.fromhex(told["B"]) == b"5"

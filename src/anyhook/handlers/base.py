@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.dialects.wire import encode_event
+from anyhook.handlers.environment import make_fit
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import dump_json, repair
@@ -152,18 +153,24 @@ class Firing:
             text = dump_json(repair(payload))
         return text + self.dialect.payload_end
 
-    _environs: dict[Layer, dict[str, str]] = field(default_factory=dict, init=False)
+    _environs: dict[Layer, tuple[dict[str, str], tuple[str, ...]]] = field(
+        default_factory=dict, init=False
+    )
     payload_problem: str | None = field(default=None, init=False)
     """Why the payload is no plain JSON and was repaired: a guard must not be lost for that."""
 
-    def environ(self, layer: Layer) -> dict[str, str]:
-        """Return what the commands of a layer inherit, and what the agent tells all of them."""
+    def environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return what the commands of a layer inherit, and what the agent tells all of them.
+
+        Returns:
+            The variables, and the names of those whose values had to be changed to fit.
+        """
         found = self._environs.get(layer)
         if found is None:
             found = self._environs[layer] = self._make_environ(layer)
-        return dict(found)
+        return dict(found[0]), found[1]
 
-    def _make_environ(self, layer: Layer) -> dict[str, str]:
+    def _make_environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
         environ = dict(self.inherits.of(layer))
         known = {
             "project_dir": str(self.project_dir),
@@ -172,7 +179,8 @@ class Firing:
         }
         told = self.dialect.environment.items()
         environ |= {name: known[w] if w in known else w.removeprefix("=") for name, w in told}
-        return environ
+        inherited = self.host_environ is os.environ  # the system gave it, so it can hold it
+        return environ, make_fit(environ, self.dialect.environment if inherited else [*environ])
 
     @cached_property
     def cwd(self) -> str:

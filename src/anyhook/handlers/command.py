@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import time
@@ -13,7 +12,7 @@ import anyio
 
 from anyhook.dialects.output import Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
-from anyhook.handlers.environment import expand
+from anyhook.handlers.environment import expand, make_fit
 from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
 from anyhook.handlers.process import run_process
 from anyhook.handlers.shell import refer
@@ -129,35 +128,12 @@ def command_environment(
     Returns:
         The environment, and the names of variables whose values had to be changed to fit.
     """
-    env = firing.environ(handler.layer)
-    env.update(handler.variables)
-    env.update({name: expand(text, env) for name, text in handler.env.items()})
-    own = (*firing.dialect.environment, *handler.variables, *handler.env)
-    inherited = firing.host_environ is os.environ  # the system gave it, so it can hold it
-    unfit = [name for name in (own if inherited else env) if not _fits(env[name])]
-    for name in unfit:
-        env[name] = _fitting(env[name])
-    return env, tuple(unfit)
-
-
-VALUE_LIMIT = 100_000
-"""Characters; the system refuses to start a command with a longer variable (Linux: 128 KiB)."""
-
-
-def _fits(value: str) -> bool:
-    return "\0" not in value and len(value) <= VALUE_LIMIT and (value.isascii() or _encodes(value))
-
-
-def _encodes(value: str) -> bool:
-    try:
-        return len(os.fsencode(value)) <= VALUE_LIMIT
-    except UnicodeEncodeError:
-        return False
-
-
-def _fitting(value: str) -> str:
-    encoded = value.replace("\0", "").encode("utf-8", "replace")[:VALUE_LIMIT]
-    return encoded.decode("utf-8", "ignore")
+    env, repaired = firing.environ(handler.layer)
+    if handler.variables or handler.env:
+        env.update(handler.variables)
+        env.update({name: expand(text, env) for name, text in handler.env.items()})
+        repaired += make_fit(env, (*handler.variables, *handler.env))
+    return env, repaired
 
 
 def command_line(firing: Firing, handler: HandlerSpec, env: dict[str, str]) -> list[str] | None:

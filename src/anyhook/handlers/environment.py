@@ -5,12 +5,13 @@ Which names and values are secret is data of the dialect.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from anyhook.dialects.base import RedactionRules
     from anyhook.model.layers import Layer
@@ -127,3 +128,39 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
         return match[0] if found is None else found
 
     return _VARIABLE.sub(value, text)
+
+
+VALUE_LIMIT = 100_000
+"""Characters; the system refuses to start a command with a longer variable (Linux: 128 KiB)."""
+
+
+def make_fit(variables: dict[str, str], names: Iterable[str]) -> tuple[str, ...]:
+    """Change the values that an environment cannot hold.
+
+    Args:
+        variables: The environment.
+        names: What to look at.
+
+    Returns:
+        The names of those that were changed.
+    """
+    unfit = [name for name in names if not _fits(variables[name])]
+    for name in unfit:
+        variables[name] = _fitting(variables[name])
+    return tuple(unfit)
+
+
+def _fits(value: str) -> bool:
+    return "\0" not in value and len(value) <= VALUE_LIMIT and (value.isascii() or _encodes(value))
+
+
+def _encodes(value: str) -> bool:
+    try:
+        return len(os.fsencode(value)) <= VALUE_LIMIT
+    except UnicodeEncodeError:
+        return False
+
+
+def _fitting(value: str) -> str:
+    encoded = value.replace("\0", "").encode("utf-8", "replace")[:VALUE_LIMIT]
+    return encoded.decode("utf-8", "ignore")

@@ -52,13 +52,15 @@ def start(
         OSError: If it cannot be started.
         ValueError: If the system cannot take the arguments or the environment.
     """
-    if _fork_exec is None or any("=" in name for name in env):
+    variables = _encoded(env) if _fork_exec is not None else None
+    if variables is None:
         return _by_popen(argv, cwd, env, ends, program)
     read_end, write_end = os.pipe()
     try:
         if write_end < 3:
             return _by_popen(argv, cwd, env, ends, program)
-        pid = _fork(argv, cwd, env, program or argv[0], (*ends, read_end, write_end))
+        found = program or argv[0]
+        pid = _fork(argv, cwd, env, variables, found, (*ends, read_end, write_end))
         os.close(write_end)
         write_end = -1
         if not os.read(read_end, FAILURE):
@@ -72,10 +74,27 @@ def start(
     return _by_popen(argv, cwd, env, ends, program)  # it knows how to say what went wrong
 
 
-def _fork(
+_last: list[tuple[dict[str, str], list[bytes]]] = []
+"""The environment that was encoded last; mostly the next one is the same."""
+
+
+def _encoded(env: Mapping[str, str]) -> list[bytes] | None:
+    """Encode an environment; `None` if the system would read another one."""
+    last = _last[0] if _last else None  # once: another thread may put its own there
+    if last is not None and last[0] == env:
+        return last[1]
+    if any("=" in name for name in env):
+        return None
+    variables = [f"{name}={value}".encode(*ENCODING) for name, value in env.items()]
+    _last[:] = [(dict(env), variables)]
+    return variables
+
+
+def _fork(  # noqa: PLR0917 - what the system takes
     argv: Sequence[str],
     cwd: str,
     env: Mapping[str, str],
+    variables: list[bytes],
     program: str,
     descriptors: tuple[int, ...],
 ) -> int:
@@ -91,7 +110,7 @@ def _fork(
         True,  # close all descriptors
         (failure[1],),  # but this
         cwd,
-        [f"{name}={value}".encode(*ENCODING) for name, value in env.items()],
+        variables,
         *(stdin, -1),
         *(-1, stdout),
         *(-1, stderr),
