@@ -44,7 +44,8 @@ def started(way, tmp_path):
     def call(*argv, stdin=b"", cwd=tmp_path, env=None, program=None):
         files = [tmp_path / f".{name}" for name in ("in", "out", "err")]
         files[0].write_bytes(stdin)
-        modes = (os.O_RDONLY, os.O_RDWR | os.O_CREAT, os.O_RDWR | os.O_CREAT)
+        writing = os.O_RDWR | os.O_CREAT | os.O_TRUNC
+        modes = (os.O_RDONLY, writing, writing)
         ends = [os.open(file, mode) for file, mode in zip(files, modes, strict=True)]
         try:
             pid = process_start.start(argv, cwd=str(cwd), env=env or {}, ends=ends, program=program)
