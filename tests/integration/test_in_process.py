@@ -88,27 +88,27 @@ async def test_this_process_and_another_say_the_same(warm, body, policy, way):
     start = "" if body.startswith("@") else SAYS
     path = warm.hook(hooks + start + body)
     async with inside(warm, path, way) as engine, load(warm, path, warm=False) as other:
-        mine, theirs = await engine.dispatch(EVENT), await other.dispatch(EVENT)
+        theirs = await other.dispatch(EVENT)
+        for _ in range(2):  # once to load it, once with it loaded
+            mine = await engine.dispatch(EVENT)
+            (one,), (two,) = mine.results, theirs.results
+            assert (one.answer, one.exit_code, one.stderr, one.stdout, one.status) == (
+                (two.answer, two.exit_code, two.stderr, two.stdout, two.status)
+            )
+            assert (mine.outcome, mine.reason) == (theirs.outcome, theirs.reason)
 
-    (one,), (two,) = mine.results, theirs.results
-    assert (one.answer, one.exit_code, one.stderr, one.stdout, one.status) == (
-        (two.answer, two.exit_code, two.stderr, two.stdout, two.status)
-    )
-    assert (mine.outcome, mine.reason) == (theirs.outcome, theirs.reason)
 
-
-@pytest.mark.parametrize(("agent", "event"), [("gemini", "x"), ("claude", "BeforeTool")])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("agent", ["gemini", "claude"])
 @pytest.mark.anyio
-async def test_an_event_that_the_agent_does_not_have_is_answered_as_by_a_process(
-    warm, agent, event
-):
+async def test_an_event_that_the_agent_does_not_have_is_answered_as_by_a_process(warm, agent, way):
     """The engine's dialect is not the one that the command line names."""
     path = warm.hook(SAYS + "    return deny('no')")
     line = f"{' '.join(warm.client)} {path} --dialect {agent}"
-    async with inside(warm, line) as engine, load(warm, line, warm=False) as other:
-        (one,), (two,) = [(await e.dispatch(EVENT)).results for e in (engine, other)]
+    async with inside(warm, line, way) as engine, load(warm, line, warm=False) as other:
+        ends = [(await e.dispatch(EVENT)).results[0] for e in (other, engine, engine)]
 
-    assert (one.exit_code, one.stdout, one.stderr) == (two.exit_code, two.stdout, two.stderr)
+    assert len({(end.exit_code, end.stdout, end.stderr) for end in ends}) == 1
 
 
 @pytest.mark.parametrize(
@@ -340,15 +340,16 @@ async def test_a_file_that_cannot_be_read_tells_so_as_a_program(warm):
     assert "SyntaxError" in result.stderr
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("argument", ["--wrong", "--timeout=no"])
 @pytest.mark.anyio
-async def test_wrong_arguments_are_told_as_by_a_program(warm, argument):
+async def test_wrong_arguments_are_told_as_by_a_program(warm, argument, way):
     path = warm.hook(HERE)
-    async with inside(warm, f"{' '.join(warm.client)} {path} {argument}") as engine:
-        (result,) = (await engine.dispatch(EVENT)).results
-
-    assert result.exit_code == 1
-    assert argument.partition("=")[0] in result.stderr
+    async with inside(warm, f"{' '.join(warm.client)} {path} {argument}", way) as engine:
+        for _ in range(2):  # once to load it, once with it loaded
+            (result,) = (await engine.dispatch(EVENT)).results
+            assert result.exit_code == 1
+            assert argument.partition("=")[0] in result.stderr
 
 
 @pytest.mark.anyio
