@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime
 import json
 import os
 import resource
@@ -977,3 +978,33 @@ async def test_the_same_output_may_mean_something_else_to_another_hook_or_event(
             assert [r.handler.place.line for r in later.results] != [
                 r.handler.place.line for r in before.results
             ]
+
+
+@pytest.mark.anyio
+async def test_an_event_happened_when_it_was_dispatched_however_long_it_waits(world):
+    go, told = world.root / "go", world.root / "told"
+    line = f"cat >> {told}; echo >> {told}; while [ ! -e {go} ]; do sleep 0.01; done"
+    world.settings("project", hooks(line))
+    async with world.load(max_processes=1) as engine, anyio.create_task_group() as tasks:
+        for _ in range(3):
+            tasks.start_soon(engine.dispatch, WRITE)
+        await anyio.to_thread.run_sync(until, lambda: told.exists() and "}" in told.read_text())
+        begun = datetime.datetime.now(datetime.UTC)
+        await anyio.sleep(0.01)
+        go.touch()
+
+    times = [json.loads(line)["timestamp"] for line in told.read_text().splitlines()]
+    assert len(times) == 3
+    assert all(datetime.datetime.fromisoformat(time) <= begun for time in times)
+
+
+@pytest.mark.anyio
+async def test_a_variable_that_the_hook_itself_sets_needs_no_repair(world):
+    line = "cat >/dev/null; echo $BIG >&2; exit 2"
+    world.settings("project", hooks(line, env={"BIG": "ok"}))
+    world.environ["BIG"] = "x" * 200_000
+    async with world.load() as engine:
+        decision = await engine.dispatch(WRITE)
+
+    assert decision.reason == "ok"
+    assert not decision.diagnostics

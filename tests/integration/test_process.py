@@ -247,6 +247,34 @@ async def test_a_command_that_cannot_be_watched_is_ended(tmp_path, monkeypatch, 
     assert "no space for a watch" in end.error
 
 
+@pytest.mark.parametrize("is_scarce", [True, False])
+async def test_a_command_for_which_descriptors_are_scarce_is_not_begun(
+    tmp_path, monkeypatch, is_scarce
+):
+    def refuse():
+        raise OSError(24, "too many open files")
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    monkeypatch.setattr(process_posix, "SCARCE", soft if is_scarce else 0)
+    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", refuse)
+    with none_left(uuid.uuid4().hex) as env:
+        end = await run_process(["bash", "-c", "> begun; sleep 60"], cwd=str(tmp_path), env=env)
+
+    assert "too many open files" in end.error
+    assert (tmp_path / "begun").exists() is not is_scarce
+
+
+@pytest.mark.parametrize("soft", [-1, 0])
+async def test_a_command_is_watched_whatever_the_limit_of_descriptors_says(
+    tmp_path, monkeypatch, soft
+):
+    monkeypatch.setattr(process_posix.resource, "getrlimit", lambda _which: (soft, soft))
+
+    end = await run_process(["sleep", "0.05"], cwd=str(tmp_path), env=dict(os.environ))
+
+    assert (end.exit_code, end.error) == (0, None)
+
+
 async def test_a_quick_command_needs_no_watch(tmp_path, monkeypatch):
     monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
 

@@ -69,8 +69,9 @@ def test_a_rehearsal_leaves_the_process_as_it_was(held):
         "raise SystemExit(3)",
         f"print('loud')\n{HOOKS}hooks.run()",
         f"{HOOKS}{SPOILS}hooks.run()",
+        f"{HOOKS}import sys\nsys.stdout = None\nhooks.run()",
     ],
-    ids=["no Python", "ends", "prints", "spoils"],
+    ids=["no Python", "ends", "prints", "spoils", "closes"],
 )
 def test_a_rehearsal_that_fails_costs_nothing(tmp_path, text):
     sample = tmp_path / "sample.py"

@@ -428,3 +428,15 @@ def test_every_agent_is_served_by_the_same_file(warm):
     for agent in ("gemini", "claude", "terminai"):
         payload = make_payload("before_tool", agent=agent, tool="shell", input={"command": "ls"})
         assert warm.warm(path, payload=payload) == warm.cold(path, payload=payload)
+
+
+def test_a_thread_that_the_interpreter_starts_with_is_nothing_of_the_hooks(warm):
+    (warm.root / "sitecustomize.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    path = warm.hook(SAYS + "    import threading; return deny(str(threading.active_count()))")
+    env = {"PYTHONPATH": str(warm.root)}
+
+    assert '"1"' in warm.warm(path, env=env)[1]
+    assert '"1"' in warm.warm(path, env=env)[1]
+    assert len(warm.executors(path)) == 1

@@ -291,6 +291,13 @@ def test_blocked_signals_are_left_to_bash_which_unblocks_some(find):
 
 
 @on_linux
+def test_without_masks_of_signals_every_line_is_the_shells(find, monkeypatch):
+    assert find() is not None
+    monkeypatch.delattr(signal, "pthread_sigmask")
+    assert find() is None
+
+
+@on_linux
 def test_the_name_of_the_directory_that_is_told_stays_if_it_is_right(find, places, monkeypatch):
     (places / "link").symlink_to("work")
     monkeypatch.chdir(places / "work")

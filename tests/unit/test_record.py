@@ -7,9 +7,11 @@ import copy
 import json
 import pickle
 
+import pydantic
 import pytest
 
 from anyhook import Outcome
+from anyhook.dialects import get_dialect
 from anyhook.model.record import Record
 from anyhook.service.loading import _calls_run_last, _ends_with_run
 
@@ -122,6 +124,28 @@ def test_words_stay_what_they_are():
         assert copied(Outcome.DENY) is Outcome.DENY
 
 
+def test_words_are_looked_up_as_those_of_enums():
+    assert Outcome(value="deny") is Outcome.DENY
+    assert list(reversed(Outcome)) == list(Outcome)[::-1]
+    assert Outcome.__members__["DENY"] is Outcome.DENY
+    assert (Outcome.DENY._name_, Outcome.DENY._value_) == ("DENY", "deny")
+    with pytest.raises(TypeError, match="does not support item"):
+        Outcome.__members__["DENY"] = None
+    with pytest.raises(AttributeError, match="cannot delete member 'DENY'"):
+        del Outcome.DENY
+
+
+def test_pydantic_reads_words():
+    adapter = pydantic.TypeAdapter(Outcome)
+
+    assert adapter.validate_python("deny") is adapter.validate_python(Outcome.DENY) is Outcome.DENY
+    assert adapter.validate_json('"deny"') is Outcome.DENY
+    assert adapter.dump_json(Outcome.DENY) == b'"deny"'
+    assert adapter.json_schema()["enum"] == [word.value for word in Outcome]
+    with pytest.raises(pydantic.ValidationError, match="Input should be"):
+        adapter.validate_python("no")
+
+
 def test_a_set_of_words_may_hold_what_is_no_word():
     Outcome.remark = "not in capitals"
     assert "not in capitals" not in Outcome
@@ -138,4 +162,9 @@ def test_a_changed_copy_has_only_fields():
 
     with pytest.raises(TypeError, match="no field 'z'"):
         Given(x=1).replace(z=3)
+    claude = get_dialect("claude")
+    assert claude.by_wire
+    assert claude.members("before_tool")
+    with pytest.raises(TypeError, match="no field 'nope'"):
+        claude.replace(nope=1)
     assert Given(x=1).replace(y=3) == Given(x=1, y=3)

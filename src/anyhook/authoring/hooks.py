@@ -272,12 +272,12 @@ class Hooks:
         names = names_of(event, dialect)
         called = [f for f in self.functions if f.event == event.name and f.covers(names)]
         answers: list[Answer] = []
-        for function in called:
+        for number, function in enumerate(called, 1):
             said = checked(function, call(function, event.copy()))  # its own to change
             answers.append(said)
             if said.stop or said.outcome is Outcome.DENY:
                 break
-            if function is not called[-1] and said is not NO_OPINION:
+            if number < len(called) and said is not NO_OPINION:
                 from anyhook.model.chain import SEQUENCE, advance
 
                 event = advance(SEQUENCE.get(event.name, {}), event, said)

@@ -426,10 +426,13 @@ class Engine:
 
         `dispatch` does so by itself; this is for who wants to see the event as hooks do.
         """
+        return self._completed(event, time.time())
+
+    def _completed(self, event: Event, when: float) -> Event:
         if event.raw is not None or (event.timestamp and event.cwd and event.vocabulary):
             return event
         return event.replace(
-            timestamp=event.timestamp or _now(),
+            timestamp=event.timestamp or _told(when),
             cwd=event.cwd or str(self.project_dir),
             vocabulary=event.vocabulary or self.dialect.vocabulary,
         )
@@ -443,13 +446,14 @@ class Engine:
             self.rules,
             spec,
             event,
-            self.complete,
+            self._completed,
             self.project_dir,
             self._around.home,
             self._inherits,
             self._limiter_of_run,
             self._output_limit,
             time.perf_counter(),
+            time.time(),
             self._services,
         )
 
@@ -496,5 +500,7 @@ def _leases_for(warm: Warm) -> Leases | InProcess | None:
     return Leases() if warm else None
 
 
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+def _told(when: float) -> str:
+    """Write a time in seconds since the epoch as agents do."""
+    moment = datetime.datetime.fromtimestamp(when, datetime.UTC)
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"

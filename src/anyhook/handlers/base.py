@@ -109,13 +109,15 @@ class Firing:
         rules: The reading of it.
         spec: The event under that reading.
         given: The event as it was dispatched; see `event`.
-        complete: Fills in what an event built in Python leaves out.
+        complete: Fills in what an event built in Python leaves out, for a time in seconds since
+            the epoch.
         project_dir: Directory of the project.
         home: Home directory of the user.
         inherits: What commands inherit of the host's environment.
         limiter: Gives what bounds the number of commands that run at once.
         output_limit: Bytes of each stream of a command that are kept.
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
+        when: The same in seconds since the epoch.
         services: What handlers use that are no commands.
     """
 
@@ -123,19 +125,20 @@ class Firing:
     rules: Rules
     spec: EventSpec
     given: Event
-    complete: Callable[[Event], Event]
+    complete: Callable[[Event, float], Event]
     project_dir: Path
     home: Path
     inherits: Inheritance
     limiter: Callable[[], anyio.CapacityLimiter]
     output_limit: int
     epoch: float
+    when: float
     services: Services
 
     @cached_property
     def event(self) -> Event:
         """The event, whole. A command is started before anybody asks for it."""
-        return self.complete(self.given)
+        return self.complete(self.given, self.when)
 
     @property
     def host_environ(self) -> Mapping[str, str]:

@@ -129,10 +129,11 @@ def command_environment(
         The environment, and the names of variables whose values had to be changed to fit.
     """
     env, repaired = firing.environ(handler.layer)
-    if handler.variables or handler.env:
+    own = dict.fromkeys((*handler.variables, *handler.env))
+    if own:
         env.update(handler.variables)
         env.update({name: expand(text, env) for name, text in handler.env.items()})
-        repaired += make_fit(env, (*handler.variables, *handler.env))
+        repaired = tuple(name for name in repaired if name not in own) + make_fit(env, own)
     return env, repaired
 
 
@@ -213,9 +214,9 @@ def _result(
 
 def _read(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Said:
     """Read the end of a command; hooks mostly say what they said before."""
-    whose = (handler, firing.spec, firing.rules)
+    whose = (handler, firing.spec, firing.rules, firing.dialect)
     said_now = (end.exit_code, end.signal, end.stdout, end.stderr, end.stdout_truncated)
-    key = (id(handler), id(firing.spec), id(firing.rules), said_now)
+    key = (*map(id, whose), said_now)
     known = _said.get(key)
     if known is not None:
         return known[1]

@@ -99,8 +99,9 @@ class InProcess:
         started = time.perf_counter()
         path = self._path(command, cwd, env)
         output = None
-        if path is not None and self._is_at_once(path):
-            output = self._run_at_once(self._files[path], command, env, stdin)
+        ready = None if path is None else self._ready(path)
+        if ready is not None:
+            output = _run_at_once(ready, command, env, stdin)
         elif path is not None:
             with anyio.move_on_after(timeout) as scope:
                 output = await self._run(path, command, env, stdin)
@@ -119,27 +120,18 @@ class InProcess:
             return None
         return os.path.join(cwd, command.words[0])
 
-    def _is_at_once(self, path: str) -> bool:
-        """Tell whether nothing has to be waited for: neither the file nor its functions."""
+    def _ready(self, path: str) -> _File | None:
+        """Return a file that has nothing to wait for, neither to be loaded nor to be called."""
         found = self._files.get(path)
-        return (
-            self._on_loop
-            and found is not None
-            and not found.needs_thread
-            and self._pid == os.getpid()
-            and found.stamp == stamp_of(path)
-        )
-
-    def _run_at_once(
-        self, file: _File, command: HookCommand, env: Mapping[str, str], stdin: bytes
-    ) -> _Kept | None:
-        begun = _begin(file, command, env, stdin)
-        if begun is None:
+        if (
+            not self._on_loop
+            or found is None
+            or found.needs_thread
+            or self._pid != os.getpid()
+            or found.stamp != stamp_of(path)
+        ):
             return None
-        run, output = begun
-        if run is not None:
-            _finish(file, run)
-        return output
+        return found
 
     async def _run(
         self, path: str, command: HookCommand, env: Mapping[str, str], stdin: bytes
@@ -262,6 +254,19 @@ def _begin(
         if not is_event:
             file.turn.release()
     return (run if is_event else None), output
+
+
+def _run_at_once(
+    file: _File, command: HookCommand, env: Mapping[str, str], stdin: bytes
+) -> _Kept | None:
+    """Run a file that is ready; `None` if it has to be run elsewhere."""
+    begun = _begin(file, command, env, stdin)
+    if begun is None:
+        return None
+    run, output = begun
+    if run is not None:
+        _finish(file, run)
+    return output
 
 
 def _finish(file: _File, run: Run) -> None:

@@ -234,7 +234,8 @@ def find_direct(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> Direct
 
 def passes_signals() -> bool:
     """Tell whether bash passes the mask of signals on: it unblocks some of them."""
-    return not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    mask = getattr(signal, "pthread_sigmask", None)  # not on Windows, where no bash is known
+    return mask is not None and not mask(signal.SIG_BLOCK, ())
 
 
 def leaves_alone(env: Mapping[str, str]) -> bool:

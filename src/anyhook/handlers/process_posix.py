@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import select
 import selectors
 import signal
@@ -39,6 +40,8 @@ STATUS_LOST = (
 QUIET = 0.015
 """Seconds in which only the end of a command is watched: a quick one costs one wake-up instead of
 four. Its output waits in the pipe; a command that fills the pipe waits no longer than this."""
+SCARCE = 512
+"""With fewer descriptors than this that may still be opened, everything is opened beforehand."""
 HURRY = 0.25
 """Seconds from SIGTERM to SIGKILL where somebody cancels twice."""
 REAP = 1.0
@@ -150,10 +153,14 @@ class _Child:
         self._code: int | None = None
         self._selector: selectors.BaseSelector | None = None
         ends = _pipes()
+        self._spare: selectors.BaseSelector | None = None
         try:
+            if max(ends.ours) + SCARCE > resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= 0:
+                self._spare = selectors.DefaultSelector()  # before there is anything to lose
             self._pid = _start(argv, cwd, env, ends.theirs, direct)
         except BaseException:
             ends.close(*ends.ours)
+            self._close_spare()
             raise
         finally:
             ends.close(*ends.theirs)
@@ -175,7 +182,7 @@ class _Child:
         self.ended_by_itself = self.exited
         selector = None
         try:
-            selector = selectors.DefaultSelector()
+            selector, self._spare = self._spare or selectors.DefaultSelector(), None
             for fd in self._streams:
                 selector.register(fd, selectors.EVENT_READ)
             if not self.exited:
@@ -230,6 +237,11 @@ class _Child:
         for stream in (self.stdout, self.stderr):
             self._read(stream)
 
+    def _close_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
+
     def send(self, number: signal.Signals) -> None:
         """Signal the whole group. The command is not reaped yet, so its number is its own."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -253,6 +265,7 @@ class _Child:
         if self._selector is not None:
             self._selector.close()
             self._selector = None
+        self._close_spare()
         self._close_stdin()
         for stream in (self.stdout, self.stderr):
             self._close_stream(stream)

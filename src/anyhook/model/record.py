@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Words = StrEnum
 else:
+    from types import MappingProxyType
 
     def dataclass_transform(**_options: object):  # noqa: D103 - only type checkers read it
         return lambda cls: cls
@@ -29,27 +30,30 @@ else:
             for word, text in body.items():
                 if word.isupper():
                     members[word] = member = str.__new__(cls, text)
-                    member.__dict__.update(name=word, value=text)
+                    member.__dict__.update(name=word, value=text, _name_=word, _value_=text)
                     type.__setattr__(cls, word, member)
-            type.__setattr__(cls, "__members__", members)
+            type.__setattr__(cls, "__members__", MappingProxyType(members))
             type.__setattr__(cls, "_by_text", {str(m): m for m in members.values()})
 
-        def __call__(cls, text: str) -> Any:
+        def __call__(cls, value: str) -> Any:
             """Return the word that a text is.
 
             Raises:
                 ValueError: If it is none.
             """
             try:
-                return cls._by_text[text]
+                return cls._by_text[value]
             except (KeyError, TypeError):
-                raise ValueError(f"{text!r} is not a valid {cls.__qualname__}") from None
+                raise ValueError(f"{value!r} is not a valid {cls.__qualname__}") from None
 
         def __getitem__(cls, name: str) -> Any:
             return cls.__members__[name]
 
         def __iter__(cls) -> Iterator[Any]:
             return iter(cls.__members__.values())
+
+        def __reversed__(cls) -> Iterator[Any]:
+            return reversed(cls.__members__.values())
 
         def __len__(cls) -> int:
             return len(cls.__members__)
@@ -61,6 +65,11 @@ else:
             if name in cls.__members__:
                 raise AttributeError(f"cannot reassign member {name!r}")
             super().__setattr__(name, value)
+
+        def __delattr__(cls, name: str) -> None:
+            if name in cls.__members__:
+                raise AttributeError(f"cannot delete member {name!r}")
+            super().__delattr__(name)
 
     class Words(str, metaclass=_WordsType):
         """A word of a closed set: a text, and the only one of its kind.
@@ -78,6 +87,13 @@ else:
 
         def __reduce__(self) -> tuple[Any, ...]:
             return type(self), (self.value,)
+
+        @classmethod
+        def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> Any:
+            from pydantic_core import core_schema
+
+            texts = core_schema.literal_schema([word.value for word in cls])
+            return core_schema.no_info_after_validator_function(cls, texts)
 
         def __copy__(self) -> Words:
             return self
@@ -149,7 +165,7 @@ class Record:
         """Return a copy with some fields changed."""
         own, names = self.__dict__, self.record_names
         if not values.keys() <= names:
-            self._reject({**own, **values})
+            self._reject({**{name: own[name] for name in own if name in names}, **values})
         made = object.__new__(type(self))
         if own.keys() <= names:
             made.__dict__.update(own, **values)

@@ -78,6 +78,7 @@ class Executor:
         self.control = control
         self.capture = capture
         self.null = os.open(os.devnull, os.O_RDWR)
+        self.threads = _thread._count()  # a fork inherits the number, and not the threads
         self.environ = watch_environ()
         self.given: dict[bytes, bytes] = {}
         self.applied: dict[bytes, bytes] = {}
@@ -280,7 +281,7 @@ class Executor:
             self.tell(IDLE)  # first, so that the next event finds this process free
         output.send(reply)
         if is_last:
-            self._end()
+            self.end()
         if answered is None and not leased and len(reply) >= CHUNK:
             self.tell(IDLE)
         sys.stdin, sys.stdout, sys.stderr = self.streams
@@ -343,7 +344,7 @@ class Executor:
         return self.next > DESCRIPTORS or peak > MEMORY
 
     def _has_threads(self) -> bool:
-        return _thread._count() > 0
+        return _thread._count() > self.threads
 
     def _receive(self) -> tuple[bytes, list[int]]:
         data, descriptors, _, _ = socket.recv_fds(self.control, CHUNK, 1)
@@ -361,9 +362,10 @@ class Executor:
 
     def _leave(self, word: bytes) -> NoReturn:
         self.control.sendall(word)
-        self._end()
+        self.end()
 
-    def _end(self) -> NoReturn:
+    def end(self) -> NoReturn:
+        """End this process."""
         os._exit(0)
 
 
@@ -408,7 +410,7 @@ class _Output(Output):
         if self._answered is None:
             self._executor.tell(BYE)
         self.send(self.reply(0))
-        os._exit(0)
+        self._executor.end()
 
     def reply(self, code: int) -> bytes:
         """Write the frame of the reply."""

@@ -12,9 +12,9 @@ import json
 import os
 import socket
 import sys
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.service.executor import Executor, scratch
 from anyhook.warm.client import HEAD, RUN, pack_run
@@ -63,7 +63,7 @@ class _Understudy(Executor):
         super()._is_spoiled()
         return False  # the most that it held may be that of who started it
 
-    def _end(self) -> NoReturn:
+    def end(self) -> NoReturn:
         raise RehearsalError
 
 
@@ -73,8 +73,18 @@ def rehearse() -> None:
     Whatever goes wrong is no error: then less is shared.
     """
     gc.freeze()  # what is there already needs no looking at
-    with suppress(RehearsalError, OSError, ValueError), ExitStack() as stack:
+    try:
+        _rehearse()
+    except Exception:  # noqa: BLE001 - see above
+        return
+    finally:
+        gc.unfreeze()
+
+
+def _rehearse() -> None:
+    with ExitStack() as stack:
         stack.callback(_put_back, sys.modules["__main__"], sys.argv, sys.orig_argv, sys.path[0])
+        stack.callback(_put_streams_back, sys.stdin, sys.stdout, sys.stderr)
         for number in range(3):
             stack.callback(_put_descriptor_back, os.dup(number), number)
         ours, theirs = socket.socketpair()
@@ -89,7 +99,6 @@ def rehearse() -> None:
                 executor.put_in_place(request)
                 executor.run(theirs, request, leased=True)
                 ours.recv(1 << 16)
-    gc.unfreeze()
 
 
 def _requests() -> Iterator[Request]:
@@ -103,6 +112,10 @@ def _requests() -> Iterator[Request]:
 def _put_back(main: object, argv: list[str], orig_argv: list[str], path: str) -> None:
     sys.modules["__main__"] = main  # type: ignore[assignment]
     sys.argv, sys.orig_argv, sys.path[0] = argv, orig_argv, path
+
+
+def _put_streams_back(*streams: Any) -> None:
+    sys.stdin, sys.stdout, sys.stderr = streams
 
 
 def _put_descriptor_back(kept: int, number: int) -> None:
