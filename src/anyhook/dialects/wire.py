@@ -189,6 +189,8 @@ def _as_decoded(cls: type[Event], name: str, key: str, raw: Mapping[str, Any]) -
 # -- replies
 
 EXTRA = "extra."
+_ABSENT = frozenset([name for name in Answer.record_fields if getattr(Answer, name) is None])
+"""Fields of an answer that mean nothing unless they are set."""
 
 
 def encode_answer(dialect: Dialect, spec: EventSpec, answer: Answer) -> dict[str, Any]:
@@ -204,7 +206,10 @@ def encode_answer(dialect: Dialect, spec: EventSpec, answer: Answer) -> dict[str
         in it.
     """
     reply: dict[str, Any] = {}
+    said = answer.__dict__
     for item in dialect.written(spec.canonical):
+        if item.field in _ABSENT and item.field not in said:
+            continue
         value = _value(dialect, item, answer)
         if value is None:
             continue
