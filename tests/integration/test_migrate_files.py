@@ -285,8 +285,8 @@ def test_a_file_in_the_place_of_the_directory_is_refused(world, run, source, tar
 
 
 def test_a_link_inside_the_project_is_followed_and_kept(world, run, source, target):
-    real = world.write(world.project / "shared" / "settings.json", TARGET)
-    target.symlink_to("../shared/settings.json")
+    real = world.write(world.project / "common" / "settings.json", TARGET)
+    target.symlink_to("../common/settings.json")
 
     done(run, target)
 
@@ -315,12 +315,12 @@ def test_a_directory_that_is_a_link_out_of_the_project_is_refused(world, run, so
 
 
 def test_a_link_to_nothing_inside_the_project_is_followed(world, run, source, target):
-    target.symlink_to("../shared/settings.json")
+    target.symlink_to("../common/settings.json")
 
     assert run(*ARGUMENTS)[0] == 0
 
     assert target.is_symlink()
-    assert migrated(world.project / "shared" / "settings.json")
+    assert migrated(world.project / "common" / "settings.json")
 
 
 def test_a_link_to_itself_is_refused(world, run, side):

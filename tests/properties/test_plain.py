@@ -72,15 +72,15 @@ class Place:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     root = tmp_path_factory.mktemp("plain")
-    for name in ("work", "bin", "shells"):
+    for name in ("here", "bin", "shells"):
         (root / name).mkdir()
-    (root / "link").symlink_to("work")
+    (root / "link").symlink_to("here")
     (root / "teller.c").write_text(TELLER)
     subprocess.run(["gcc", "-O1", "-o", root / "teller", root / "teller.c"], check=True)
     for name in ("tell", *OWN):
         if name not in (".", ".."):
             (root / "bin" / name).symlink_to("../teller")
-    (root / "work" / "tell").symlink_to("../teller")
+    (root / "here" / "tell").symlink_to("../teller")
     for name in ("bash", "sh"):
         (root / "shells" / name).symlink_to(BASH)
     return Place(root)
@@ -163,12 +163,12 @@ LEVELS = st.sampled_from(["0", "1", "2", "7", "998", "999", "1000", "-1", "01", 
 
 
 DIRECTORIES = st.sampled_from(
-    "<>/work|<>/link|<>/work/|<>/work/.|<>//work|<>/link/../work|<>/bin|work|.||/none".split("|")
+    "<>/here|<>/link|<>/here/|<>/here/.|<>//here|<>/link/../here|<>/bin|here|.||/none".split("|")
 )
 PATHS = st.sampled_from(
     ["<>/bin"] * 30
     + "/none:<>/bin :<>/bin <>/bin/ .:<>/bin /none <>:<>/bin ~:<>/bin <>/bin: %x:<>/bin".split()
-    + ["", "<>/work:<>/bin"]
+    + ["", "<>/here:<>/bin"]
 )
 VARIABLES = {name: LOCALES if name.startswith(("LC_", "LANG")) else VALUES for name in KNOWN} | {
     "SHLVL": LEVELS,
@@ -219,7 +219,7 @@ def check(shell, line, env, cwd):
 
 
 @pytest.mark.parametrize("shell", ["bash", "sh"])
-@given(line=lines(), env=ENVIRONMENTS, cwd=st.sampled_from(["work", "link"]))
+@given(line=lines(), env=ENVIRONMENTS, cwd=st.sampled_from(["here", "link"]))
 @settings(max_examples=1000)
 def test_a_line_without_a_shell_gives_the_program_what_the_shell_would(
     place, shell, line, env, cwd
@@ -234,13 +234,13 @@ def test_a_line_without_a_shell_gives_the_program_what_the_shell_would(
 @pytest.mark.parametrize("value", ["x", "", "1", "/ a:b"])
 def test_every_variable_that_bash_knows_is_passed_on_or_is_a_matter_for_bash(place, value):
     done = subprocess.run([BASH, "-c", "compgen -v"], capture_output=True, text=True, check=True)
-    usual = {"PATH": "<>/bin", "HOME": "<>", "PWD": "<>/work", "SHLVL": "1"}
+    usual = {"PATH": "<>/bin", "HOME": "<>", "PWD": "<>/here", "SHLVL": "1"}
 
     taken = {
         name
         for name in {*done.stdout.split(), *VARIABLES} - {"PATH"}
         for line in ("tell", f'tell "${name}"')
-        if check(BASH, line, place.located({**usual, name: value}), f"{place.root}/work")
+        if check(BASH, line, place.located({**usual, name: value}), f"{place.root}/here")
     }
 
     assert {"HOME", "TERM", "USER", "TMOUT"} <= taken

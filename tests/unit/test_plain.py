@@ -127,11 +127,11 @@ def test_every_name_that_bash_has_of_its_own_is_known():
 @pytest.fixture
 def places(tmp_path):
     """A program in a directory on the PATH; bash next to it, under its own name."""
-    bin_, work = tmp_path / "bin", tmp_path / "work"
-    for directory in (bin_, work):
+    bin_, here = tmp_path / "bin", tmp_path / "here"
+    for directory in (bin_, here):
         directory.mkdir()
     (bin_ / "bash").symlink_to(BASH)
-    for program in (bin_ / "run", work / "run"):
+    for program in (bin_ / "run", here / "run"):
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
     return tmp_path
@@ -142,9 +142,9 @@ def find(places):
     """Ask what the shell would become, in surroundings that differ a little from plain ones."""
 
     def ask(line="run it", shell="bash", **changes):
-        env = {"PATH": f"{places}/bin", "PWD": f"{places}/work", "SHLVL": "2", **changes}
+        env = {"PATH": f"{places}/bin", "PWD": f"{places}/here", "SHLVL": "2", **changes}
         env = {name: value for name, value in env.items() if value is not None}
-        return find_direct([f"{places}/bin/{shell}", "-c", line], env, f"{places}/work")
+        return find_direct([f"{places}/bin/{shell}", "-c", line], env, f"{places}/here")
 
     if ask() is None:
         pytest.skip("the bash here is not the one that was observed")
@@ -159,7 +159,7 @@ def test_the_program_gets_what_bash_would_give_it(find, places):
     assert found.argv == ("run", "it")
     assert found.env == {
         "PATH": f"{places}/bin",
-        "PWD": f"{places}/work",
+        "PWD": f"{places}/here",
         "SHLVL": "0",
         "A": "b c",
         "_": f"{places}/bin/run",
@@ -187,7 +187,7 @@ def test_a_path_is_taken_as_it_stands(find):
         {"SHLVL": "x"},
         {"SHLVL": "01"},
         {"SHLVL": "0", "SSH_CLIENT": "x"},
-        {"OLDPWD": "work"},
+        {"OLDPWD": "here"},
         {"PATH": None},
         {"PATH": ""},
         {"PATH": "bin"},
@@ -219,9 +219,9 @@ def test_what_cannot_be_run_is_left_to_bash_to_complain_about(find, places):
 
 @on_linux
 def test_a_program_further_down_the_path_is_found(find, places):
-    path = f"/no/such/place:{places}/work:{places}/bin"
+    path = f"/no/such/place:{places}/here:{places}/bin"
 
-    assert find(PATH=path).program == f"{places}/work/run"
+    assert find(PATH=path).program == f"{places}/here/run"
     assert find(PATH=f"{places}/bin/") is None
     assert find(PATH=f":{places}/bin") is None
     assert find(PATH=f"/%b:{places}/bin") is None
@@ -264,7 +264,7 @@ def test_dash_stays_between_because_it_waits_for_its_programs(find, places):
 @on_linux
 def test_further_options_of_the_shell_are_left_to_it(find, places, monkeypatch):
     monkeypatch.chdir(places / "bin")
-    env = {"PATH": f"{places}/bin", "PWD": f"{places}/work", "SHLVL": "2"}
+    env = {"PATH": f"{places}/bin", "PWD": f"{places}/here", "SHLVL": "2"}
     shell = f"{places}/bin/bash"
 
     assert find_direct([shell, "-c", "run"], env, str(places)) is not None
@@ -299,9 +299,9 @@ def test_without_masks_of_signals_every_line_is_the_shells(find, monkeypatch):
 
 @on_linux
 def test_the_name_of_the_directory_that_is_told_stays_if_it_is_right(find, places, monkeypatch):
-    (places / "link").symlink_to("work")
-    monkeypatch.chdir(places / "work")
+    (places / "link").symlink_to("here")
+    monkeypatch.chdir(places / "here")
 
     assert find(PWD=f"{places}/link").env["PWD"] == f"{places}/link"
-    assert find(PWD=f"{places}/bin").env["PWD"] == os.path.realpath(places / "work")
-    assert find(PWD=".").env["PWD"] == os.path.realpath(places / "work")
+    assert find(PWD=f"{places}/bin").env["PWD"] == os.path.realpath(places / "here")
+    assert find(PWD=".").env["PWD"] == os.path.realpath(places / "here")

@@ -576,37 +576,28 @@ class Dialect(Record):
         return self.documented.by_canonical
 
     @cached_property
-    def _members(self) -> dict[str, tuple[OutputField, ...]]:
+    def known(self) -> dict[tuple[object, ...], Any]:
+        """What was worked out of these tables, by who did and of what."""
         return {}
 
     def members(self, event: str) -> tuple[OutputField, ...]:
         """Return one output member for each path: the event's own, where it has one."""
-        found = self._members.get(event)
+        found: tuple[OutputField, ...] | None = self.known.get(("members", event))
         if found is None:
             by_path: dict[tuple[str, ...], OutputField] = {}
             for item in self.output:
                 if item.path not in by_path or item.belongs_to(event):
                     by_path[item.path] = item
-            found = self._members[event] = tuple(by_path.values())
+            found = self.known["members", event] = tuple(by_path.values())
         return found
-
-    @cached_property
-    def _written(self) -> dict[str, tuple[OutputField, ...]]:
-        return {}
 
     def written(self, event: str) -> tuple[OutputField, ...]:
         """Return the output members that a reply to an event may have, in their order."""
-        found = self._written.get(event)
+        found: tuple[OutputField, ...] | None = self.known.get(("written", event))
         if found is None:
-            found = self._written[event] = tuple(
-                [item for item in self.output if not item.legacy and item.belongs_to(event)]
-            )
+            ours = [item for item in self.output if not item.legacy and item.belongs_to(event)]
+            found = self.known["written", event] = tuple(ours)
         return found
-
-    @cached_property
-    def known(self) -> dict[tuple[object, ...], Any]:
-        """What others have worked out of these tables, by who did and of what."""
-        return {}
 
     @property
     def default_timeout(self) -> float:

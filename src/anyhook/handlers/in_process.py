@@ -169,7 +169,8 @@ class InProcess:
         stamp = stamp_of(path)
         found = self._files.get(path)
         if found is None or found.stamp != stamp:
-            return await call_in_thread(self._load, path, stamp)  # type: ignore[no-any-return]
+            loaded: _File = await call_in_thread(self._load, path, stamp)
+            return loaded
         return found
 
     def _load(self, path: str, stamp: Stamp) -> _File:

@@ -60,7 +60,8 @@ def start(
         if write_end < 3:
             return _by_popen(argv, cwd, env, ends, program)
         found = program or argv[0]
-        pid = _fork(argv, cwd, env, variables, found, (*ends, read_end, write_end))
+        sys.audit("subprocess.Popen", found, argv, cwd, env)
+        pid = _fork(argv, cwd, variables, _files(found, env), (*ends, read_end, write_end))
         os.close(write_end)
         write_end = -1
         if not os.read(read_end, FAILURE):
@@ -90,19 +91,20 @@ def _encoded(env: Mapping[str, str]) -> list[bytes] | None:
     return variables
 
 
-def _fork(  # noqa: PLR0917 - what the system takes
+def _files(program: str, env: Mapping[str, str]) -> list[str]:
+    """List where a program may be."""
+    if os.path.dirname(program):  # noqa: PTH120 - ten times faster
+        return [program]
+    return [os.path.join(place, program) for place in os.get_exec_path(env)]  # noqa: PTH118
+
+
+def _fork(
     argv: Sequence[str],
     cwd: str,
-    env: Mapping[str, str],
     variables: list[bytes],
-    program: str,
+    files: list[str],
     descriptors: tuple[int, ...],
 ) -> int:
-    sys.audit("subprocess.Popen", program, argv, cwd, env)
-    if os.path.dirname(program):  # noqa: PTH120 - ten times faster
-        files = [program]
-    else:
-        files = [os.path.join(place, program) for place in os.get_exec_path(env)]  # noqa: PTH118
     stdin, stdout, stderr, *failure = descriptors
     pid: int = _fork_exec(
         list(argv),

@@ -60,7 +60,6 @@ SIGNALS = tuple(map(int, (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD, signal.
 TO_KIB = 1024 if sys.platform == "darwin" else 1
 LEASE_IDLE = 60
 """Seconds without an event after which a lease ends: others may need the process."""
-
 CAPTURED = 16 << 20
 """Bytes of standard error that are handed on."""
 

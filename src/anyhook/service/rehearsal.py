@@ -16,12 +16,16 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.dialects import AGENTS, get_dialect
+from anyhook.dialects.wire import encode_event
+from anyhook.model.events import BeforeTool
 from anyhook.service.executor import Executor, scratch
 from anyhook.warm.client import HEAD, RUN, pack_run
 from anyhook.warm.frames import parse_request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
     from typing import NoReturn
 
     from anyhook.warm.frames import Request
@@ -29,21 +33,8 @@ if TYPE_CHECKING:
 LOADS = 8
 """The interpreter looks for a faster way through code that it has run this often."""
 SAMPLE = str(Path(__file__).with_name("sample.py"))
-PAYLOAD = {
-    "session_id": "",
-    "transcript_path": "",
-    "cwd": "/",
-    "timestamp": "",
-    "tool_input": {"file_path": "", "content": "no"},
-}
-EVENTS = {
-    "gemini": ("BeforeTool", "write_file"),
-    "claude": ("PreToolUse", "Write"),
-    "terminai": ("BeforeTool", "write_to_file"),
-}
-"""Dialect to the event and the tool, as it names them."""
-
-
+TOOL = "write_file"
+ARGUMENTS = {"file_path": "", "content": "no"}
 MASK = 0o077
 """What the worker takes away from the mode of files."""
 
@@ -102,15 +93,26 @@ def _rehearse() -> None:
 
 
 def _requests() -> Iterator[Request]:
-    for agent, (event, tool) in EVENTS.items():
-        payload = json.dumps({**PAYLOAD, "hook_event_name": event, "tool_name": tool}).encode()
-        words = [SAMPLE, "--dialect", agent]
-        frame = pack_run(RUN, str(Path.cwd()), words, os.environ, mask=MASK, payload=payload)
+    """Make an event of every agent."""
+    for agent in AGENTS:
+        dialect = get_dialect(agent)
+        words = dialect.vocabulary
+        event = BeforeTool(
+            session_id="",
+            transcript_path="",
+            cwd="/",
+            timestamp="",
+            tool_name=words.name(TOOL) or TOOL,
+            tool_input=words.arguments(TOOL, ARGUMENTS),
+        )
+        payload = json.dumps(encode_event(dialect, event)).encode()
+        argv = [SAMPLE, "--dialect", agent]
+        frame = pack_run(RUN, str(Path.cwd()), argv, os.environ, mask=MASK, payload=payload)
         yield parse_request(frame[HEAD:])
 
 
-def _put_back(main: object, argv: list[str], orig_argv: list[str], path: str) -> None:
-    sys.modules["__main__"] = main  # type: ignore[assignment]
+def _put_back(main: ModuleType, argv: list[str], orig_argv: list[str], path: str) -> None:
+    sys.modules["__main__"] = main
     sys.argv, sys.orig_argv, sys.path[0] = argv, orig_argv, path
 
 

@@ -4,7 +4,8 @@ import json
 import pathlib
 import re
 
-from anyhook.authoring import Hooks, deny
+from anyhook.authoring import Answer, Hooks, deny
+from anyhook.model.events import BeforeTool
 
 hooks = Hooks()
 NO = re.compile("no")
@@ -13,7 +14,7 @@ HERE = pathlib.Path(__file__).parent
 
 
 @hooks.before_tool("shell", "write_file")
-def refuse(event):  # type: ignore[no-untyped-def] # as hook files are written
+def refuse(event: BeforeTool) -> Answer | None:
     """Deny what holds the word."""
     if NO.search(event.text) and NAMES and HERE.name:
         return deny(event.text)

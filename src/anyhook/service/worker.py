@@ -11,7 +11,7 @@ the client, which then runs the hook cold. So is its death: the client sees the 
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
+import _signal  # type: ignore[import-not-found] # the enums around it are copied by each executor
 import contextlib
 import json
 import os
