@@ -29,6 +29,7 @@ from rich.text import Text
 from anyhook.agents.adk import AnyhookPlugin
 from anyhook.cli.output import console
 from anyhook.cli.timeline import print_timeline
+from anyhook.engine.messages import discard
 
 PROJECT = Path(__file__).parent / "guarded-project"
 PROMPT = "Add a settings file, clean up, and publish."
@@ -111,7 +112,13 @@ async def main():
         project = Path(directory) / PROJECT.name
         shutil.copytree(PROJECT, project)
         plugin = AnyhookPlugin.load(
-            project, home=directory, trust_once=True, ask=ask, watch=watch, tell=lambda _text: None
+            project,
+            home=directory,
+            trust_once=True,
+            ask=ask,
+            watch=watch,
+            tell=discard,
+            on_message=discard,
         )
         agent = LlmAgent(name="helper", model=model(), tools=tools(project))
         with warnings.catch_warnings():

@@ -15,6 +15,7 @@ from rich.console import Console
 from anyhook import SyncEngine
 from anyhook.cli.output import console, print_diagnostics
 from anyhook.cli.timeline import print_timeline
+from anyhook.engine.messages import discard
 
 PROJECT = Path(__file__).parent / "guarded-project"
 WIDTH = 118
@@ -27,7 +28,7 @@ def main() -> None:
     lines = (PROJECT / "events.jsonl").read_text(encoding="utf-8").splitlines()
     with (
         tempfile.TemporaryDirectory() as home,  # your own hooks stay out of the demo
-        SyncEngine.load(PROJECT, home=home, trust_once=True) as sync,
+        SyncEngine.load(PROJECT, home=home, trust_once=True, on_message=discard) as sync,
     ):
         print_diagnostics(out, sync.engine.diagnostics)
         for line in lines:

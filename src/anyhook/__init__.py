@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from anyhook.errors import EngineClosedError as EngineClosedError
     from anyhook.errors import EventError as EventError
     from anyhook.errors import PlatformError as PlatformError
+    from anyhook.errors import RequiredHooksError as RequiredHooksError
     from anyhook.errors import SettingsError as SettingsError
     from anyhook.errors import UnknownNameError as UnknownNameError
     from anyhook.errors import UsageError as UsageError
@@ -72,6 +73,7 @@ _HOMES = {
         "EngineClosedError",
         "EventError",
         "PlatformError",
+        "RequiredHooksError",
         "SettingsError",
         "UnknownNameError",
         "UsageError",

@@ -7,6 +7,7 @@ AnyhookError
 │   └── EventError          an event that cannot be built or fired
 ├── SettingsError           a settings file cannot be read or edited; carries the place
 ├── EngineClosedError       the engine was used after it was closed
+├── RequiredHooksError      hooks that the host requires do not run; carries the reasons
 ├── StoppedError            a hook ended the agent (`anyhook.agents`)
 └── PlatformError           something that this platform cannot do
 ```
@@ -20,6 +21,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from anyhook.model.diagnostics import Diagnostic
 
 
 class AnyhookError(Exception):
@@ -71,6 +74,19 @@ class SettingsError(AnyhookError):
 
 class EngineClosedError(AnyhookError):
     """The engine was closed; load a new one."""
+
+
+class RequiredHooksError(AnyhookError):
+    """Hooks that the host requires (`Engine.load(require=…)`) do not run.
+
+    Attributes:
+        diagnostics: Why: one for each hook, file or event concerned.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        reasons = "\n".join(f"  {found}" for found in self.diagnostics)
+        super().__init__(f"hooks that this program requires do not run:\n{reasons}")
 
 
 class StoppedError(AnyhookError):

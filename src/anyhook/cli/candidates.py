@@ -14,6 +14,7 @@ from anyhook.authoring.load import load_hooks
 from anyhook.cli.doctor import hook_files, warm_command
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.handlers.command import command_environment, command_line
 from anyhook.handlers.environment import expand
@@ -217,7 +218,7 @@ def of_project(
     found: list[Candidate] = []
     left: list[str] = []
     for agent in agents:
-        engine = _Engine.load(project, dialect=agent, trust_once=trust_once)
+        engine = _Engine.load(project, dialect=agent, trust_once=trust_once, on_message=discard)
         wanted = _canonical(engine.dialect, event) if event else None
         seen: set[tuple[str, object]] = set()
         for definition in engine.definitions:

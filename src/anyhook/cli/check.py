@@ -26,6 +26,7 @@ from anyhook.cli.output import (
 )
 from anyhook.engine.checks import check_hooks
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.trust.scripts import named_files
 
@@ -49,7 +50,7 @@ def check(project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJ
         anyhook check
         anyhook check --project ~/code/app --json
     """
-    engine = Engine.load(existing_project(project), dialect=dialect)
+    engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
     found = sorted(_findings(engine), key=lambda d: _ORDER[d.severity])
     errors = sum(d.severity is Severity.ERROR for d in found)
     files = [file for file in engine.hooks.files if file.exists]

@@ -20,6 +20,7 @@ from anyhook.cli.output import console, print_json, show_path, show_place
 from anyhook.cli.worker import found_json, mib, moment, reasons
 from anyhook.dialects import AGENTS
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
@@ -272,7 +273,9 @@ def _look_at_hooks(patient: Patient) -> Iterator[Check]:
 
 
 def _hooks_of(patient: Patient, agent: str) -> Iterator[Check]:
-    engine = Engine.load(patient.project, dialect=agent, environ=patient.environ)
+    engine = Engine.load(
+        patient.project, dialect=agent, environ=patient.environ, on_message=discard
+    )
     for handler in (h for d in engine.definitions for h in d.handlers):
         files = hook_files(engine, handler)
         if handler.kind != "command" or not files:

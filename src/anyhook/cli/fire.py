@@ -16,6 +16,7 @@ from anyhook.cli.timeline import print_late, print_timeline, result_json
 from anyhook.dialects.recordings import read_payloads
 from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError
 from anyhook.model.events import UnknownEvent, event_class, json_kind
@@ -92,7 +93,11 @@ def fire(
     if event_file is None and event is None:
         raise UsageError("name an event, like BeforeTool, or give --event-file FILE")
     engine = Engine.load(
-        existing_project(project), dialect=dialect, rules=rules, trust_once=trust_once
+        existing_project(project),
+        dialect=dialect,
+        rules=rules,
+        trust_once=trust_once,
+        on_message=discard,
     )
     events = _events(engine.dialect, event, tool, given, fields or [], event_file)
     denied = False

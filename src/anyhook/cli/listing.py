@@ -18,6 +18,7 @@ from anyhook.cli.options import (
 )
 from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 
@@ -41,7 +42,7 @@ def list_hooks(
         anyhook list
         anyhook list --project ~/code/app --json
     """
-    engine = Engine.load(existing_project(project), dialect=dialect)
+    engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
     rows = list(_rows(engine))
     if as_json:
         print_json([_row_json(engine, *row) for row in rows])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,19 +18,53 @@ from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TextIO
 
     from anyhook.model.diagnostics import Diagnostic, Place
 
 SEVERITY_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-PIPE_WIDTH = 120
-"""Columns when the output is no terminal."""
+UNWRAPPED = 10_000
+"""Columns when the output is no terminal: nothing is wrapped or cut for a pipe or a file."""
+LINES = 25
+WIDTHS = range(20, UNWRAPPED + 1)
+"""Columns that the variable `COLUMNS` may ask for."""
+_TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n)")
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console for people; wide enough for paths when nobody watches."""
+    """Return a console for people.
+
+    A terminal is as wide as it is; a pipe or a file is not wrapped, and no line ends with blanks.
+    The variable `COLUMNS` sets another width.
+    """
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else PIPE_WIDTH
-    return Console(stderr=stderr, highlight=False, width=width, soft_wrap=False)
+    width = wanted_width()
+    if stream.isatty():
+        return Console(stderr=stderr, highlight=False, width=width)
+    trimmed = cast("TextIO", _TrimmedStream(stream))
+    # Without a height rich falls back to 80 columns where TERM is "dumb" or "unknown".
+    return Console(file=trimmed, highlight=False, width=width or UNWRAPPED, height=LINES)
+
+
+def wanted_width() -> int | None:
+    """Return the columns that `COLUMNS` asks for; `None` if it holds no sensible number."""
+    value = os.environ.get("COLUMNS", "")
+    if not value.isdecimal() or len(value) > len(str(UNWRAPPED)):
+        return None
+    return int(value) if int(value) in WIDTHS else None
+
+
+class _TrimmedStream:
+    """A stream that leaves out the blanks with which tables fill up their last column."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write(_TRAILING_BLANKS.sub("", text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def say_error(message: str) -> None:

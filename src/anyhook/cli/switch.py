@@ -10,6 +10,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
 from anyhook.cli.output import console, print_json, say_error, show_path
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
 from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, remove_item, write_atomically
@@ -42,7 +43,7 @@ def disable(
 
         anyhook disable secret-guard
     """
-    engine = Engine.load(existing_project(project), dialect=dialect)
+    engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
     handlers = _handlers(engine, name)
     layer = max((h.layer for h in handlers), key=lambda la: engine.dialect.authority[la])
     file = _editable(engine, layer)
@@ -76,7 +77,7 @@ def enable(
 
         anyhook enable secret-guard
     """
-    engine = Engine.load(existing_project(project), dialect=dialect)
+    engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
     identifier = _handlers(engine, name)[0].identifier
     changed = []
     for file in engine.hooks.files:

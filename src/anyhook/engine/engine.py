@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import os
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -12,8 +14,10 @@ from anyio.lowlevel import RunVar
 
 from anyhook.dialects import get_dialect
 from anyhook.dialects.wire import decode_event, encode_decision, encode_event
+from anyhook.engine.absent import check_required, switched_off
 from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard
+from anyhook.engine.messages import MessageChannel
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan
 from anyhook.errors import EngineClosedError, EventError, UsageError
@@ -25,14 +29,15 @@ from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
+from anyhook.model.events import Event
 from anyhook.model.layers import Layer
+from anyhook.settings.detect import agents_with_hooks, choose_agent, find_project
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from types import TracebackType
     from typing import Literal, Self, TypeVar
 
@@ -42,8 +47,6 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
 
     Warm = bool | Literal["in_process", "on_loop"]
-    from anyhook.model.events import Event
-
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 MAX_PROCESSES = 64
@@ -64,6 +67,7 @@ class Engine:
         rules: The reading of it.
         project_dir: Directory of the project.
         hooks: What the settings files say.
+        messages: Delivers every problem to the host.
     """
 
     def __init__(
@@ -79,7 +83,11 @@ class Engine:
         output_limit: int,
         warm: Warm,
         services: Services,
+        detected: tuple[Diagnostic, ...] = (),
+        on_message: Callable[[str], object] | None = None,
     ) -> None:
+        self.messages = MessageChannel(on_message)
+        self._detected = detected
         self.dialect = dialect
         self.rules = dialect.reading(rules)
         self.project_dir = around.project
@@ -102,10 +110,12 @@ class Engine:
     @classmethod
     def load(
         cls,
-        project_dir: str | os.PathLike[str] = ".",
+        project_dir: str | os.PathLike[str] | None = None,
         *,
-        dialect: str = "gemini",
+        dialect: str | None = None,
         rules: str = "documented",
+        require: bool | Collection[str] = False,
+        on_message: Callable[[str], object] | None = None,
         trust_once: bool = False,
         trust_store: TrustStore | None = None,
         watch: bool = False,
@@ -124,10 +134,16 @@ class Engine:
         Files that did not change since they were last read in this process are not parsed again.
 
         Args:
-            project_dir: Directory of the project.
-            dialect: `gemini`, `claude`, `terminai` or `generic`.
+            project_dir: Directory of the project; by default the one that the current directory
+                belongs to (see `anyhook.settings.detect.find_project`).
+            dialect: `gemini`, `claude`, `terminai` or `generic`; by default the one agent that has
+                hooks in the project, else in the user's settings, else `gemini`, which is reported.
             rules: `documented`, what the agent's references promise, or `observed`, what a named
                 release really does.
+            require: Raise if hooks do not run: `True` for any configured hook, or the events
+                (`{"before_tool"}`) that must have hooks of which every one runs.
+            on_message: Gets, as one text each, the problems of the settings, of trust and of every
+                decision, each problem once; by default the logger `anyhook` gets them at WARNING.
             trust_once: Run the project's hooks without asking the trust store, this once.
             trust_store: Where trust is recorded; by default the user's.
             watch: Look before every dispatch whether a settings file changed, and read it again.
@@ -146,19 +162,26 @@ class Engine:
             private_hosts: Hosts in private networks that `http` hooks may ask.
 
         Returns:
-            An engine. What is wrong with the settings is in `diagnostics`; it never raises for
-            what files hold.
+            An engine. What is wrong with the settings is in `diagnostics` and was reported; unless
+            hooks are required, it never raises for what files hold.
 
         Raises:
-            UnknownNameError: If there is no such dialect or rule set.
-            UsageError: If `warm` is something else.
+            UnknownNameError: If there is no such dialect, rule set or event.
+            UsageError: If there is no such directory, if several agents have hooks and none is
+                named, or if `warm` is something else.
+            RequiredHooksError: If hooks that are required do not run.
         """
-        tables = get_dialect(dialect)
+        project = find_project(".", home) if project_dir is None else Path(project_dir)
+        if not os.path.isdir(project):  # noqa: PTH112 - a path of any form is no exception
+            raise UsageError(f"no directory {str(project)!r}; pass the one of the project")
+        agents = agents_with_hooks(project, home=home, environ=environ)
+        choice = choose_agent(agents, dialect)
+        tables = get_dialect(choice.agent)
         around = Surroundings.of(
-            project_dir, home=home, environ=environ, home_variable=tables.home_variable
+            project, home=home, environ=environ, home_variable=tables.home_variable
         )
         store = None if trust_once else (trust_store or TrustStore())
-        return cls(
+        engine = cls(
             around,
             tables,
             rules=rules,
@@ -169,7 +192,11 @@ class Engine:
             output_limit=output_limit,
             warm=warm,
             services=Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts)),
+            detected=choice.diagnostics,
+            on_message=on_message,
         )
+        check_required(require, tables, engine.hooks, engine.diagnostics, engine.runs)
+        return engine
 
     # -- life
 
@@ -227,6 +254,7 @@ class Engine:
             background=self._background,
             leases=self._leases,
         )
+        self.messages.report((*self._settings_diagnostics(), *self._guard.summary()))
 
     def _redaction(self, layer: Layer) -> Redaction:
         rules = self.dialect.redaction
@@ -259,8 +287,16 @@ class Engine:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the settings, and which hooks do not run for want of trust."""
-        return (*self.hooks.diagnostics, *self._guard.diagnostics())
+        """What is wrong with the settings, and which configured hooks do not run."""
+        return (*self._settings_diagnostics(), *self._guard.diagnostics())
+
+    def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
+        return (*self._detected, *self.hooks.diagnostics, *switched_off(self.hooks))
+
+    def runs(self, handler: HandlerSpec) -> bool:
+        """Return whether a handler of the settings is switched on and trusted."""
+        is_on = self.hooks.switched_off(handler, self.rules) is None
+        return is_on and self._guard.withhold(handler) is None
 
     @property
     def guard(self) -> Guard:
@@ -405,9 +441,22 @@ class Engine:
 
         Raises:
             EngineClosedError: If the engine was closed.
+            EventError: If it is no event.
         """
+        decision = await self.decide(event)
+        if decision.diagnostics:
+            self.messages.report(decision.diagnostics)
+        return decision
+
+    async def decide(self, event: Event) -> Decision:
+        """Decide an event like `dispatch`, and leave its problems to the caller to report."""
         if self._closed:
             raise EngineClosedError("the engine is closed; load a new one")
+        if not isinstance(event, Event):
+            raise EventError(
+                f"{type(event).__name__} is no event; build one, like BeforeTool(tool_name=…), "
+                "or decode a payload with engine.decode(payload)"
+            )
         if self._watch and self.hooks.is_stale():
             self.reload()
         plan = self.plan(event)

@@ -73,6 +73,17 @@ class Guard:
         """Return a diagnostic for every handler that does not run."""
         return [*(self._told(change) for change in self.changes()), *self._problems]
 
+    def summary(self) -> list[Diagnostic]:
+        """Return the same as `diagnostics`, with one diagnostic for all hooks without trust."""
+        changes = self.changes()
+        new = [change.subject.handler for change in changes if change.what != "script"]
+        changed = [self._told(change) for change in changes if change.what == "script"]
+        if len(new) < 2:
+            return self.diagnostics()
+        labels = ", ".join(dict.fromkeys(handler.label for handler in new))
+        text = f"{len(new)} hooks do not run: their project is not trusted; {self._how()}: {labels}"
+        return [diagnose("project-untrusted", text, new[0].place), *changed, *self._problems]
+
     def may_match(self, definition: HookDefinition) -> bool:
         """Tell whether the pattern of a definition may be evaluated."""
         if self._store is None or definition.layer not in self._dialect.needs_trust:

@@ -18,6 +18,7 @@ import anyio
 
 from anyhook.dialects.wire import answer_of, decode_event
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.migrate.canonical import canonical, plain
 from anyhook.migrate.corpus import moved
@@ -175,7 +176,14 @@ async def _prove(
 
 def _engine(dialect: Dialect, project: Path, environ: Mapping[str, str]) -> Engine:
     home = project.parent / "home"
-    return Engine.load(project, dialect=dialect.name, trust_once=True, home=home, environ=environ)
+    return Engine.load(
+        project,
+        dialect=dialect.name,
+        trust_once=True,
+        home=home,
+        environ=environ,
+        on_message=discard,
+    )
 
 
 def _environ(migration: Migration, around: Surroundings, root: Path) -> dict[str, str]:

@@ -74,6 +74,11 @@ CODES: dict[str, tuple[Severity, str]] = {
     "missing-program": (Severity.WARNING, "a command starts with a program that is not there"),
     "missing-script": (Severity.ERROR, "a command names a script that does not exist"),
     "extension-unreadable": (Severity.ERROR, "an extension's manifest or hooks cannot be read"),
+    # the agent and its hooks
+    "agent-assumed": (Severity.WARNING, "no agent has hooks here; the default agent's rules hold"),
+    "other-agent": (Severity.WARNING, "hooks of another agent are here and are not loaded"),
+    "hooks-off": (Severity.WARNING, "hooks are configured and switched off"),
+    "no-hooks": (Severity.WARNING, "no hook runs where one is required"),
     # trust
     "project-untrusted": (Severity.WARNING, "hooks of a project that is not trusted do not run"),
     "trust-changed": (Severity.WARNING, "a trusted hook or its script changed and does not run"),

@@ -1,0 +1,265 @@
+"""A host learns at load time which configured hooks do not run, and may require them."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+
+from anyhook import BeforeTool, Engine, EventError, RequiredHooksError, SyncEngine, UsageError
+from anyhook.settings.detect import agents_with_hooks, find_project
+
+DENY = {"hooks": [{"type": "command", "command": "echo blocked >&2; exit 2"}]}
+
+
+def settings(event, **more):
+    return json.dumps({"hooks": {event: [DENY]}, **more})
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+@pytest.fixture
+def claude_project(project):
+    write(project / ".claude" / "settings.json", settings("PreToolUse"))
+    return project
+
+
+@pytest.fixture
+def gemini_project(project):
+    write(project / ".gemini" / "settings.json", settings("BeforeTool"))
+    return project
+
+
+def codes(engine):
+    return [found.code for found in engine.diagnostics]
+
+
+class TestTheAgentIsDetected:
+    def test_the_only_agent_with_hooks_is_loaded(self, claude_project):
+        engine = Engine.load(claude_project, trust_once=True)
+
+        assert engine.dialect.name == "claude"
+        assert engine.diagnostics == ()
+
+    def test_its_guard_denies(self, claude_project):
+        event = BeforeTool(tool_name="Bash", tool_input={"command": "rm -rf /"})
+        with SyncEngine.load(claude_project, trust_once=True) as engine:
+            assert engine.dispatch(event).denied
+
+    def test_without_hooks_anywhere_the_default_is_reported(self, project):
+        messages = []
+
+        engine = Engine.load(project, on_message=messages.append)
+
+        assert engine.dialect.name == "gemini"
+        assert codes(engine) == ["agent-assumed"]
+        assert len(messages) == 1
+        assert "Gemini CLI" in messages[0]
+
+    def test_the_users_hooks_decide_where_the_project_has_none(self, project, home):
+        write(home / ".claude" / "settings.json", settings("PreToolUse"))
+
+        assert Engine.load(project).dialect.name == "claude"
+
+    def test_the_projects_hooks_are_stronger_than_the_users(self, gemini_project, home):
+        write(home / ".claude" / "settings.json", settings("PreToolUse"))
+
+        engine = Engine.load(gemini_project, trust_once=True)
+
+        assert engine.dialect.name == "gemini"
+        assert codes(engine) == ["other-agent"]
+
+    def test_several_agents_are_an_error_that_names_them(self, gemini_project):
+        write(gemini_project / ".claude" / "settings.json", settings("PreToolUse"))
+
+        with pytest.raises(UsageError, match="one of: gemini, claude"):
+            Engine.load(gemini_project)
+
+    def test_a_broken_file_counts_as_one_with_hooks(self, project):
+        write(project / ".claude" / "settings.json", '{"hooks": {')
+
+        engine = Engine.load(project)
+
+        assert engine.dialect.name == "claude"
+        assert codes(engine) == ["settings-syntax"]
+
+    def test_hooks_of_another_agent_than_the_named_one_are_reported(self, claude_project):
+        messages = []
+
+        engine = Engine.load(claude_project, dialect="gemini", on_message=messages.append)
+
+        assert codes(engine) == ["other-agent"]
+        assert "Claude Code" in messages[0]
+        assert str(claude_project / ".claude" / "settings.json") in messages[0]
+
+    def test_settings_without_hooks_are_no_reason_to_warn(self, gemini_project):
+        write(gemini_project / ".claude" / "settings.json", '{"permissions": {"allow": []}}')
+
+        assert Engine.load(gemini_project, trust_once=True).diagnostics == ()
+
+    def test_a_directory_that_is_not_there_is_an_error(self, project):
+        with pytest.raises(UsageError, match="no directory"):
+            Engine.load(project / "gone")
+
+
+class TestTheProjectIsFoundUpwards:
+    def test_from_a_directory_inside_it(self, claude_project):
+        inside = claude_project / "src" / "package"
+        inside.mkdir(parents=True)
+
+        assert find_project(inside) == claude_project
+
+    def test_the_nearest_settings_are_the_projects(self, claude_project):
+        nested = claude_project / "vendor" / "library"
+        write(nested / ".gemini" / "settings.json", "{}")
+
+        assert find_project(nested / ".gemini") == nested
+
+    def test_without_settings_it_is_the_repository(self, project):
+        (project / ".git").mkdir()
+        (project / "src").mkdir()
+
+        assert find_project(project / "src") == project
+
+    def test_settings_above_the_repository_are_not_its_own(self, claude_project):
+        repository = claude_project / "checkout"
+        (repository / ".git").mkdir(parents=True)
+
+        assert find_project(repository) == repository
+
+    def test_the_home_is_no_project(self, home):
+        write(home / ".claude" / "settings.json", settings("PreToolUse"))
+        inside = home / "code" / "app"
+        inside.mkdir(parents=True)
+
+        assert find_project(inside) == inside
+
+    def test_an_engine_without_a_directory_loads_it(self, claude_project, monkeypatch):
+        (claude_project / "src").mkdir()
+        monkeypatch.chdir(claude_project / "src")
+
+        engine = Engine.load(trust_once=True)
+
+        assert engine.project_dir == claude_project
+        assert engine.dialect.name == "claude"
+
+    def test_every_agent_is_found_with_its_files(self, gemini_project, home):
+        write(gemini_project / ".claude" / "settings.local.json", settings("PreToolUse"))
+        write(home / ".terminai" / "settings.json", settings("BeforeTool"))
+
+        found = {agent.agent: agent for agent in agents_with_hooks(gemini_project)}
+
+        local = gemini_project / ".claude" / "settings.local.json"
+        assert found["claude"].project_files == (local,)
+        assert found["terminai"].user_files == (home / ".terminai" / "settings.json",)
+        assert set(found) == {"gemini", "claude", "terminai"}
+
+
+class TestTheHostLearnsOfIt:
+    def test_hooks_without_trust_are_one_message(self, project):
+        entries = [{"hooks": [{"type": "command", "command": f"echo {i}"}]} for i in range(5)]
+        write(project / ".claude" / "settings.json", json.dumps({"hooks": {"Stop": entries}}))
+        messages = []
+
+        Engine.load(project, on_message=messages.append)
+
+        (message,) = messages
+        assert "5 hooks do not run: their project is not trusted" in message
+
+    def test_hooks_that_are_switched_off_are_reported_with_the_switch(self, gemini_project):
+        file = write(
+            gemini_project / ".gemini" / "settings.json",
+            settings("BeforeTool", hooksConfig={"enabled": False}),
+        )
+        messages = []
+
+        Engine.load(gemini_project, trust_once=True, on_message=messages.append)
+
+        (message,) = messages
+        assert "1 hook does not run" in message
+        assert str(file) in message
+
+    def test_without_a_function_the_logger_gets_the_messages(self, claude_project, caplog):
+        with caplog.at_level(logging.WARNING, "anyhook"):
+            Engine.load(claude_project)
+
+        assert [record.name for record in caplog.records] == ["anyhook"]
+        assert "not trusted" in caplog.text
+
+    def test_a_hook_that_fails_is_reported_once(self, project):
+        failing = {"hooks": [{"type": "command", "command": "echo broken >&2; exit 1"}]}
+        file = {"hooks": {"BeforeTool": [failing]}}
+        write(project / ".gemini" / "settings.json", json.dumps(file))
+        messages = []
+        event = BeforeTool(tool_name="write_file", tool_input={})
+
+        with SyncEngine.load(project, trust_once=True, on_message=messages.append) as engine:
+            for _ in range(3):
+                assert not engine.dispatch(event).denied
+
+        (message,) = messages
+        assert "broken" in message
+
+    def test_a_function_that_fails_costs_no_hook_its_answer(self, gemini_project, caplog):
+        def fail(text):
+            raise RuntimeError("the window is closed")
+
+        event = BeforeTool(tool_name="write_file", tool_input={})
+        with SyncEngine.load(gemini_project, on_message=fail) as engine:
+            decision = engine.dispatch(event)
+
+        assert not decision.denied
+        assert "the window is closed" in caplog.text
+
+    def test_a_payload_in_place_of_an_event_is_a_clear_error(self, gemini_project):
+        with (
+            SyncEngine.load(gemini_project, trust_once=True) as engine,
+            pytest.raises(EventError, match=r"engine\.decode"),
+        ):
+            engine.dispatch({"hook_event_name": "BeforeTool"})
+
+
+class TestHooksAreRequired:
+    def test_a_project_whose_hooks_run_is_loaded(self, gemini_project):
+        Engine.load(gemini_project, trust_once=True, require=True)
+        Engine.load(gemini_project, trust_once=True, require={"before_tool"})
+
+    def test_without_trust_it_is_an_error_with_the_reason(self, gemini_project):
+        with pytest.raises(RequiredHooksError, match="not trusted") as caught:
+            Engine.load(gemini_project, require=True, on_message=str)
+
+        assert [found.code for found in caught.value.diagnostics] == [
+            "project-untrusted",
+            "no-hooks",
+        ]
+
+    @pytest.mark.parametrize("require", [True, {"before_tool"}])
+    def test_an_empty_project_is_an_error(self, project, require):
+        with pytest.raises(RequiredHooksError):
+            Engine.load(project, require=require, on_message=str)
+
+    @pytest.mark.parametrize("require", [True, {"BeforeTool"}])
+    def test_a_hook_that_is_switched_off_is_an_error(self, gemini_project, require):
+        write(
+            gemini_project / ".gemini" / "settings.json",
+            settings("BeforeTool", hooksConfig={"enabled": False}),
+        )
+
+        with pytest.raises(RequiredHooksError):
+            Engine.load(gemini_project, trust_once=True, require=require, on_message=str)
+
+    @pytest.mark.parametrize("require", [True, {"before_tool"}])
+    def test_a_file_that_cannot_be_read_is_an_error(self, gemini_project, home, require):
+        write(home / ".gemini" / "settings.json", '{"hooks":')
+
+        with pytest.raises(RequiredHooksError, match=r"settings\.json:1"):
+            Engine.load(gemini_project, trust_once=True, require=require, on_message=str)
+
+    def test_hooks_on_another_event_do_not_count(self, gemini_project):
+        with pytest.raises(RequiredHooksError, match="no hook is configured on AfterTool"):
+            Engine.load(gemini_project, trust_once=True, require={"after_tool"})

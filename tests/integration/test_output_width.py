@@ -1,0 +1,58 @@
+"""Output for people: as wide as the terminal, and unwrapped where there is none."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.table import Table
+
+from anyhook.cli.output import UNWRAPPED, console
+
+
+@pytest.fixture
+def stdout(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stdout", stream)
+    return stream
+
+
+def print_table(text):
+    table = Table(box=None)
+    table.add_column("path")
+    table.add_column("state")
+    table.add_row(text, "on")
+    table.add_row("short", "")
+    console().print(table)
+
+
+def test_a_pipe_gets_every_word_in_one_line(stdout, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    path = "/a/very/long/path" * 20
+
+    print_table(path)
+
+    assert [line.split() for line in stdout.getvalue().splitlines()] == [
+        ["path", "state"],
+        [path, "on"],
+        ["short"],
+    ]
+
+
+def test_no_line_ends_with_blanks(stdout):
+    print_table("a path")
+
+    assert all(line == line.rstrip() for line in stdout.getvalue().splitlines())
+
+
+def test_columns_asks_for_a_width(stdout, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+
+    assert console().width == 30
+
+
+@pytest.mark.parametrize("columns", ["99999999", "0", "-5", "wide", "", "9" * 5000])
+def test_a_width_that_makes_no_sense_is_not_used(stdout, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+
+    assert console().width == UNWRAPPED
