@@ -18,6 +18,8 @@ def clean_surroundings(tmp_path_factory, monkeypatch):
     for name in list(os.environ):
         if name.startswith(OF_AGENTS) or name == "SURFACE":
             monkeypatch.delenv(name)
+    for name in ("COLUMNS", "LINES"):  # the test runner sets them for its own workers
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "data"))
     monkeypatch.setenv("GEMINI_CLI_SYSTEM_SETTINGS_PATH", str(home / "system" / "settings.json"))

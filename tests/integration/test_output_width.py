@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 from rich.table import Table
 
 from anyhook.cli.output import UNWRAPPED, console
-
-
-@pytest.fixture
-def stdout(monkeypatch):
-    stream = io.StringIO()
-    monkeypatch.setattr("sys.stdout", stream)
-    return stream
 
 
 def print_table(text):
@@ -26,33 +17,35 @@ def print_table(text):
     console().print(table)
 
 
-def test_a_pipe_gets_every_word_in_one_line(stdout, monkeypatch):
+def test_a_pipe_gets_every_word_in_one_line(capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     path = "/a/very/long/path" * 20
 
     print_table(path)
 
-    assert [line.split() for line in stdout.getvalue().splitlines()] == [
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["path", "state"],
         [path, "on"],
         ["short"],
     ]
 
 
-def test_no_line_ends_with_blanks(stdout):
+def test_no_line_ends_with_blanks(capsys):
     print_table("a path")
 
-    assert all(line == line.rstrip() for line in stdout.getvalue().splitlines())
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all(line == line.rstrip() for line in lines)
 
 
-def test_columns_asks_for_a_width(stdout, monkeypatch):
+def test_columns_asks_for_a_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
 
     assert console().width == 30
 
 
 @pytest.mark.parametrize("columns", ["99999999", "0", "-5", "wide", "", "9" * 5000])
-def test_a_width_that_makes_no_sense_is_not_used(stdout, monkeypatch, columns):
+def test_a_width_that_makes_no_sense_is_not_used(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
 
     assert console().width == UNWRAPPED
