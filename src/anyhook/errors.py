@@ -4,6 +4,7 @@
 AnyhookError
 ├── UsageError              the caller asked for something that does not exist
 │   ├── UnknownNameError    a dialect, event, rule set or hook name; carries suggestions
+│   │   └── UnknownEventError   an event that the agent does not have; names the agent that has it
 │   └── EventError          an event that cannot be built or fired
 ├── SettingsError           a settings file cannot be read or edited; carries the place
 ├── EngineClosedError       the engine was used after it was closed
@@ -52,6 +53,25 @@ class UnknownNameError(UsageError):
             f"known: {', '.join(self.known)}" if self.known else "there is none"
         )
         super().__init__(f"no {kind} named {name!r}; {hint}")
+
+
+class UnknownEventError(UnknownNameError):
+    """An agent has no event of that name.
+
+    Args:
+        title: The agent, for people.
+        name: The name that was given.
+        known: The agent's events.
+        elsewhere: Which other agent has the event, and what it is called here; `None` if none has.
+    """
+
+    def __init__(self, title: str, name: str, known: Iterable[str], elsewhere: str | None) -> None:
+        super().__init__("event", name, known)
+        if elsewhere is not None:
+            self.args = (f"{name} is not an event of {title}; {elsewhere}",)
+        else:
+            hint = str(self).partition("; ")[2]
+            self.args = (f"{name} is not an event of {title}; {hint}",)
 
 
 class EventError(UsageError):

@@ -440,9 +440,12 @@ def test_check_tells_what_the_agent_cannot_do_without_running_the_file(world, ru
 def test_check_tells_whose_settings_are_here(world, run, hook_file):
     run("install", str(hook_file), "--agent", "claude", "--yes")
 
-    assert "There are settings of Claude Code; see them with --dialect claude" in run("check")[1]
-    assert "There are settings of Claude Code; see them with --dialect claude" in run("list")[1]
-    assert "There are settings" not in run("check", "--dialect", "claude")[1]
+    assert "Claude Code" in run("check")[1]
+    assert hook_file.name in run("list")[1]
+    for command in ("check", "list"):
+        out = run(command, "--dialect", "gemini")[1]
+        assert "Claude Code has hooks here" in out
+        assert "add: --dialect claude" in out
 
 
 # -- test

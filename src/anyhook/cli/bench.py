@@ -31,6 +31,7 @@ from anyhook.errors import UsageError
 from anyhook.model.text import printable
 from anyhook.service.control import find
 from anyhook.service.timing import Samples, cold_since, in_turns, warm_up
+from anyhook.settings.detect import agents_with_hooks, detected
 from anyhook.warm.commands import native_client
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def bench(
     agents = (get_dialect(dialect).name,) if dialect else AGENTS
     left: list[str] = []
     if file is not None:
-        candidates = of_file(file, dialect, event, here)
+        candidates = of_file(file, dialect or _agent_of(here), event, here)
     else:
         candidates, left = of_project(here, agents, event, trust_once=trust_once)
     if not candidates:
@@ -127,6 +128,12 @@ def bench(
         _show(console(), rows, sessions, calls, problems)
         _tell_left(console(), left)
     return PROBLEMS if any(_failures(*row) for row in rows) else OK
+
+
+def _agent_of(project: Path) -> str | None:
+    """Return the one agent that has hooks in the project; `None` if none or several have."""
+    candidates = detected(agents_with_hooks(project))
+    return candidates[0].agent if len(candidates) == 1 else None
 
 
 def _warmed(candidates: Iterable[Candidate]) -> dict[int, tuple[Candidate, str]]:

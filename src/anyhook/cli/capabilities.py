@@ -11,7 +11,7 @@ from rich.text import Text
 from anyhook.cli import OK
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.dialects import AGENTS, agents_of_event, get_dialect
 from anyhook.dialects.capabilities import ABILITIES, Support, support
 from anyhook.errors import UnknownNameError
 
@@ -54,9 +54,7 @@ def capabilities(
     """
     dialects = [get_dialect(name) for name in AGENTS]
     known = list(dict.fromkeys(spec.canonical for d in dialects for spec in d.events))
-    if event is not None and event not in known:
-        raise UnknownNameError("event", event, known)
-    events = [event] if event else known
+    events = known if event is None else [_canonical(event, known)]
     if as_json:
         print_json(
             {
@@ -77,6 +75,16 @@ def capabilities(
                 out.print(table)
         out.print(Text(LEGEND, style="dim"))
     return OK
+
+
+def _canonical(event: str, known: list[str]) -> str:
+    """Return the canonical name of an event that may be named as an agent does."""
+    if event in known:
+        return event
+    agents = agents_of_event(event)
+    if not agents:
+        raise UnknownNameError("event", event, known)
+    return get_dialect(agents[0]).event(event).canonical
 
 
 def rows(dialects: list[Dialect], event: str) -> Iterator[tuple[str, list[Support | None]]]:

@@ -4,32 +4,54 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
+import uuid
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anyhook.cli import DECIDED, OK
-from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
+from anyhook.cli.options import (
+    HERE,
+    AsJson,
+    DialectName,
+    Project,
+    agent_of_event,
+    existing_project,
+    one_agent,
+    print_project,
+)
 from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_late, print_timeline, result_json
+from anyhook.cli.verdict import verdicts
+from anyhook.dialects import get_dialect, recognise
 from anyhook.dialects.recordings import read_payloads
 from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
+from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError
-from anyhook.model.events import UnknownEvent, event_class, json_kind
+from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import parse_json
 from anyhook.model.suggest import did_you_mean
+from anyhook.testing import make_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.model.decisions import Decision
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
+    Payload = dict[str, Any]
+    Noted = tuple[Event, tuple[Diagnostic, ...]]
+
+DIFFERS = 3
+"""Exit code of `--exit-code` where one rule set denies and another one does not."""
 PROGRESS_FROM = 20
 """Events from which on a progress bar is worth its place."""
 
@@ -73,7 +95,7 @@ def fire(
         ),
     ] = None,
     project: Project = HERE,
-    dialect: DialectName = "gemini",
+    dialect: DialectName = None,
     rules: Annotated[
         str,
         typer.Option(
@@ -86,36 +108,81 @@ def fire(
     ] = False,
     as_json: AsJson = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit with 2 if an event was denied or stopped.")
+        bool,
+        typer.Option(
+            "--exit-code",
+            help="Exit with 2 if an event was denied under every rule set, with 3 if they differ.",
+        ),
     ] = False,
 ) -> int:
     """Fire one event and see who decided what."""
     if event_file is None and event is None:
         raise UsageError("name an event, like BeforeTool, or give --event-file FILE")
+    here = existing_project(project)
+    payloads = None if event_file is None else _read_payloads(event_file, (tool, given, fields))
+    agent = _agent(here, dialect, event, payloads)
     engine = Engine.load(
-        existing_project(project),
-        dialect=dialect,
-        rules=rules,
-        trust_once=trust_once,
-        on_message=discard,
+        here, dialect=agent, rules=rules, trust_once=trust_once, on_message=discard
     )
-    events = _events(engine.dialect, event, tool, given, fields or [], event_file)
-    denied = False
+    with tempfile.TemporaryDirectory(prefix="anyhook-") as directory:
+        if payloads is None:
+            given_event = _Given(str(event), tool, given, fields or [])
+            events: list[Noted] = [(_build_event(engine, given_event, Path(directory)), ())]
+        else:
+            events = list(_decoded(engine.dialect, event, payloads))
+        if not events:
+            raise UsageError(f"{event_file} holds no {f'{event} ' if event else ''}event")
+        code = _fire_all(engine, events, as_json=as_json)
+    return code if exit_code else OK
+
+
+def _agent(
+    project: Path, named: str | None, event: str | None, payloads: list[tuple[str, Payload]] | None
+) -> str:
+    """Return the agent that is named, or whose event or payloads these are, or that has hooks."""
+    if named is not None:
+        return get_dialect(named).name
+    by_event = agent_of_event(event) if event else None
+    if by_event is not None:
+        return by_event
+    agents = {recognise(payload, {}) for _, payload in payloads or ()} - {None}
+    if len(agents) == 1:
+        return str(agents.pop())
+    configured = one_agent(project, None)
+    if agents and configured not in agents:
+        names = ", ".join(sorted(map(str, agents)))
+        raise UsageError(f"the file holds events of several agents ({names}); name one: --dialect")
+    return configured
+
+
+def _fire_all(engine: Engine, events: list[Noted], *, as_json: bool) -> int:
+    """Fire events and show them. Returns the exit code for `--exit-code`."""
     settings = engine.hooks.diagnostics
     if not as_json:
+        print_project(console(), engine.project_dir)
         print_settings_problems(console(), settings, engine.project_dir)
+    code = OK
     with SyncEngine(engine) as sync:
         for given_event, notes in _with_progress(events):
             fired = engine.complete(given_event)
             decision = sync.dispatch(fired)
-            denied = denied or decision.denied
+            if code != DECIDED:
+                code = _exit_code(engine, fired, decision) or code
             if as_json:
                 print_json(result_json(engine, fired, decision, (*settings, *notes)))
             else:
                 print_timeline(console(), engine, fired, decision, notes)
         if not as_json:
             _show_background(engine)
-    return DECIDED if denied and exit_code else OK
+    return code
+
+
+def _exit_code(engine: Engine, event: Event, decision: Decision) -> int:
+    changes = differences(engine, event, decision)
+    denied = {found.denied for found in verdicts(engine, event, decision, changes)}
+    if denied == {True}:
+        return DECIDED
+    return DIFFERS if len(denied) > 1 else OK
 
 
 fire.__doc__ = HELP
@@ -132,87 +199,93 @@ def _show_background(engine: Engine) -> None:
         print_late(console(), late)
 
 
-def _events(
-    dialect: Dialect,
-    name: str | None,
-    tool: str | None,
-    given: str | None,
-    fields: list[str],
-    event_file: Path | None,
-) -> list[tuple[Event, tuple[Diagnostic, ...]]]:
-    if event_file is not None:
-        if tool or given or fields:
-            raise UsageError("--event-file holds whole events; drop --tool, --input and --set")
-        found = list(_read_events(dialect, name, event_file))
-        if not found:
-            raise UsageError(f"{event_file} holds no {f'{name} ' if name else ''}event")
-        return found
-    return [_build_event(dialect, str(name), tool, given, fields)]
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An event as it is written on the command line."""
+
+    name: str
+    tool: str | None
+    input: str | None
+    fields: list[str]
 
 
-def _build_event(
-    dialect: Dialect, name: str, tool: str | None, given: str | None, fields: list[str]
-) -> tuple[Event, tuple[Diagnostic, ...]]:
-    spec = dialect.event(name)
+def _build_event(engine: Engine, given: _Given, directory: Path) -> Event:
+    dialect = engine.dialect
+    spec = dialect.event(given.name)
     cls = event_class(spec.canonical)
     values: dict[str, Any] = {}
-    if given is not None:
-        value = _read_json(given, "--input")
+    if given.input is not None:
+        value = _read_json(given.input, "--input")
         if "tool_input" in cls.record_fields:
             values["tool_input"] = value
         elif isinstance(value, dict):
             values.update(value)
         else:
-            raise UsageError(f"--input of {name} must be a JSON object with its fields")
-    if tool is not None:
+            raise UsageError(f"--input of {given.name} must be a JSON object with its fields")
+    if given.tool is not None:
         if "tool_name" not in cls.record_fields:
-            raise UsageError(f"{name} has no tool; drop --tool")
-        values["tool_name"] = tool
-    for item in fields:
-        key, found, text = item.partition("=")
-        if not found:
+            raise UsageError(f"{given.name} has no tool; drop --tool")
+        values["tool_name"] = given.tool
+    for item in given.fields:
+        key, separator, text = item.partition("=")
+        if not separator:
             raise UsageError(f"--set takes FIELD=JSON, not {item!r}")
         values[key] = _loose_json(text)
-    return _with_defaults(dialect, cls, spec.wire, values)
+    return _with_defaults(engine, spec, values, directory)
 
 
 def _with_defaults(
-    dialect: Dialect, cls: type[Event], wire: str, values: dict[str, Any]
-) -> tuple[Event, tuple[Diagnostic, ...]]:
-    spec = dialect.event(wire)
+    engine: Engine, spec: EventSpec, values: dict[str, Any], directory: Path
+) -> Event:
+    """Complete an event with what an agent would send: a session, a transcript, a result."""
+    dialect, cls = engine.dialect, event_class(spec.canonical)
     known = [f for f in cls.record_fields if f not in NOT_ON_WIRE and wire_key(dialect, spec, f)]
     for key in values:
         if key not in known:
             hint = did_you_mean(key, known) or f"it has {', '.join(known)}"
-            raise EventError(f"{wire} has no field {key!r}; {hint}")
+            raise EventError(f"{spec.wire} has no field {key!r}; {hint}")
     if "tool_name" in cls.record_required and not values.get("tool_name"):
-        raise EventError(f"{wire} needs a tool: --tool NAME, like --tool {dialect.tools[0]}")
-    blanks: dict[str, Any] = {
-        "tool_input": {},
-        "llm_request": {"model": "", "messages": []},
-        "llm_response": {"candidates": []},
+        raise EventError(f"{spec.wire} needs a tool: --tool NAME, like --tool {dialect.tools[0]}")
+    transcript = directory / "transcript.jsonl"
+    transcript.touch()
+    plausible: dict[str, Any] = {
+        "session_id": f"anyhook-{uuid.uuid4()}",
+        "transcript_path": str(transcript),
+        "cwd": str(engine.project_dir),
     }
-    if spec.subject and spec.subjects:
-        blanks[spec.subject] = spec.subjects[0]
-    neutral = {"array": [], "object": {}, "number": 0, "boolean": False}
-    required = {f: neutral.get(json_kind(cls, f), "") for f in cls.record_required if f in known}
-    whole = required | {f: blanks[f] for f in blanks.keys() & required.keys()} | values
-    payload = {str(wire_key(dialect, spec, f)): value for f, value in whole.items()}
-    checked, notes = decode_event(dialect, {dialect.event_key: wire, **payload})
+    # The tool is set as it was written: it need not be one that the agent has.
+    sample = make_payload(spec.wire, agent=dialect.name, **plausible, **_sample_tool(cls))
+    payload = dict(sample)
+    for name, value in values.items():
+        payload[str(wire_key(dialect, spec, name))] = value
+    event, notes = decode_event(dialect, payload)
     if notes:
         raise EventError("; ".join(note.message for note in notes))
-    return cls(**{f: getattr(checked, f) for f in cls.record_fields if f not in NOT_ON_WIRE}), ()
+    fields = [field for field in cls.record_fields if field not in NOT_ON_WIRE]
+    return cls(**{field: getattr(event, field) for field in fields})
 
 
-def _read_events(
-    dialect: Dialect, only: str | None, file: Path
-) -> Iterator[tuple[Event, tuple[Diagnostic, ...]]]:
-    wanted = dialect.event(only).canonical if only else None
+def _sample_tool(cls: type[Event]) -> dict[str, Any]:
+    if "tool_name" not in cls.record_fields:
+        return {}
+    return {"tool": "read_file", "input": {}}
+
+
+def _read_payloads(file: Path, other_options: Iterable[object]) -> list[tuple[str, Payload]]:
+    if any(other_options):
+        raise UsageError("--event-file holds whole events; drop --tool, --input and --set")
     try:
         text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from error
-    for where, payload in read_payloads(text, str(file)):
+    return list(read_payloads(text, str(file)))
+
+
+def _decoded(
+    dialect: Dialect, only: str | None, payloads: list[tuple[str, Payload]]
+) -> Iterator[Noted]:
+    wanted = dialect.event(only).canonical if only else None
+    for where, payload in payloads:
         event, notes = decode_event(dialect, payload)
         if isinstance(event, UnknownEvent):
             raise EventError(f"{where}: {notes[0].message}")
@@ -246,8 +319,8 @@ def _loose_json(text: str) -> Any:
 
 
 def _with_progress(
-    events: list[tuple[Event, tuple[Diagnostic, ...]]],
-) -> Iterator[tuple[Event, tuple[Diagnostic, ...]]]:
+    events: list[Noted],
+) -> Iterator[Noted]:
     out = console(stderr=True)
     if len(events) < PROGRESS_FROM or sys.stdout.isatty() or not out.is_terminal:
         yield from events

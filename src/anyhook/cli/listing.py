@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli import OK
@@ -13,27 +14,48 @@ from anyhook.cli.options import (
     AsJson,
     DialectName,
     Project,
-    existing_project,
-    print_other_agents,
+    print_project,
+    print_searched,
+    scope_of,
 )
-from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
-from anyhook.engine.engine import Engine
-from anyhook.engine.messages import discard
+from anyhook.cli.output import console, print_diagnostics, print_json, show_place
 from anyhook.model.diagnostics import Severity
+from anyhook.model.labels import unique_labels
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
 
+    from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
+
+STATE_STYLE = {"on": "green", "off": "dim", "not trusted": "yellow", "changed": "yellow"}
+TRUST_STATE = {"new": "not trusted", "script": "changed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One hook as it is listed.
+
+    Attributes:
+        definition: Its definition.
+        handler: The hook.
+        label: Its name in this list.
+        state: `on`, `off`, `not trusted` or `changed`.
+        switched_off_by: The file, or file and line, that switches it off; `None` if it is on.
+    """
+
+    definition: HookDefinition
+    handler: HandlerSpec
+    label: str
+    state: str
+    switched_off_by: str | None
 
 
 def list_hooks(
-    project: Project = HERE, dialect: DialectName = "gemini", as_json: AsJson = False
+    project: Project = HERE, dialect: DialectName = None, as_json: AsJson = False
 ) -> int:
-    """List every hook by event: its state, layer, place, matcher and timeout.
+    """List the hooks of every agent by event: state, matcher, timeout, layer and place.
 
     A hook is on, off, not trusted, or changed since it was trusted.
 
@@ -42,88 +64,93 @@ def list_hooks(
         anyhook list
         anyhook list --project ~/code/app --json
     """
-    engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
-    rows = list(_rows(engine))
+    scope = scope_of(project, dialect)
+    engines = list(scope.engines(default=True))
+    rows_by_engine = [(engine, hook_rows(engine)) for engine in engines]
     if as_json:
-        print_json([_row_json(engine, *row) for row in rows])
+        print_json(
+            [_row_json(engine, row) for engine, rows in rows_by_engine for row in rows],
+        )
         return OK
     out = console()
-    if not rows:
-        out.print("No hooks configured. These files were looked at:")
-        for file in engine.hooks.files:
-            where = show_path(str(file.source.path))
-            out.print(f"  {file.source.layer!s:<16} {where}", markup=False)
-        print_other_agents(out, engine)
-    else:
-        _print_rows(out, engine, rows)
-    problems = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
-    print_diagnostics(out, problems, engine.project_dir)
+    print_project(out, scope.project)
+    for engine, rows in rows_by_engine:
+        if rows:
+            _print_rows(out, engine, rows, with_agent=len(engines) > 1)
+        problems = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
+        print_diagnostics(out, problems, engine.project_dir)
+    if not any(rows for _, rows in rows_by_engine):
+        print_searched(out, scope)
     return OK
 
 
-def _rows(engine: Engine) -> Iterator[tuple[HookDefinition, HandlerSpec, str, str | None]]:
+def hook_rows(engine: Engine) -> list[Row]:
+    """Return every hook of an engine, by event and layer."""
     withheld = {id(change.subject.handler): change.what for change in engine.guard.changes()}
     order = {spec.canonical: i for i, spec in enumerate(engine.dialect.events)}
     rank = {layer: i for i, layer in enumerate(engine.dialect.layer_order)}
-    for definition in sorted(engine.definitions, key=lambda d: (order[d.event], rank[d.layer])):
+    definitions = sorted(engine.definitions, key=lambda d: (order[d.event], rank[d.layer]))
+    labels = unique_labels(h for d in engine.definitions for h in d.handlers)
+    rows: list[Row] = []
+    for definition in definitions:
         for handler in definition.handlers:
-            off = engine.hooks.switched_off(handler)
-            state = "off" if off else _TRUST_STATE.get(withheld.get(id(handler), ""), "on")
-            yield definition, handler, state, off
+            switch = engine.hooks.switched_off(handler)
+            trust = TRUST_STATE.get(withheld.get(id(handler), ""), "on")
+            state = trust if switch is None else "off"
+            rows.append(Row(definition, handler, labels[id(handler)], state, switch))
+    return rows
 
 
-_TRUST_STATE = {"new": "not trusted", "script": "changed"}
-_STATE_STYLE = {"on": "green", "off": "dim", "not trusted": "yellow", "changed": "yellow"}
-
-
-LONGEST_NAME = 32
-"""Columns of a hook's name; longer ones push the rest of their line."""
-
-
-def _print_rows(
-    out: Console, engine: Engine, rows: list[tuple[HookDefinition, HandlerSpec, str, str | None]]
-) -> None:
-    """Show every hook on two lines: what runs when, and where it comes from."""
-    names = min(max(len(handler.label) for _, handler, _, _ in rows), LONGEST_NAME)
-    matchers = min(max(len(_matcher(definition)) for definition, _, _, _ in rows), LONGEST_NAME)
+def _print_rows(out: Console, engine: Engine, rows: list[Row], *, with_agent: bool) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    if with_agent:
+        table.title, table.title_justify, table.title_style = engine.dialect.title, "left", "bold"
+    headings = ["event", "hook", "matcher", "state", "timeout", "layer", "place"]
+    if any(row.handler.description for row in rows):
+        headings.append("about")
+    for heading in headings:
+        folds = heading in ("hook", "matcher", "place", "about")
+        table.add_column(heading, no_wrap=not folds, overflow="fold")
     previous = ""
-    for definition, handler, state, _ in rows:
-        wire = engine.dialect.by_canonical[definition.event].wire
-        if wire != previous:
-            out.print(Text(wire, style="bold cyan"))
-        previous = wire
-        out.print(
-            Text.assemble(
-                ("  "),
-                (f"{handler.label:<{names}}", "bold"),
-                (f"  {_matcher(definition):<{matchers}}", ""),
-                (f"  {f'{handler.timeout:g} s':>6}", "dim"),
-                (f"  {state}", _STATE_STYLE[state]),
-            )
-        )
+    for row in rows:
+        handler = row.handler
+        wire = engine.dialect.by_canonical[row.definition.event].wire
         origin = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
-        where = f"{origin}  {show_place(handler.place, engine.project_dir)}"
-        about = f"  {printable(handler.description)}" if handler.description else ""
-        out.print(Padding(Text(where + about, style="dim"), (0, 0, 0, 4)))
+        cells = [
+            Text(wire if wire != previous else "", style="bold cyan"),
+            Text(row.label, style="bold"),
+            Text(_matcher(row.definition)),
+            Text(row.state, style=STATE_STYLE[row.state]),
+            Text(f"{handler.timeout:g} s", style="dim"),
+            Text(origin, style="dim"),
+            Text(show_place(handler.place, engine.project_dir), style="dim"),
+            Text(printable(handler.description or ""), style="dim"),
+        ]
+        table.add_row(*cells[: len(headings)])
+        previous = wire
+    out.print(table)
+    for switch in dict.fromkeys(row.switched_off_by for row in rows if row.switched_off_by):
+        labels = [row.label for row in rows if row.switched_off_by == switch]
+        shown = ", ".join(dict.fromkeys(labels))
+        out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {shown}"))
+    if any(row.state in ("not trusted", "changed") for row in rows):
+        command = f"anyhook trust --dialect {engine.dialect.name}"
+        out.print(Text.assemble(("not trusted", "yellow"), f"  look at them with: {command}"))
 
 
 def _matcher(definition: HookDefinition) -> str:
     return printable(definition.matcher or "*") + (" (in order)" if definition.sequential else "")
 
 
-def _row_json(
-    engine: Engine,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    state: str,
-    off: str | None,
-) -> dict[str, Any]:
+def _row_json(engine: Engine, row: Row) -> dict[str, Any]:
+    handler, definition = row.handler, row.definition
     return {
+        "agent": engine.dialect.name,
         "event": engine.dialect.by_canonical[definition.event].wire,
-        "name": handler.label,
+        "name": row.label,
         "identifier": handler.shown_identifier,
-        "state": state,
-        "switched_off_by": off,
+        "state": row.state,
+        "switched_off_by": row.switched_off_by,
         "kind": handler.kind,
         "command": handler.command or (list(handler.argv) if handler.argv else None),
         "description": handler.description,

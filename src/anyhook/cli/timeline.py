@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.cli.hook_functions import functions_for
 from anyhook.cli.output import diagnostic_json, print_diagnostics, show_place
+from anyhook.cli.verdict import Verdict, verdicts
 from anyhook.dialects.wire import encode_decision, encode_event
-from anyhook.engine.compare import differences
+from anyhook.engine.compare import Difference, differences
+from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not_run, unknown_tool
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Blame, Decision, HandlerResult
+    from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
@@ -69,32 +74,95 @@ def print_timeline(
     out.print()
     shown = f"  {printable(str(subject))}" if subject else ""
     out.print(Text.assemble((spec.wire, "bold"), (shown, "cyan")))
-    if decision.results:
-        out.print(_timeline(decision, BAR_WIDTH if out.width >= WIDE else NARROW_BAR))
-    out.print(_headline(decision))
+    unknown = unknown_tool(engine, event)
+    if unknown is not None:
+        out.print(Text.assemble(("unknown tool", "yellow"), f"  {unknown}"))
+    skipped = hooks_that_did_not_run(engine, event, decision)
+    if decision.results or skipped:
+        width = BAR_WIDTH if out.width >= WIDE else NARROW_BAR
+        out.print(_timeline(engine, event, decision, skipped, width))
+    elif not decision.blame:
+        out.print(_no_hooks(engine, spec.wire))
+    changes = differences(engine, event, decision)
+    _print_verdicts(out, engine, verdicts(engine, event, decision, changes))
     fields = _fields(decision)
     if fields.row_count:
         out.print(fields)
-    for difference in differences(engine, event, decision):
-        out.print(Text.assemble(("differs", "bold yellow"), f"  {difference}"))
+    for difference in changes:
+        _print_difference(out, difference)
     problems = [d for d in (*notes, *decision.diagnostics) if d.severity is not Severity.INFO]
     print_diagnostics(out, problems, engine.project_dir)
 
 
-def _timeline(decision: Decision, width: int) -> Table:
+def _no_hooks(engine: Engine, wire: str) -> Text:
+    others = ", ".join(events_with_hooks(engine))
+    configured = f"hooks are configured on: {others}" if others else "no hook is configured at all"
+    return Text(f"  no hook is configured on {wire}; {configured}", style="dim")
+
+
+def _print_verdicts(out: Console, engine: Engine, found: list[Verdict]) -> None:
+    """Show what the agent does: in one line if all rule sets agree, else in a line for each."""
     table = Table.grid(padding=(0, 2))
+    for verdict in found:
+        subject = engine.dialect.title
+        if len(found) > 1 and verdict.rules == "documented":
+            subject = f"by its reference, {subject}"
+        elif len(found) > 1:
+            subject = f"{subject} ({verdict.release})"
+        table.add_row(
+            Text("→", style="bold"),
+            Text(f" {verdict.word} ", style=verdict.style, no_wrap=True),
+            Text(f"{subject} {verdict.effect}", style="bold" if len(found) > 1 else "default"),
+            Text(f"rules {verdict.rules}" if len(found) > 1 else "", style="dim"),
+        )
+    out.print(table)
+
+
+HEADLINE_FIELDS = frozenset({"outcome", "stop", "approve"})
+"""Fields of a decision that the headline shows."""
+
+
+def _print_difference(out: Console, difference: Difference) -> None:
+    """Show where another rule set decides otherwise, besides the headline."""
+    fields = {n: values for n, values in difference.fields.items() if n not in HEADLINE_FIELDS}
+    rest = replace(difference, fields=fields)
+    if rest.fields or rest.only_here or rest.only_there:
+        out.print(Text.assemble(("differs", "bold yellow"), f"  {rest}"))
+
+
+def _timeline(
+    engine: Engine, event: Event, decision: Decision, skipped: list[NotRun], width: int
+) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for heading in ("hook", "place", "time", "", "answer"):
+        table.add_column(heading, justify="right" if heading == "" else "left")
     total = max((r.started + r.duration for r in decision.results), default=0.0) or 1.0
     for result in decision.results:
         handler = result.handler
         table.add_row(
-            "",
-            Text(handler.label, overflow="ellipsis", no_wrap=True),
+            Text(f"  {shown_label(engine, event, handler)}", overflow="ellipsis", no_wrap=True),
             Text(show_place(handler.place, short=True), style="dim", no_wrap=True),
             _bar(result, total, width),
             Text(f"{result.duration * 1000:.0f} ms", style="dim", justify="right", no_wrap=True),
             _said(result),
         )
+    for absent in skipped:
+        table.add_row(
+            Text(f"  {absent.handler.label}", style="dim", overflow="ellipsis", no_wrap=True),
+            Text(show_place(absent.handler.place, short=True), style="dim", no_wrap=True),
+            Text("·" * width, style="dim", no_wrap=True),
+            "",
+            Text(f"did not run: {printable(absent.reason)}", style="dim"),
+        )
     return table
+
+
+def shown_label(engine: Engine, event: Event, handler: HandlerSpec) -> str:
+    """Return the label of a hook, with the function of a hook file that the event reaches."""
+    functions = functions_for(engine, event, handler)
+    if len(functions) != 1:
+        return handler.label
+    return f"{handler.label}:{functions[0].line} {functions[0].name}"
 
 
 def _bar(result: HandlerResult, total: float, width: int) -> Text:
@@ -135,7 +203,7 @@ def _said(result: HandlerResult) -> Text:
 _EXTRAS = {
     "tool_input": "rewrites the input",
     "context": "adds context",
-    "system_message": "tells the user",
+    "system_message": "shows the user a message",
     "llm_request": "changes the request",
     "llm_response": "changes the response",
     "tool_config": "filters tools",
@@ -144,27 +212,6 @@ _EXTRAS = {
     "tool_output": "replaces the result",
     "extra": "says more",
 }
-
-
-def _headline(decision: Decision) -> Text:
-    parts = [("STOP", "bold white on red")] if decision.stop else []
-    if decision.outcome is not Outcome.NONE or not decision.stop:
-        word = "approve" if decision.approve else str(decision.outcome)
-        parts.append((word.upper() if word != "none" else "no decision", _headline_style(decision)))
-    text = Text("→ ", style="bold")
-    for i, (word, style) in enumerate(parts):
-        text.append(" + " if i else "").append(f" {word} ", style=style)
-    return text
-
-
-def _headline_style(decision: Decision) -> str:
-    return {
-        Outcome.DENY: "bold white on red",
-        Outcome.ASK: "bold black on yellow",
-        Outcome.DEFER: "bold black on yellow",
-        Outcome.ALLOW: "bold black on green",
-        Outcome.NONE: "dim",
-    }[decision.outcome]
 
 
 def _fields(decision: Decision) -> Table:
@@ -200,7 +247,7 @@ def _who(blame: Blame) -> str:
 
 
 def print_late(out: Console, results: list[HandlerResult]) -> None:
-    """Show what hooks said that nobody waited for."""
+    """Show the answers of hooks that ran in the background."""
     out.print(Text("in the background", style="bold"))
     for result in results:
         text = Text.assemble("  ", result.handler.label, "  ")
@@ -217,6 +264,7 @@ def result_json(
     engine: Engine, event: Event, decision: Decision, notes: tuple[Diagnostic, ...] = ()
 ) -> dict[str, Any]:
     """Return one fired event as programs read it; see `docs/commands.md`."""
+    changes = differences(engine, event, decision)
     spec = engine.dialect.by_canonical[event.name]
     return {
         "event": encode_event(engine.dialect, event),
@@ -252,6 +300,27 @@ def result_json(
             },
         },
         "handlers": [_handler_json(result) for result in decision.results],
+        "did_not_run": [
+            {
+                "name": absent.handler.label,
+                "file": absent.handler.place.file,
+                "line": absent.handler.place.line,
+                "reason": absent.reason,
+            }
+            for absent in hooks_that_did_not_run(engine, event, decision)
+        ],
+        "unknown_tool": unknown_tool(engine, event),
+        "verdicts": [
+            {
+                "rules": verdict.rules,
+                "release": verdict.release,
+                "outcome": verdict.word,
+                "effect": f"{engine.dialect.title} {verdict.effect}",
+                "denied": verdict.denied,
+            }
+            for verdict in verdicts(engine, event, decision, changes)
+        ],
+        "agent": engine.dialect.name,
         "rules": engine.rules.name,
         "differences": [
             {
@@ -264,7 +333,7 @@ def result_json(
                 "only_here": list(difference.only_here),
                 "only_there": list(difference.only_there),
             }
-            for difference in differences(engine, event, decision)
+            for difference in changes
         ],
         "diagnostics": [diagnostic_json(d) for d in (*notes, *decision.diagnostics)],
     }

@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
+from anyhook.cli.options import (
+    HERE,
+    AsJson,
+    DialectName,
+    Project,
+    print_project,
+    print_searched,
+    scope_of,
+)
 from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
 from anyhook.dialects import get_dialect
 from anyhook.engine.guard import Guard
@@ -27,8 +36,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from anyhook.cli.options import Scope
     from anyhook.dialects.base import Dialect
     from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Diagnostic
     from anyhook.trust.store import Change, Subject
 
 DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
@@ -36,7 +47,7 @@ DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 def trust(
     project: Project = HERE,
-    dialect: DialectName = "gemini",
+    dialect: DialectName = None,
     show: Annotated[
         bool, typer.Option("--show", help="Only show; exits with 1 if something is not trusted.")
     ] = False,
@@ -56,7 +67,8 @@ def trust(
         anyhook trust --show
         anyhook trust --yes --project ~/code/app
     """
-    store, here = TrustStore(), existing_project(project)
+    store, scope = TrustStore(), scope_of(project, dialect)
+    here = scope.project
     if revoke:
         known = store.revoke(here)
         text = "is not trusted any more" if known else "was not trusted"
@@ -65,51 +77,75 @@ def trust(
         else:
             console().print(f"{show_path(str(here))} {text}", markup=False)
         return OK
-    tables = get_dialect(dialect)
-    hooks = load_hooks(tables, Surroundings.of(here, home_variable=tables.home_variable))
-    found = Guard(tables, here, store, tuple(hooks.definitions)).subjects()
-    in_order = frozenset(id(h) for d in hooks.definitions if d.sequential for h in d.handlers)
-    changes, problems = store.changes(here, found)
+    reviews = [_review(store, here, get_dialect(name)) for name in scope.agents]
     show = show or (as_json and not yes)
-    done = bool(changes) and not show and (yes or _agreed(tables, here, changes, in_order))
-    if done:
-        store.trust(here, found, dialect=tables.name)
+    changed = [review for review in reviews if review.changes]
+    done = bool(changed) and not show and (yes or _agreed(here, changed))
+    for review in changed if done else ():
+        store.trust(here, review.subjects, dialect=review.dialect.name)
+    trusted = done or not changed
     if as_json:
-        print_json(_json(here, tables, found, changes, in_order, trusted=done or not changes))
+        print_json(_json(here, reviews, trusted=trusted))
     else:
-        _show(here, tables, found, changes, in_order, done, asked=not (show or yes))
+        print_project(console(), here)
+        _show(scope, reviews, done, asked=not (show or yes))
+        problems = dict.fromkeys(problem for review in reviews for problem in review.problems)
         print_diagnostics(console(stderr=True), problems, here)
-    return OK if done or not changes else PROBLEMS
+    return OK if trusted else PROBLEMS
 
 
-def _agreed(
-    dialect: Dialect, project: Path, changes: list[Change], in_order: frozenset[int]
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What a project's hooks for one agent are made of, and what of it is not trusted.
+
+    Attributes:
+        dialect: The agent.
+        subjects: The hooks.
+        changes: Those that are new or changed since they were trusted.
+        problems: What is wrong with the trust store.
+        in_order: The `id` of the handlers that run in order.
+    """
+
+    dialect: Dialect
+    subjects: list[Subject]
+    changes: list[Change]
+    problems: tuple[Diagnostic, ...]
+    in_order: frozenset[int]
+
+
+def _review(store: TrustStore, project: Path, dialect: Dialect) -> Review:
+    hooks = load_hooks(dialect, Surroundings.of(project, home_variable=dialect.home_variable))
+    subjects = Guard(dialect, project, store, tuple(hooks.definitions)).subjects()
+    changes, problems = store.changes(project, subjects)
+    sequences = [d for d in hooks.definitions if d.sequential]
+    in_order = frozenset(id(handler) for d in sequences for handler in d.handlers)
+    return Review(dialect, subjects, list(changes), tuple(problems), in_order)
+
+
+def _agreed(project: Path, reviews: list[Review]) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nobody is there to ask; look with --show, then trust with --yes")
-    _print_changes(console(), dialect, project, changes, in_order)
+        raise UsageError("there is no terminal to ask on; look with --show, then trust with --yes")
+    for review in reviews:
+        _print_changes(console(), review.dialect, project, review.changes, review.in_order)
     return typer.confirm("Trust these hooks and scripts as they are?", default=False)
 
 
-def _show(
-    project: Path,
-    dialect: Dialect,
-    found: list[Subject],
-    changes: list[Change],
-    in_order: frozenset[int],
-    done: bool,
-    *,
-    asked: bool,
-) -> None:
+def _show(scope: Scope, reviews: list[Review], done: bool, *, asked: bool) -> None:
     out = console()
-    if changes and not asked:
-        _print_changes(out, dialect, project, changes, in_order)
-    if not found:
+    if not any(review.subjects for review in reviews):
         out.print("This project has no hooks of its own; there is nothing to trust.")
-    elif done or not changes:
-        out.print(f"[green]trusted:[/] {len(found)} hook{'s' if len(found) != 1 else ''}")
-    else:
-        out.print("[yellow]not trusted;[/] trust with: anyhook trust")
+        if not reviews:
+            print_searched(out, scope)
+    for review in reviews:
+        title = f"  {review.dialect.title}" if len(reviews) > 1 else ""
+        if review.changes and not asked:
+            _print_changes(out, review.dialect, scope.project, review.changes, review.in_order)
+        if review.subjects and (done or not review.changes):
+            many = "hooks" if len(review.subjects) != 1 else "hook"
+            out.print(f"[green]trusted:[/] {len(review.subjects)} {many}{title}")
+        elif review.changes:
+            command = f"anyhook trust --dialect {review.dialect.name}"
+            out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
 
 
 def _print_changes(
@@ -203,40 +239,35 @@ def _print_text(out: Console, text: str) -> None:
         out.print(Text(f"    | … {len(lines) - SHOWN_LINES} more lines", style="dim"))
 
 
-def _json(
-    project: Path,
-    dialect: Dialect,
-    found: list[Subject],
-    changes: list[Change],
-    in_order: frozenset[int],
-    *,
-    trusted: bool,
-) -> dict[str, Any]:
-    changed = {id(change.subject): change for change in changes}
+def _json(project: Path, reviews: list[Review], *, trusted: bool) -> dict[str, Any]:
     return {
         "project": str(project),
         "trusted": trusted,
-        "hooks": [
-            {
-                "name": s.handler.label,
-                "event": dialect.by_canonical[s.event].wire,
-                "matcher": s.matcher,
-                "sequential": id(s.handler) in in_order,
-                "kind": s.handler.kind,
-                "command": s.handler.command or list(s.handler.argv or ()),
-                "options": dict(s.handler.options),
-                "if": s.handler.condition,
-                "background": s.handler.background,
-                "on_failure": s.handler.on_failure,
-                "env": dict(s.handler.env),
-                "timeout_ms": round(s.handler.timeout * 1000),
-                "unclear": list(s.unclear),
-                "file": s.handler.place.file,
-                "line": s.handler.place.line,
-                "state": changed[id(s)].what if id(s) in changed else "trusted",
-                "scripts": [{"path": str(x.path), "sha256": x.digest} for x in s.scripts],
-                "difference": list(changed[id(s)].difference) if id(s) in changed else [],
-            }
-            for s in found
-        ],
+        "hooks": [_hook_json(review, s) for review in reviews for s in review.subjects],
+    }
+
+
+def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
+    change = next((change for change in review.changes if change.subject is subject), None)
+    handler = subject.handler
+    return {
+        "agent": review.dialect.name,
+        "name": handler.label,
+        "event": review.dialect.by_canonical[subject.event].wire,
+        "matcher": subject.matcher,
+        "sequential": id(handler) in review.in_order,
+        "kind": handler.kind,
+        "command": handler.command or list(handler.argv or ()),
+        "options": dict(handler.options),
+        "if": handler.condition,
+        "background": handler.background,
+        "on_failure": handler.on_failure,
+        "env": dict(handler.env),
+        "timeout_ms": round(handler.timeout * 1000),
+        "unclear": list(subject.unclear),
+        "file": handler.place.file,
+        "line": handler.place.line,
+        "state": change.what if change else "trusted",
+        "scripts": [{"path": str(x.path), "sha256": x.digest} for x in subject.scripts],
+        "difference": list(change.difference) if change else [],
     }

@@ -124,6 +124,15 @@ def get_dialect(name: str) -> Dialect:
     return dialect
 
 
+def agents_of_event(name: str) -> tuple[str, ...]:
+    """Return the agents that have an event of that name, as they write it.
+
+    Args:
+        name: Like `PreToolUse` (Claude Code alone) or `SessionStart` (several agents).
+    """
+    return tuple(agent for agent in AGENTS if name in KNOWN[agent].events)
+
+
 def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
     """Tell which agent sent a payload: from the payload itself, then from the environment.
 

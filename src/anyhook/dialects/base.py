@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from types import MappingProxyType
 
-from anyhook.errors import UnknownNameError
+from anyhook.errors import UnknownEventError, UnknownNameError
 from anyhook.model.answers import Audience
 from anyhook.model.record import Record, Words
 
@@ -220,12 +220,14 @@ class Rules(Record):
             the highest `precedence`.
         enabled: Whether hooks run when no file says so.
         warning_audience: Who sees standard error of a command that failed.
+        merged_by_agent: Fields of a decision that the agent itself lays over those of the event.
     """
 
     name: str
     release: str
     events: tuple[EventSpec, ...]
     exits: Mapping[str, ExitTable]
+    merged_by_agent: frozenset[str] = frozenset()
     whole_object: bool = False
     strings_are_text: bool = False
     strict: bool = False
@@ -612,8 +614,19 @@ class Dialect(Record):
         """
         spec = self.by_wire.get(name) or self.by_canonical.get(name)
         if spec is None:
-            raise UnknownNameError(f"{self.name} event", name, self.by_wire)
+            raise UnknownEventError(self.title, name, self.by_wire, self._event_elsewhere(name))
         return spec
+
+    def _event_elsewhere(self, name: str) -> str | None:
+        """Return which agent has an event of that name, and how it is called here."""
+        from anyhook.dialects import agents_of_event, get_dialect
+
+        others = [get_dialect(agent) for agent in agents_of_event(name)]
+        if not others:
+            return None
+        spec = self.by_canonical.get(others[0].by_wire[name].canonical)
+        here = f"use {spec.wire}" if spec else f"{self.title} has no such event"
+        return f"it is an event of {others[0].title}; {here}"
 
     def reading(self, rules: str) -> Rules:
         """Look a rule set up by name.

@@ -400,6 +400,7 @@ OBSERVED = Rules(
     strings_are_text=True,
     ignores_unused=True,
     unchecked=True,
+    merged_by_agent=frozenset({"tool_input"}),
     sequence="all",
     ends_sequence=False,
     same="name_and_command",

@@ -130,7 +130,9 @@ def _decode_field(  # noqa: PLR0917 - one field of one event
         fields[name] = value
         return
     if key in payload and value is not None:
-        shown = type(value).__name__
+        from anyhook.model.json import json_type
+
+        shown = json_type(value)
         article = "an" if kind[0] in "ao" else "a"
         problems.append(
             ("payload-field", f"{cls.name}: {key} must be {article} {kind}, not {shown}")

@@ -7,8 +7,10 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
+from anyhook.engine.script_checks import check_scripts
 from anyhook.handlers.shell import unquoted
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.model.layers import Layer
 from anyhook.model.matching import MATCH_ALL, compile_matcher
 from anyhook.model.suggest import closest
 from anyhook.trust.scripts import missing_scripts, program
@@ -50,12 +52,21 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
         Diagnostics.
     """
     seen: dict[tuple[object, ...], HandlerSpec] = {}
+    definitions = list(definitions)
+    yield from _check_names(definitions)
     for definition in definitions:
         style = dialect.by_canonical[definition.event].style
         if compile_matcher(definition.matcher, style).expression is None or may_match(definition):
             yield from _check_matcher(dialect, definition)
+        elif _RULE.fullmatch(definition.matcher or ""):
+            yield _rule_as_matcher(dialect, definition)
         for handler in definition.handlers:
             yield from _check_command(handler, project, variables, environ)
+            yield from _check_timeout(dialect, handler)
+            if handler.kind == "command":
+                spec = dialect.by_canonical[definition.event]
+                known = {**environ, **variables, **handler.variables}
+                yield from check_scripts(dialect, spec, handler, project, known)
             first = seen.setdefault(
                 (definition.event, definition.matcher, *handler.identity), handler
             )
@@ -68,7 +79,55 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
                 )
 
 
+# -- names and times
+
+
+def _check_names(definitions: list[HookDefinition]) -> Iterator[Diagnostic]:
+    """Report hooks that differ and have one name: switching one off switches off both."""
+    by_name: dict[str, HandlerSpec] = {}
+    for handler in (h for definition in definitions for h in definition.handlers):
+        if not handler.name or handler.layer is Layer.RUNTIME:
+            continue
+        first = by_name.setdefault(handler.name, handler)
+        if (first.command, first.argv) != (handler.command, handler.argv):
+            yield diagnose(
+                "same-name",
+                f"{handler.label!r} is also the name of another hook, at {first.place}; "
+                "switching off that name switches off both",
+                handler.place,
+                handler=handler.label,
+            )
+
+
+MILLISECONDS_FROM = 1000
+"""A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
+
+
+def _check_timeout(dialect: Dialect, handler: HandlerSpec) -> Iterator[Diagnostic]:
+    is_in_seconds = dialect.timeout_unit == 1.0
+    is_suspicious = handler.timeout >= MILLISECONDS_FROM and not handler.timeout % MILLISECONDS_FROM
+    if is_in_seconds and is_suspicious and handler.timeout <= dialect.long_timeout:
+        yield _about(
+            handler,
+            "timeout-unit",
+            f"its timeout of {handler.timeout:g} means {handler.timeout / 60:.0f} minutes, because "
+            f"{dialect.title} counts in seconds; was {handler.timeout / 1000:g} meant?",
+        )
+
+
 # -- matchers
+
+_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
+"""What permissions look like, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
+
+
+def _rule_as_matcher(dialect: Dialect, definition: HookDefinition) -> Diagnostic:
+    spec = dialect.by_canonical[definition.event]
+    matcher = str(definition.matcher)
+    tool = matcher.partition("(")[0].strip()
+    instead = f'; write the matcher {tool!r} and "if": "{matcher}"' if spec.conditions else ""
+    text = f"{spec.wire}: {matcher!r} is a permission rule and no tool name{instead}"
+    return diagnose("dead-matcher", text, definition.place)
 
 
 def _check_matcher(dialect: Dialect, definition: HookDefinition) -> Iterator[Diagnostic]:
@@ -82,6 +141,9 @@ def _check_matcher(dialect: Dialect, definition: HookDefinition) -> Iterator[Dia
             f"{spec.wire} has nothing to match; the matcher {matcher.pattern!r} is ignored",
             definition.place,
         )
+        return
+    if spec.subject == "tool_name" and _RULE.fullmatch(matcher.pattern):
+        yield _rule_as_matcher(dialect, definition)
         return
     known = spec.subjects or (dialect.tools if spec.subject == "tool_name" else ())
     if not known:
@@ -111,16 +173,33 @@ def _can_be(dialect: Dialect, spec: EventSpec, name: str, known: tuple[str, ...]
     if name in dialect.old_tools:
         return False
     foreign = any(name.startswith(prefix) for prefix in dialect.foreign_tool_prefixes)
-    return not spec.subjects and name.startswith(dialect.tool_prefix) and not foreign
+    if spec.subjects or foreign or not name.startswith(dialect.tool_prefix):
+        return False
+    return not _is_half_an_mcp_name(dialect, name)
+
+
+def _is_half_an_mcp_name(dialect: Dialect, name: str) -> bool:
+    """Return whether a name has the server of an MCP tool and not the tool: `mcp__github`."""
+    form = dialect.vocabulary.mcp_name
+    separator = form.partition("{server}")[2].partition("{tool}")[0]
+    rest = name.removeprefix(dialect.tool_prefix)
+    return bool(dialect.tool_prefix and separator) and separator not in rest
 
 
 def _instead(dialect: Dialect, spec: EventSpec, name: str, known: tuple[str, ...]) -> str:
     for prefix, form in dialect.foreign_tool_prefixes.items():
         if name.startswith(prefix):
             return f"is not how {dialect.title} names MCP tools; write {form}"
+    if not spec.subjects and dialect.tool_prefix and name.startswith(dialect.tool_prefix):
+        whole = dialect.vocabulary.mcp_name.format(server=_server(dialect, name), tool=".*")
+        return f"names a server and no tool; for all of its tools write {whole!r}"
     meant = (None if spec.subjects else dialect.old_tools.get(name)) or closest(name, known)
     what = "no value that the event has" if spec.subjects else f"no tool of {dialect.title}"
     return f"is {what}" + (f"; did you mean {meant!r}?" if meant else "")
+
+
+def _server(dialect: Dialect, name: str) -> str:
+    return name.removeprefix(dialect.tool_prefix).strip("_")
 
 
 def _dead_pattern(

@@ -41,6 +41,7 @@ class Difference:
     Attributes:
         rules: Its name.
         release: What it describes.
+        decision: What it decides.
         fields: Field of the decision to its value here and there.
         only_here: Labels of handlers that it would not run.
         only_there: Labels of handlers that it would run as well.
@@ -48,6 +49,7 @@ class Difference:
 
     rules: str
     release: str
+    decision: Decision
     fields: dict[str, tuple[Any, Any]]
     only_here: tuple[str, ...] = ()
     only_there: tuple[str, ...] = ()
@@ -96,7 +98,8 @@ def _compare(engine: Engine, rules: Rules, event: Event, decision: Decision) -> 
     return Difference(
         rules.name,
         rules.release,
-        dict(_changed(decision, other)),
+        other,
+        dict(_changed(event, (engine.rules, decision), (rules, other))),
         tuple(r.handler.label for r in decision.results if id(r.handler) not in there),
         tuple(h.label for group in groups for h in group if id(h) not in ran),
     )
@@ -112,15 +115,27 @@ def _read_again(engine: Engine, rules: Rules, event: Event, result: HandlerResul
     return replace(result, status=said.status, answer=said.answer)
 
 
-def _changed(here: Decision, there: Decision) -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _changed(
+    event: Event, ours: tuple[Rules, Decision], theirs: tuple[Rules, Decision]
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    here, there = ours[1], theirs[1]
     for name in COMPARED:
-        mine, other = getattr(here, name), getattr(there, name)
+        mine, other = (_value(event, rules, decision, name) for rules, decision in (ours, theirs))
         if name == "outcome":
             mine, other = _effect(mine), _effect(other)
         if name == "reason" and not (here.denied and there.denied):
             continue
         if mine != other:
             yield name, (mine, other)
+
+
+def _value(event: Event, rules: Rules, decision: Decision, name: str) -> Any:
+    """Return what a field of a decision amounts to: a part that the agent merges is whole."""
+    value = getattr(decision, name)
+    base = getattr(event, name, None)
+    if name in rules.merged_by_agent and isinstance(value, dict) and isinstance(base, dict):
+        return {**base, **value}
+    return value
 
 
 def _effect(outcome: Outcome) -> Outcome:

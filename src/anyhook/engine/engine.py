@@ -290,8 +290,12 @@ class Engine:
         """What is wrong with the settings, and which configured hooks do not run."""
         return (*self._settings_diagnostics(), *self._guard.diagnostics())
 
+    def switched_off(self) -> tuple[Diagnostic, ...]:
+        """Return a diagnostic for every switch that keeps hooks from running."""
+        return tuple(switched_off(self.hooks))
+
     def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
-        return (*self._detected, *self.hooks.diagnostics, *switched_off(self.hooks))
+        return (*self._detected, *self.hooks.diagnostics, *self.switched_off())
 
     def runs(self, handler: HandlerSpec) -> bool:
         """Return whether a handler of the settings is switched on and trusted."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from anyhook.model.labels import command_label, words_label
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from anyhook.model.layers import Layer
 
 NAME_WIDTH = 60
-"""A command stands in for a missing name; longer ones are cut to this many characters."""
+"""Longer labels are cut to this many characters."""
 _ODD = re.compile(r"[\s\\]")
 """What no host holds: then the URL is not what it looks like."""
 LABELS = ("url", "server", "tool", "prompt")
@@ -82,11 +83,21 @@ class HandlerSpec:
 
     @property
     def label(self) -> str:
-        """A short name for people; what a URL holds of secrets is not in it."""
-        shown = self.identifier
-        if self._is_known_by_url():
+        """A short name for people; what a URL holds of secrets is not in it.
+
+        The name in the settings; without one the base name of the script, or of the program.
+        """
+        if self.name:
+            shown = self.name
+        elif self.argv:
+            shown = words_label(self.argv)
+        elif self.command:
+            shown = command_label(self.command)
+        elif "url" in self.options:
             shown = _without_secrets(str(self.options["url"])) or self.kind
-        text = printable(" ".join(shown.split()))
+        else:
+            shown = self.identifier
+        text = printable(" ".join(shown.split())) or self.kind
         return text if len(text) <= NAME_WIDTH else text[: NAME_WIDTH - 1] + "…"
 
     @property

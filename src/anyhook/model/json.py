@@ -91,3 +91,19 @@ def _finite(value: float) -> float | None:
     except OverflowError:  # an integer that no float holds
         return None
     return value if number - number == 0 else None  # infinity and NaN leave NaN
+
+
+_TYPE_NAMES = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+def json_type(value: object) -> str:
+    """Return what people call the type of a JSON value, with its article: `an object`."""
+    return _TYPE_NAMES.get(type(value), type(value).__name__)

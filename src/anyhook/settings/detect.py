@@ -11,8 +11,8 @@ from anyhook.dialects import DIALECTS, get_dialect
 from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
-from anyhook.settings.load import load_file
-from anyhook.settings.sources import Source, Surroundings, places
+from anyhook.settings.hookset import load_hooks
+from anyhook.settings.sources import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +24,8 @@ DEFAULT_AGENT = "gemini"
 """The agent whose rules hold where no settings say which one is meant."""
 PROJECT_LAYERS = frozenset({Layer.PROJECT, Layer.LOCAL})
 """Layers whose files lie in the project."""
+USER_LAYERS = frozenset({Layer.USER, Layer.EXTENSION, Layer.PLUGIN})
+"""Layers whose files lie in the user's home."""
 REPOSITORY_MARKS = (".git", ".hg", ".jj", ".svn")
 
 
@@ -35,7 +37,7 @@ class AgentSettings:
         agent: Name of the agent.
         title: Its name for people.
         project_files: Files of the project.
-        user_files: Files in the user's home.
+        user_files: Files in the user's home, those of extensions and plugins among them.
     """
 
     agent: str
@@ -121,28 +123,28 @@ def agents_with_hooks(
         location = Surroundings.of(
             project, home=home, environ=environ, home_variable=dialect.home_variable
         )
-        in_project = _files_with_hooks(dialect, location, PROJECT_LAYERS)
-        in_home = _files_with_hooks(dialect, location, frozenset({Layer.USER}))
-        in_home = tuple(path for path in in_home if path not in in_project)
+        files = [
+            file for file in load_hooks(dialect, location).files if _may_hold_hooks(dialect, file)
+        ]
+        in_project = _paths_of(files, PROJECT_LAYERS)
+        in_home = _paths_of(files, USER_LAYERS)
         if in_project or in_home:
             agents.append(AgentSettings(name, dialect.title, in_project, in_home))
     return tuple(agents)
 
 
-def _files_with_hooks(
-    dialect: Dialect, location: Surroundings, layers: frozenset[Layer]
-) -> tuple[Path, ...]:
-    files: list[Path] = []
-    for layer, path in places(dialect, location):
-        if layer in layers and _may_hold_hooks(load_file(dialect, Source(layer, path))):
-            files.append(path)
-    return tuple(files)
+def _paths_of(files: list[LoadedFile], layers: frozenset[Layer]) -> tuple[Path, ...]:
+    return tuple(file.source.path for file in files if file.source.layer in layers)
 
 
-def _may_hold_hooks(file: LoadedFile) -> bool:
+def _may_hold_hooks(dialect: Dialect, file: LoadedFile) -> bool:
     is_broken = file.exists and not file.values
     has_errors = any(found.severity is Severity.ERROR for found in file.diagnostics)
-    return bool(file.definitions) or is_broken or has_errors
+    hooks: object = file.values
+    for key in file.source.hooks_path or dialect.hooks_path:
+        hooks = hooks.get(key) if isinstance(hooks, dict) else None
+    names_events = isinstance(hooks, dict) and not hooks.keys() <= dialect.not_events
+    return is_broken or has_errors or names_events
 
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:

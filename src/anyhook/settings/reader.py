@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.json import json_type
 from anyhook.model.matching import compile_matcher
 from anyhook.model.suggest import closest, did_you_mean
 
@@ -86,6 +87,7 @@ class _FileReader:
         if not isinstance(self.document.value, dict):
             self.report("settings-shape", 'the file must hold an object, like {"hooks": {…}}', ())
             return LoadedFile(self.source, exists=True, diagnostics=tuple(self.problems))
+        self._check_misplaced()
         definitions = self.read_events()
         enabled, disabled, only = self.read_switches()
         return LoadedFile(
@@ -101,6 +103,24 @@ class _FileReader:
         )
 
     # -- hooks
+
+    def _check_misplaced(self) -> None:
+        """Report events beside the object of hooks, and an object with nearly its name."""
+        path = self.source.hooks_path or self.dialect.hooks_path
+        *parents, name = path
+        around = self._get(tuple(parents))
+        for key, value in around.items() if isinstance(around, dict) else ():
+            if key == name or not isinstance(value, list | dict):
+                continue
+            if key in self.dialect.by_wire:
+                text = f"{key} stands beside {name!r} and is ignored; move it into {name!r}"
+                self.report("misplaced-hooks", text, (*parents, key))
+            elif isinstance(value, dict) and self._holds_events(value) and closest(key, (name,)):
+                text = f"{key!r} is ignored; did you mean {name!r}?"
+                self.report("misplaced-hooks", text, (*parents, key))
+
+    def _holds_events(self, value: dict[str, Any]) -> bool:
+        return any(event in self.dialect.by_wire for event in value)
 
     def read_events(self) -> tuple[HookDefinition, ...]:
         path = self.source.hooks_path or self.dialect.hooks_path
@@ -149,6 +169,8 @@ class _FileReader:
         if not isinstance(hooks, list):
             self._report_no_hooks(value, path)
             return None
+        if not hooks:
+            self.report("no-handlers", "the list of hooks is empty; nothing runs", (*path, "hooks"))
         spec = self.dialect.by_wire[event]
         matcher = value.get("matcher")
         if matcher is not None and not isinstance(matcher, str):
@@ -495,7 +517,7 @@ class _FileReader:
         found = value.get(key)
         if found is None or isinstance(found, kind):
             return found
-        got = type(found).__name__
+        got = json_type(found)
         self.report("wrong-type", f"{key} must be {wanted}, not {got}; left out", (*path, key))
         return None
 

@@ -140,9 +140,12 @@ def unclear_words(handler: HandlerSpec, project: Path, variables: Mapping[str, s
 def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:
     """Return what a command starts: a name, or the path of a file; `None` if it is more complex."""
     word = next(iter(_words(handler)), "")
-    text = _expand(word, variables, project)
-    if not re.fullmatch(r"[\w./~@+-]+", text):
+    if not re.fullmatch(r"[\w./~@+${}-]+", word):
         return None
+    text = _expand(word, variables, project)  # the value of a variable may hold blanks
+    if "$" in text.replace(_LITERAL, ""):
+        return None
+    text = text.replace(_LITERAL, "$")
     return _resolve(text, project) if "/" in text else text
 
 

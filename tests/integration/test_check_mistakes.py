@@ -1,0 +1,310 @@
+"""`anyhook check` finds the mistakes that authors of hooks make, without running anything."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anyhook.cli import main
+
+
+@pytest.fixture
+def check(project, capsys):
+    """Check the project; return the exit code and what was found, by code."""
+
+    def run(*options):
+        code = main(["check", "--project", str(project), "--json", *options])
+        report = json.loads(capsys.readouterr().out)
+        return code, {found["code"]: found for found in report["diagnostics"]}
+
+    return run
+
+
+def write_settings(project, value, agent="claude"):
+    file = project / f".{agent}" / "settings.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(value if isinstance(value, str) else json.dumps(value, indent=2))
+    return file
+
+
+def hooks(command, event="PreToolUse", matcher="Bash", **more):
+    handler = {"type": "command", "command": command, **more}
+    return {"hooks": {event: [{"matcher": matcher, "hooks": [handler]}]}}
+
+
+def script(project, name, text, *, mode=0o755):
+    file = project / ".claude" / "hooks" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    file.chmod(mode)
+    return file
+
+
+SETTINGS = [
+    pytest.param(
+        {"PreToolUse": [{"hooks": []}], "hooks": {}},
+        "misplaced-hooks",
+        "move it into 'hooks'",
+        id="an event beside hooks",
+    ),
+    pytest.param(
+        {"hook": {"PreToolUse": []}},
+        "misplaced-hooks",
+        "did you mean 'hooks'?",
+        id="hooks under a wrong name",
+    ),
+    pytest.param(
+        {"hooks": {"pretooluse": []}},
+        "unknown-event",
+        "did you mean 'PreToolUse'?",
+        id="an event in the wrong case",
+    ),
+    pytest.param(
+        {"hooks": {"Stop": [{"hooks": []}]}}, "no-handlers", "empty", id="an empty list of hooks"
+    ),
+    pytest.param(
+        hooks("true", timeout=5000), "timeout-unit", "was 5 meant?", id="a timeout in milliseconds"
+    ),
+    pytest.param(
+        hooks("true", matcher="mcp__github"),
+        "dead-matcher",
+        "mcp__github__.*",
+        id="a matcher with a server and no tool",
+    ),
+    pytest.param(
+        hooks("true", matcher="Bash(git *)"),
+        "dead-matcher",
+        '"if": "Bash(git *)"',
+        id="a permission rule as matcher",
+    ),
+    pytest.param(
+        hooks('lint "$CLAUDE_FILE_PATHS"'),
+        "unknown-variable",
+        "CLAUDE_FILE_PATHS",
+        id="a variable that the agent does not set",
+    ),
+    pytest.param(
+        hooks('"${CLAUDE_PROJECT}"/x'),
+        "unknown-variable",
+        "did you mean CLAUDE_PROJECT_DIR?",
+        id="a variable with a wrong name",
+    ),
+    pytest.param(hooks("echo 'no"), "command-syntax", "nterminated", id="an unclosed quote"),
+    pytest.param(
+        hooks("grep -q rm || exit 1"), "exit-code", "exit code 2 blocks", id="exit 1 to deny"
+    ),
+    pytest.param(
+        hooks("""echo checking; echo '{"decision": "block", "reason": "r"}'"""),
+        "text-before-json",
+        "standard error",
+        id="text before JSON",
+    ),
+    pytest.param(
+        hooks("""echo '{"decision": "block"}' >&2"""),
+        "reply-on-stderr",
+        "standard output",
+        id="a reply on standard error",
+    ),
+    pytest.param(
+        hooks("""echo '{"permissionDecision": "deny"}'"""),
+        "reply-place",
+        "only inside 'hookSpecificOutput'",
+        id="a member outside its object",
+    ),
+    pytest.param(
+        hooks("exit 2", event="Stop"),
+        "endless-stop",
+        "stop_hook_active",
+        id="a stop hook that never lets go",
+    ),
+    pytest.param(
+        {"disableAllHooks": True, **hooks("true")},
+        "hooks-off",
+        "switches off",
+        id="everything is switched off",
+    ),
+]
+
+
+@pytest.mark.parametrize(("settings", "code", "words"), SETTINGS)
+def test_a_mistake_in_the_settings_is_found(project, check, settings, code, words):
+    write_settings(project, settings)
+
+    found = check()[1]
+
+    assert words in found[code]["message"]
+    assert found[code]["agent"] == "claude"
+
+
+def test_settings_without_mistakes_have_no_findings_but_trust(project, check):
+    good = script(project, "guard.py", GOOD_PYTHON)
+    write_settings(project, hooks(f'python3 "$CLAUDE_PROJECT_DIR"/.claude/hooks/{good.name}'))
+
+    code, found = check()
+
+    assert code == 0
+    assert set(found) == {"project-untrusted"}
+
+
+GOOD_PYTHON = """\
+import json, sys
+event = json.load(sys.stdin)
+if event.get("stop_hook_active"):
+    sys.exit(0)
+if "rm" in event["tool_input"]["command"]:
+    print("checked", file=sys.stderr)
+    print(json.dumps({"hookSpecificOutput": {
+        "hookEventName": "PreToolUse", "permissionDecision": "deny"}}))
+"""
+
+SCRIPTS = [
+    pytest.param(
+        "guard.py",
+        "import sys\nprint('checked', file=sys.stderr)\nsys.exit(1)\n",
+        "exit-code",
+        3,
+        id="Python exits with 1",
+    ),
+    pytest.param(
+        "guard.py",
+        "import json\nprint('start')\nprint(json.dumps({'decision': 'block'}))\n",
+        "text-before-json",
+        2,
+        id="Python prints text first",
+    ),
+    pytest.param(
+        "guard.py",
+        "import json, sys\nprint(json.dumps({'decision': 'block'}), file=sys.stderr)\n",
+        "reply-on-stderr",
+        2,
+        id="Python replies on standard error",
+    ),
+    pytest.param(
+        "guard.sh",
+        "#!/bin/sh\n# exit 2\necho start\njq -n '{decision: \"block\"}'\n",
+        "text-before-json",
+        3,
+        id="a shell script prints text first",
+    ),
+    pytest.param(
+        "guard.sh", "#!/bin/sh\necho no >&2\nexit 1\n", "exit-code", 3, id="a shell script exits 1"
+    ),
+    pytest.param(
+        "guard.mjs",
+        "console.error('no');\nprocess.exit(1);\n",
+        "exit-code",
+        2,
+        id="JavaScript exits with 1",
+    ),
+    pytest.param(
+        "guard.mjs",
+        "console.log('start');\nconsole.log(JSON.stringify({decision: 'block'}));\n",
+        "text-before-json",
+        1,
+        id="JavaScript prints text first",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "code", "line"), SCRIPTS)
+def test_a_mistake_in_a_script_is_found_at_its_line(project, check, name, text, code, line):
+    file = script(project, name, text)
+    write_settings(project, hooks(f'interpreter "$CLAUDE_PROJECT_DIR"/.claude/hooks/{name}'))
+
+    found = check()[1][code]
+
+    assert (found["file"], found["line"]) == (str(file), line)
+
+
+def test_scripts_are_read_and_not_run(project, check):
+    mark = project / "ran"
+    script(project, "guard.py", f"open({str(mark)!r}, 'w')\nimport sys\nsys.exit(1)\n")
+    write_settings(project, hooks("python3 .claude/hooks/guard.py"))
+
+    check()
+
+    assert not mark.exists()
+
+
+@pytest.fixture(params=["project", "a project"])
+def spaced(request, tmp_path):
+    directory = tmp_path / "in" / request.param
+    directory.mkdir(parents=True)
+    return directory
+
+
+def test_a_script_without_permission_is_found_also_below_a_blank(spaced, capsys):
+    script(spaced, "guard.sh", "#!/bin/sh\nexit 0\n", mode=0o644)
+    write_settings(spaced, hooks('"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh'))
+
+    code = main(["check", "--project", str(spaced), "--json"])
+
+    codes = [found["code"] for found in json.loads(capsys.readouterr().out)["diagnostics"]]
+    assert code == 1
+    assert "not-executable" in codes
+
+
+def test_a_program_without_a_first_line_is_found(project, check):
+    script(project, "guard.py", "import sys\n")
+    write_settings(project, hooks('"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.py'))
+
+    code, found = check()
+
+    assert code == 1
+    assert found["no-shebang"]["line"] == 1
+
+
+def test_two_hooks_of_one_name_are_found(project, check):
+    one = {"type": "command", "command": "true", "name": "guard"}
+    two = {"type": "command", "command": "false", "name": "guard"}
+    write_settings(project, {"hooks": {"BeforeTool": [{"hooks": [one, two]}]}}, agent="gemini")
+
+    assert "another hook" in check()[1]["same-name"]["message"]
+
+
+def test_a_hook_file_that_names_no_tool_is_found(project, check):
+    text = (
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n\n\n"
+        '@hooks.before_tool("Shell", "writefile")\ndef guard(event):\n    pass\n'
+    )
+    file = script(project, "guard.py", text)
+    write_settings(project, hooks("anyhook run .claude/hooks/guard.py"))
+
+    found = check()[1]["unknown-subject"]
+
+    assert (found["file"], found["line"]) == (str(file), 6)
+
+
+def test_strict_fails_on_warnings(project, check):
+    write_settings(project, hooks("true", timeout=5000))
+
+    assert check()[0] == 0
+    assert check("--strict")[0] == 1
+
+
+def test_github_annotations_are_one_line_each(project, capsys):
+    file = write_settings(project, hooks("echo 'no", timeout=5000))
+
+    code = main(["check", "--project", str(project), "--format", "github"])
+
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 1
+    assert lines[0].startswith(f"::error title=command-syntax,file={file},line=")
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
+
+
+def test_sarif_names_rules_and_places(project, capsys):
+    write_settings(project, hooks("echo 'no"))
+
+    main(["check", "--project", str(project), "--format", "sarif"])
+
+    log = json.loads(capsys.readouterr().out)
+    (run,) = log["runs"]
+    result = next(r for r in run["results"] if r["ruleId"] == "command-syntax")
+    location = result["locations"][0]["physicalLocation"]
+    assert log["version"] == "2.1.0"
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "command-syntax"
+    assert location["artifactLocation"]["uri"] == ".claude/settings.json"
+    assert location["region"]["startLine"] == 7
+    assert result["level"] == "error"
