@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     Payload = dict[str, Any]
     Noted = tuple[Event, tuple[Diagnostic, ...]]
 
+OBJECTS_THAT_AGENTS_SEND = ("tool_response", "details")
+"""Fields that every agent sends where its event has them, and that an empty object stands for."""
 DIFFERS = 3
 """Exit code of `--exit-code` where one rule set denies and another one does not."""
 PROGRESS_FROM = 20
@@ -256,6 +258,9 @@ def _with_defaults(
     # The tool is set as it was written: it need not be one that the agent has.
     sample = make_payload(spec.wire, agent=dialect.name, **plausible, **_sample_tool(cls))
     payload = dict(sample)
+    for name in OBJECTS_THAT_AGENTS_SEND:
+        if name in known:
+            payload.setdefault(str(wire_key(dialect, spec, name)), {})
     for name, value in values.items():
         payload[str(wire_key(dialect, spec, name))] = value
     event, notes = decode_event(dialect, payload)
