@@ -108,6 +108,8 @@ def _is_same(
 def _command(handler: dict[str, Any]) -> Any:
     command = handler.get("command")
     inner = unwrap(command) if isinstance(command, str) else None
+    if inner is not None:
+        inner = inner.replace(was="")
     return (inner or command, *(handler.get(key) for key in ("args", "env")))
 
 
