@@ -291,7 +291,7 @@ def test_hooks_that_come_home_decide_the_same(source, target, data):
         project(home, source, text)
 
         original = Engine.load(second, dialect=source, trust_once=True, home=second, environ=ENV)
-        for definition in Sides(out, (first, second)).moved_definitions():
+        for definition in Sides(out).moved_definitions():
             original.define(definition)
         returned = Engine.load(home, dialect=source, trust_once=True, home=second, environ=ENV)
         roots = [str(second), str(home)]

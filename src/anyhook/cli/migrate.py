@@ -23,7 +23,9 @@ from anyhook.migrate.corpus import builtin_probes, recorded_probes
 from anyhook.migrate.losses import KINDS
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
-from anyhook.migrate.prove import linked, prove
+from anyhook.migrate.prove import prove
+from anyhook.migrate.scratch import copied_directories, linked
+from anyhook.model.text import printable
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
@@ -93,7 +95,7 @@ def migrate(
     ] = None,
     trust_once: Annotated[
         bool,
-        typer.Option("--trust-once", help="Run the project's hooks for the proof without asking."),
+        typer.Option("--trust-once", help="Run the hooks for the proof without asking."),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -111,8 +113,8 @@ def migrate(
     after, notes = merge_into(migration, before or "", str(path))
     losses = [*migration.losses, *notes]
     if proved and migration.entries:
-        _allow(migration, here, trust_once=trust_once, quiet=as_json)
         _check_events(events or BUILTIN)
+        _allow(migration, around, yes=yes, trust_once=trust_once, quiet=as_json)
     if not as_json:
         _show(migration, losses, here)
     proof = None
@@ -176,35 +178,62 @@ def _refused(migration: Migration, proof: Proof | None, *, strict: bool) -> str 
 # -- the proof
 
 
-def _allow(migration: Migration, project: Path, *, trust_once: bool, quiet: bool) -> None:
-    """Let nothing of a project run that its user has not seen."""
+def _allow(
+    migration: Migration, around: Surroundings, *, yes: bool, trust_once: bool, quiet: bool
+) -> None:
+    """Say what the proof runs, and ask.
+
+    Raises:
+        UsageError: If the user refuses, or cannot be asked.
+    """
+    untrusted = not trust_once and _is_untrusted(migration, around.project)
+    if not quiet:
+        _show_what_runs(migration, around)
+    if trust_once or (yes and not untrusted):
+        return
+    if quiet or sys.stdin is None or not sys.stdin.isatty():
+        why = (
+            "you have not trusted them: look at them with "
+            f"anyhook trust --dialect {migration.source.name}, or add --trust-once"
+            if untrusted
+            else "there is no terminal to ask at: add --yes or --trust-once"
+        )
+        raise UsageError(f"the proof runs the hooks, and {why}")
+    if not typer.confirm("Run them?", default=False):
+        raise UsageError("nothing was run and nothing was written")
+
+
+def _is_untrusted(migration: Migration, project: Path) -> bool:
+    """Return whether hooks of the project would run that its user has not seen."""
     needs = [
         definition
         for definition in migration.hooks.definitions
         if definition.layer in migration.source.needs_trust
     ]
-    if trust_once or not needs:
-        return
+    if not needs:
+        return False
     store = TrustStore()
-    found = Guard(migration.source, project, store, tuple(needs)).subjects()
-    changes, _ = store.changes(project, found)
-    if not changes:
-        return
-    if quiet or sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(
-            "the proof runs the project's hooks, and you have not trusted them: look at them with "
-            f"anyhook trust --dialect {migration.source.name}, or add --trust-once"
-        )
+    subjects = Guard(migration.source, project, store, tuple(needs)).subjects()
+    changes, _ = store.changes(project, subjects)
+    return bool(changes)
+
+
+def _show_what_runs(migration: Migration, around: Surroundings) -> None:
     out = console()
-    shared = linked(project)
-    out.print(
-        "The proof runs these commands of the project, in copies of it"
-        + (f" that share {', '.join(shared)}:" if shared else ":")
+    commands = dict.fromkeys(
+        printable(origin.handler.shown_identifier)
+        for entry in migration.entries
+        for origin in entry.origins
     )
-    for change in changes:
-        out.print(Text(f"  {change.subject.handler.identifier}"))
-    if not typer.confirm("Run them?", default=False):
-        raise UsageError("nothing was run and nothing was written")
+    out.print("The proof runs these commands, on both sides and several times:")
+    for command in commands:
+        out.print(Text(f"  {command}"), soft_wrap=True)
+    shared = linked(around.project)
+    copies = "copies of the project" + (f" that share {', '.join(shared)}" if shared else "")
+    directories = ", ".join(show_path(str(path)) for path in copied_directories(around))
+    home = f"with copies of {directories}" if directories else "which is empty"
+    out.print(f"They run in {copies}, with a home directory of their own {home}.", soft_wrap=True)
+    out.print("What a command writes elsewhere, it writes for real.")
 
 
 def _check_events(events: str) -> None:
@@ -255,7 +284,7 @@ def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
                 Text(origin.handler.label),
                 f"{spec.wire} {show_place(origin.handler.place, project, short=True)}",
                 entry.event,
-                Text(str(entry.definition.get("matcher", ""))),
+                Text(printable(str(entry.definition.get("matcher", "")))),
                 Text("shim" if origin.shimmed else "direct", style="dim"),
             )
     if moved:
@@ -268,9 +297,9 @@ def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
             rows.add_row(
                 Text(loss.kind, style=KIND_STYLE[loss.kind]),
                 show_place(loss.place, project, short=True),
-                Text(loss.what),
-                Text(loss.why),
-                Text(loss.instead),
+                Text(printable(loss.what)),
+                Text(printable(loss.why)),
+                Text(printable(loss.instead)),
             )
         out.print(rows)
     else:
@@ -297,14 +326,7 @@ def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
             str(len(hook.differences)),
         )
     out.print(table)
-    for hook in proof.hooks:
-        for difference in hook.differences[:SHOWN]:
-            _show_difference(hook.label, difference, migration)
-        if len(hook.differences) > SHOWN:
-            more = len(hook.differences) - SHOWN
-            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
-    for difference in proof.combined:
-        _show_difference("all hooks together", difference, migration)
+    _show_differences(proof, migration)
     silent = [hook.label for hook in proof.hooks if not hook.decided]
     if silent:
         out.print(
@@ -316,6 +338,22 @@ def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
         out.print("both sides decide the same", style="green")
     elif proof.holds:
         out.print("the two sides differ only as told above", style="yellow")
+
+
+def _show_differences(proof: Proof, migration: Migration) -> None:
+    out = console()
+    for hook in proof.hooks:
+        for difference in hook.differences[:SHOWN]:
+            _show_difference(hook.label, difference, migration)
+        if len(hook.differences) > SHOWN:
+            more = len(hook.differences) - SHOWN
+            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
+    for hook in proof.hooks:
+        for event, fields in hook.unstable.items():
+            words = f"  {event}  ({hook.label}): {', '.join(fields)} differs from run to run"
+            out.print(Text.assemble(("unstable", "yellow"), printable(words)))
+    for difference in proof.combined:
+        _show_difference("all hooks together", difference, migration)
 
 
 def _verdict(differences: list[Difference], decided: int) -> tuple[str, str]:
@@ -330,13 +368,14 @@ def _show_difference(label: str, difference: Difference, migration: Migration) -
     out = console()
     style = "yellow" if difference.told else "bold red"
     told = "told above" if difference.told else "not told"
-    out.print(Text.assemble(("differs", style), f"  {difference.event}  ({label}; {told})"))
+    event = printable(difference.event)
+    out.print(Text.assemble(("differs", style), f"  {event}  ({label}; {told})"))
     for dialect, said in (
         (migration.source, difference.here),
         (migration.target, difference.there),
     ):
         words = ", ".join(f"{key}: {value!r}" for key, value in said.items()) or "nothing"
-        out.print(Text(f"    {dialect.title}: {words}"))
+        out.print(Text(f"    {dialect.title}: {printable(words)}"))
 
 
 # -- for programs
@@ -399,6 +438,7 @@ def _proof_json(proof: Proof) -> dict[str, Any]:
                 "reached": hook.events,
                 "decided": hook.decided,
                 "differences": [_difference_json(d) for d in hook.differences],
+                "unstable": {event: list(fields) for event, fields in hook.unstable.items()},
             }
             for hook in proof.hooks
         ],

@@ -497,7 +497,7 @@ def _returned(
     )
     matcher, in_order = entry.definition.get("matcher"), bool(entry.definition.get("sequential"))
     moved = HookDefinition(event.canonical, layer, places[0], matcher, in_order, (spec,))
-    raw = {(1, 1): dict(entry.definition), (1, 2): dict(handler)}
+    raw: Raw = {(1, 1): dict(entry.definition), (1, 2): dict(handler)}
     back = Building(away, building.source, building.around, building.shim, building.starter)
     entries = list(_migrate_handlers(back, moved, moved.handlers, raw))
     return entries[0].definition if entries else {"hooks": [{}]}
