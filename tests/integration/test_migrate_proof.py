@@ -91,6 +91,16 @@ def test_hooks_get_a_home_of_their_own_with_copies_of_the_agents_directories(her
     assert sorted(here.home.rglob("*")) == before
 
 
+def test_the_proof_runs_the_shim_though_anyhook_is_not_on_the_path(here, run, monkeypatch):
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    events = configure(here, "echo no >&2; exit 2")
+
+    code, out, err = run(*ARGUMENTS, "--trust-once", "--events", str(events), "--json")
+
+    assert (code, json.loads(out)["proof"]["holds"]) == (0, True)
+    assert "anyhook is not on the PATH" in " ".join(err.split())
+
+
 def test_credentials_and_large_files_are_not_copied(here, run):
     here.write(here.home / ".claude" / "words.txt", "not today")
     here.write(here.home / ".claude" / ".credentials.json", "secret")

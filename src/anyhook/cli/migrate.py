@@ -158,8 +158,7 @@ def _program(scope: str) -> tuple[str, ...]:
 
 def _missing_program(migration: Migration) -> str | None:
     """Say that what was written cannot start here, if so."""
-    shimmed = any(origin.shimmed for entry in migration.entries for origin in entry.origins)
-    if not shimmed or migration.scope != "project" or shutil.which("anyhook"):
+    if not migration.is_shimmed or migration.scope != "project" or shutil.which("anyhook"):
         return None
     return (
         "anyhook is not on the PATH here, and the migrated hooks start it; install it where the "

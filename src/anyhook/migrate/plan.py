@@ -114,6 +114,11 @@ class Migration:
         """Whether anything is lost, weaker or changed; mere notes do not count."""
         return any(loss.counts for loss in self.losses)
 
+    @property
+    def is_shimmed(self) -> bool:
+        """Whether a migrated hook starts anyhook."""
+        return any(origin.shimmed for entry in self.entries for origin in entry.origins)
+
 
 def plan_migration(
     source: Dialect,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import site
+import sys
 import tempfile
 from collections import deque
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import UsageError
+from anyhook.migrate.commands import PROGRAM
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
 from anyhook.model.layers import Layer
@@ -97,9 +100,21 @@ def environment(migration: Migration, around: Surroundings, copy: Path) -> dict[
     packages = site.getuserbase()
     if os.path.isdir(packages):  # noqa: PTH112 - a text
         environ.setdefault("PYTHONUSERBASE", packages)
+    if migration.is_shimmed and not shutil.which(PROGRAM[0], path=environ.get("PATH")):
+        programs = _own_program(copy.parent / "bin")
+        environ["PATH"] = os.pathsep.join([str(programs), environ.get("PATH") or os.defpath])
     environ["HOME"] = str(copy.parent / HOME)
     environ["ANYHOOK_WORKER"] = "off"  # a worker would outlive the copies
     return environ
+
+
+def _own_program(directory: Path) -> Path:
+    """Make a directory with the program that migrated hooks start, as none is installed."""
+    directory.mkdir(exist_ok=True)
+    program = directory / PROGRAM[0]
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m anyhook "$@"\n')
+    program.chmod(0o755)
+    return directory
 
 
 def copied_directories(around: Surroundings) -> list[Path]:
