@@ -24,7 +24,6 @@ from anyhook.cli.editing import (
     Edit,
     Starter,
     Wish,
-    list_at,
     parsed,
     read_text,
     settings_file,
@@ -36,7 +35,7 @@ from anyhook.cli.output import console, print_json, say_error
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
-from anyhook.settings.edit import add_item, remove_item, remove_member
+from anyhook.settings.edit import add_item, prune, remove_item
 from anyhook.settings.sources import Surroundings, places
 from anyhook.warm.commands import PROGRAM, prefix, read_command
 
@@ -393,8 +392,7 @@ def _without(
         where, index, definition, handler = found
         if all(_is_ours(h, marks) for h in definition["hooks"]):
             text = remove_item(text, where, definition, file=str(path))
-            if not list_at(text, where, path):
-                text = remove_member(text, where, file=str(path))
+            text = prune(text, where, file=str(path))
         else:
             text = remove_item(text, (*where, index, "hooks"), handler, file=str(path))
     return text
