@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import EventError, UsageError
 from anyhook.settings.jsonc import parse
 from anyhook.testing import load_hooks, make_event, make_payload, run_examples, run_hook
+from anyhook.warm.commands import read_line
 
 HOOK = """
 from anyhook.authoring import Hooks, ask, context, deny
@@ -110,6 +113,102 @@ def test_what_was_installed_runs(world, run, hook_file, agent):
     assert fired["decision"]["outcome"] == "deny"
     assert fired["decision"]["reason"] == "no"
     assert fired["differences"] == []
+
+
+@pytest.mark.parametrize("agent", ["claude", "gemini", "terminai"])
+def test_shared_settings_get_a_command_that_means_the_same_on_every_machine(
+    world, run, hook_file, agent
+):
+    run("install", str(hook_file), "--agent", agent, "--yes")
+
+    event = get_dialect(agent).event("before_tool").wire
+    written = (world.project / f".{agent}" / "settings.json").read_text()
+    (definition,) = parse(written).value["hooks"][event]
+    variable = {"claude": "CLAUDE", "gemini": "GEMINI", "terminai": "TERMINAI"}[agent]
+    path = f'"${{{variable}_PROJECT_DIR}}/hooks/my guard.py"'
+    assert definition["hooks"][0]["command"] == f"anyhook run {path}"
+    assert sys.prefix not in written
+    assert str(world.project) not in written
+
+
+def test_shared_settings_get_a_portable_interpreter_for_cold_hooks(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "gemini", "--cold", "--yes")
+
+    (definition,) = value(world.files["project"])["hooks"]["BeforeTool"]
+    command = definition["hooks"][0]["command"]
+    assert command == 'python3 "${GEMINI_PROJECT_DIR}/hooks/my guard.py"'
+
+
+def test_a_program_that_is_missing_here_is_reported(world, run, hook_file, monkeypatch):
+    empty = world.project / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("PATH", str(empty))
+
+    for option, name in (((), "anyhook"), (("--cold",), "python3")):
+        code, _, err = run("install", str(hook_file), "--agent", "gemini", "--yes", *option)
+        assert code == 0
+        assert f"{name} " in err
+        assert "install it" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("scope", ["user", "local"])
+def test_settings_of_one_user_name_whole_paths(world, run, hook_file, scope):
+    run("install", str(hook_file), "--agent", "claude", "--scope", scope, "--yes")
+
+    base = world.home if scope == "user" else world.project
+    name = "settings.json" if scope == "user" else "settings.local.json"
+    (definition,) = value(base / ".claude" / name)["hooks"]["PreToolUse"]
+    words = shlex.split(definition["hooks"][0]["command"])
+    assert sys.executable in words
+    assert Path(words[0]).is_absolute()
+
+
+def test_a_portable_command_runs_warm_where_anyhook_is_on_the_path(world, run, hook_file):
+    """The engine recognises our own program, which it finds through `PATH`."""
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    program = Path(sys.executable).with_name("anyhook")
+    (definition,) = value(world.files["project"])["hooks"]["BeforeTool"]
+
+    found = read_line(definition["hooks"][0]["command"])
+
+    assert program.exists()
+    assert found.program == "anyhook"
+    environ = {"PATH": f"{program.parent}:/usr/bin:/bin"}
+    assert found.interpreter(environ) == first_line(program).removeprefix("#!")
+
+
+def first_line(file):
+    return file.read_text().splitlines()[0]
+
+
+def test_what_was_installed_at_the_users_request_is_trusted(world, run, hook_file):
+    other = {"type": "command", "name": "other", "command": "true"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [other]}]}})
+
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[1])}
+    assert states == {"other": "not trusted", "my guard": "on"}
+
+    hook_file.write_text(hook_file.read_text() + "# another author was here\n")
+    states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[1])}
+    assert states["my guard"] == "changed"
+
+
+def test_a_dry_run_trusts_nothing(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "gemini", "--dry-run")
+
+    assert not Path(os.environ["ANYHOOK_DATA_DIR"], "trust").exists()
+
+
+def test_init_trusts_what_it_wrote_and_names_the_next_command(world, run, monkeypatch):
+    (world.project / ".claude").mkdir()
+    code, out, _ = run("init", "--yes")
+
+    assert code == 0
+    assert run("trust", "--show", "--dialect", "claude")[0] == 0
+    (following,) = [line for line in out.splitlines() if line.strip().startswith("anyhook ")]
+    monkeypatch.chdir(world.project)
+    assert run(*shlex.split(following)[1:])[0] == 0
 
 
 def test_installing_twice_changes_nothing_and_comments_stay(world, run, hook_file):
