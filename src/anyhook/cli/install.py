@@ -289,14 +289,15 @@ def _agents(project: Path, given: list[str] | None, *, every: bool = False) -> l
         return [get_dialect(name) for name in dict.fromkeys(given)]
     known = [get_dialect(name) for name in AGENTS]
     around = Surroundings.of(project)
-    found = [d for d in known if every or _is_here(d, around)]
+    found = [d for d in known if every or is_here(d, around)]
     if not found:
         names = " or ".join(f"--agent {d.name}" for d in known)
         raise UsageError(f"no agent is found in this project or your home; say which: {names}")
     return found
 
 
-def _is_here(dialect: Dialect, around: Surroundings) -> bool:
+def is_here(dialect: Dialect, around: Surroundings) -> bool:
+    """Return whether an agent has a settings directory in the project or in the home."""
     directories = {path.parent for layer, path in places(dialect, around) if layer in OWN}
     return any(directory.is_dir() for directory in directories)
 

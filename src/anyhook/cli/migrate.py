@@ -14,6 +14,7 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.editing import Edit, Wish, read_text, settings_file, write_edits
+from anyhook.cli.install import is_here
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path, show_place
 from anyhook.dialects import AGENTS, get_dialect
@@ -26,6 +27,7 @@ from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.prove import prove
 from anyhook.migrate.scratch import copied_directories, linked
 from anyhook.model.text import printable
+from anyhook.settings.detect import agents_with_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
@@ -56,15 +58,25 @@ With `--prove` the hooks of both sides first decide the same events, in copies o
 
 For example:
 
-    anyhook migrate --from claude --to gemini --dry-run
+    anyhook migrate --to gemini --dry-run
     anyhook migrate --from claude --to gemini --prove
     anyhook migrate --from gemini --to claude --prove --events session.jsonl --yes
 """
 
 
 def migrate(
-    source: Annotated[str, typer.Option("--from", help=f"Whose hooks: {', '.join(AGENTS)}.")],
-    target: Annotated[str, typer.Option("--to", help="The agent that they shall run under.")],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help=f"Whose hooks: {', '.join(AGENTS)}; by default the agent that has some."
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--to", help="The agent that they shall run under; by default the only other one here."
+        ),
+    ] = None,
     project: Project = HERE,
     scope: Annotated[
         str, typer.Option("--scope", help="Whose settings: project or user.")
@@ -103,7 +115,8 @@ def migrate(
     if events is not None and not proved:
         raise UsageError("--events says what to prove it with; add --prove")
     here = existing_project(project)
-    old, new = _agent(source), _agent(target)
+    old = _agent(source or _only_source(here, scope, target))
+    new = _agent(target or _only_target(here, old))
     around = Surroundings.of(here, home_variable=old.home_variable)
     migration = plan_migration(
         old, new, around, scope=scope, shim=not no_shim, program=_program(scope)
@@ -147,6 +160,45 @@ def _agent(name: str) -> Dialect:
         get_dialect(name)  # the error for a name that nobody knows
         raise UsageError(f"{name} is no agent with settings of its own; it is {', '.join(AGENTS)}")
     return get_dialect(name)
+
+
+def _only_source(project: Path, scope: str, target: str | None) -> str:
+    """Return the one agent that has hooks in the settings of a scope.
+
+    Raises:
+        UsageError: If there is none, or several.
+    """
+    settings = [found for found in agents_with_hooks(project) if found.agent in AGENTS]
+    sources = {
+        found.agent: found.user_files if scope == "user" else found.project_files
+        for found in settings
+        if found.agent != target
+    }
+    sources = {agent: files for agent, files in sources.items() if files}
+    if len(sources) == 1:
+        return next(iter(sources))
+    if not sources:
+        raise UsageError(
+            f"no agent has hooks in the {scope} settings here; name one with --from, or other "
+            "settings with --scope or --project"
+        )
+    places = ", ".join(f"--from {a} ({show_path(str(f[0]), project)})" for a, f in sources.items())
+    raise UsageError(f"several agents have hooks here; write one of: {places}")
+
+
+def _only_target(project: Path, source: Dialect) -> str:
+    """Return the one other agent that has a settings directory in the project or the home.
+
+    Raises:
+        UsageError: If there is none, or several.
+    """
+    around = Surroundings.of(project)
+    others = [name for name in AGENTS if name != source.name]
+    present = [name for name in others if is_here(get_dialect(name), around)]
+    if len(present) == 1:
+        return present[0]
+    choices = " or ".join(f"--to {name}" for name in present or others)
+    raise UsageError(f"say which agent the hooks of {source.title} shall run under: {choices}")
 
 
 def _program(scope: str) -> tuple[str, ...]:

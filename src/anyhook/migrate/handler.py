@@ -20,6 +20,7 @@ from anyhook.migrate.commands import (
     wrap,
 )
 from anyhook.migrate.losses import ANYTHING, INSTEAD, MORE, Loss, lost_abilities, lost_fields
+from anyhook.migrate.names import has_names, is_generated
 from anyhook.migrate.options import ShimOptions
 from anyhook.migrate.original import read_original, spellings
 from anyhook.model.layers import Layer
@@ -125,9 +126,9 @@ class Move:
         """Return the handler for the target's file, and whether it runs behind the shim."""
         handler, target = self.handler, self.target
         made: dict[str, Any] = {"type": "command"}
-        if handler.name and "name" in target.handler_fields:
-            made["name"] = handler.name
         command, members, shimmed = self._command()
+        if handler.name and "name" in target.handler_fields and self._keeps_name(shimmed):
+            made["name"] = handler.name
         made["command"] = command
         made |= members
         description = handler.description or handler.options.get("status_message")
@@ -150,6 +151,13 @@ class Move:
         if self.inner is not None and self.comes_home:
             self._restore(made, self.inner)
         return made, shimmed
+
+    def _keeps_name(self, shimmed: bool) -> bool:
+        """Return whether the name is the user's own, or of use to the target."""
+        if shimmed or (has_names(self.target) and not self.comes_home):
+            return True
+        name, command = str(self.handler.name), str(self.handler.command)
+        return not is_generated(name, command)
 
     def _lose(self, kind: str, what: str, why: str, instead: str, *explains: str) -> None:
         self.building.lose(kind, self.handler.place, what, why, instead, *explains)

@@ -118,7 +118,8 @@ def _differences(
 ) -> Iterator[Loss]:
     _, own, line = there
     for key in sorted(own.keys() | handler.keys()):
-        if key != "command" and own.get(key) != handler.get(key):
+        is_unnamed = key == "name" and own.get(key) is None
+        if key != "command" and not is_unnamed and own.get(key) != handler.get(key):
             weaker = key in WEAKENS or (key == "timeout" and _shorter(own, handler))
             yield Loss(
                 kind="weaker" if weaker else "note",

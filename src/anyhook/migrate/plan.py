@@ -19,6 +19,7 @@ from anyhook.migrate.losses import (
     kind_advice,
 )
 from anyhook.migrate.matchers import Translated, translate_matcher
+from anyhook.migrate.names import Names, has_names
 from anyhook.migrate.original import differing, read_original, restored_matcher, write_original
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place, Severity
@@ -166,7 +167,7 @@ def plan_migration(
         _tell_packages(building, everything)
     if entries:
         _tell_switched_off(building, scope)
-    merged = tuple(_merged(building, entries))
+    merged = tuple(_named(building, list(_merged(building, entries))))
     return Migration(source, target, scope, hooks, merged, tuple(building.losses))
 
 
@@ -536,6 +537,31 @@ def _does(handler: dict[str, Any]) -> dict[str, Any]:
         return handler
     _, members = read_original(options)
     return {**handler, "command": options.replace(was=write_original({}, members))}
+
+
+def _named(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Name the hooks that have no name, where the target switches hooks off by name."""
+    if not has_names(building.target):
+        yield from entries
+        return
+    names = Names()
+    for definition in load_hooks(building.target, building.around).definitions:
+        for there in definition.handlers:
+            if there.name:
+                names.reserve(there.name, there.command or "")
+    for entry in entries:
+        for handler in entry.definition["hooks"]:
+            if "name" in handler:
+                names.reserve(handler["name"], handler["command"])
+    for entry in entries:
+        handlers = []
+        for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
+            inner = unwrap(origin.handler.command)
+            is_at_home = inner is not None and inner.agent == building.target.name
+            needs_name = "name" not in handler and not is_at_home
+            name = names.name(handler["command"]) if needs_name else None
+            handlers.append({"type": handler["type"], "name": name, **handler} if name else handler)
+        yield replace(entry, definition={**entry.definition, "hooks": handlers})
 
 
 def _merged(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
