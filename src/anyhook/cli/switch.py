@@ -15,6 +15,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
 from anyhook.migrate.commands import unwrap
+from anyhook.model.labels import unique_labels
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import add_item, prune, remove_item, write_atomically
@@ -202,9 +203,10 @@ def _handlers(engine: Engine, name: str, kept: Sequence[KeptHook] = ()) -> list[
 
 def _matching(name: str, handlers: list[HandlerSpec]) -> list[HandlerSpec]:
     """Return the handlers that a word stands for, by the first kind of name that fits any."""
+    labels = unique_labels(handlers)
     kinds: list[Callable[[HandlerSpec], bool]] = [
         lambda handler: name == handler.identifier,
-        lambda handler: name == handler.label,
+        lambda handler: name in (labels[id(handler)], handler.label),
         lambda handler: name in place_names(handler),
         lambda handler: name in script_names(handler),
     ]
