@@ -523,7 +523,7 @@ def test_enable_removes_the_name_from_older_places_too(world, run):
 
     run("enable", "u")
 
-    assert json.loads(world.files["user"].read_text())["hooks"]["disabled"] == []
+    assert json.loads(world.files["user"].read_text()) == settings(hook("u"))
 
 
 @pytest.mark.parametrize("text", ["{", "[]"])

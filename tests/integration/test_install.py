@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import EventError, UsageError
 from anyhook.settings.jsonc import parse
 from anyhook.testing import load_hooks, make_event, make_payload, run_examples, run_hook
+from anyhook.warm.commands import read_line
 
 HOOK = """
 from anyhook.authoring import Hooks, ask, context, deny
@@ -112,6 +115,102 @@ def test_what_was_installed_runs(world, run, hook_file, agent):
     assert fired["differences"] == []
 
 
+@pytest.mark.parametrize("agent", ["claude", "gemini", "terminai"])
+def test_shared_settings_get_a_command_that_means_the_same_on_every_machine(
+    world, run, hook_file, agent
+):
+    run("install", str(hook_file), "--agent", agent, "--yes")
+
+    event = get_dialect(agent).event("before_tool").wire
+    written = (world.project / f".{agent}" / "settings.json").read_text()
+    (definition,) = parse(written).value["hooks"][event]
+    variable = {"claude": "CLAUDE", "gemini": "GEMINI", "terminai": "TERMINAI"}[agent]
+    path = f'"${{{variable}_PROJECT_DIR}}/hooks/my guard.py"'
+    assert definition["hooks"][0]["command"] == f"anyhook run {path}"
+    assert sys.prefix not in written
+    assert str(world.project) not in written
+
+
+def test_shared_settings_get_a_portable_interpreter_for_cold_hooks(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "gemini", "--cold", "--yes")
+
+    (definition,) = value(world.files["project"])["hooks"]["BeforeTool"]
+    command = definition["hooks"][0]["command"]
+    assert command == 'python3 "${GEMINI_PROJECT_DIR}/hooks/my guard.py"'
+
+
+def test_a_program_that_is_missing_here_is_reported(world, run, hook_file, monkeypatch):
+    empty = world.project / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("PATH", str(empty))
+
+    for option, name in (((), "anyhook"), (("--cold",), "python3")):
+        code, _, err = run("install", str(hook_file), "--agent", "gemini", "--yes", *option)
+        assert code == 0
+        assert f"{name} " in err
+        assert "install it" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("scope", ["user", "local"])
+def test_settings_of_one_user_name_whole_paths(world, run, hook_file, scope):
+    run("install", str(hook_file), "--agent", "claude", "--scope", scope, "--yes")
+
+    base = world.home if scope == "user" else world.project
+    name = "settings.json" if scope == "user" else "settings.local.json"
+    (definition,) = value(base / ".claude" / name)["hooks"]["PreToolUse"]
+    words = shlex.split(definition["hooks"][0]["command"])
+    assert sys.executable in words
+    assert Path(words[0]).is_absolute()
+
+
+def test_a_portable_command_runs_warm_where_anyhook_is_on_the_path(world, run, hook_file):
+    """The engine recognises our own program, which it finds through `PATH`."""
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    program = Path(sys.executable).with_name("anyhook")
+    (definition,) = value(world.files["project"])["hooks"]["BeforeTool"]
+
+    found = read_line(definition["hooks"][0]["command"])
+
+    assert program.exists()
+    assert found.program == "anyhook"
+    environ = {"PATH": f"{program.parent}:/usr/bin:/bin"}
+    assert found.interpreter(environ) == first_line(program).removeprefix("#!")
+
+
+def first_line(file):
+    return file.read_text().splitlines()[0]
+
+
+def test_what_was_installed_at_the_users_request_is_trusted(world, run, hook_file):
+    other = {"type": "command", "name": "other", "command": "true"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [other]}]}})
+
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+    states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[1])}
+    assert states == {"other": "not trusted", "my guard": "on"}
+
+    hook_file.write_text(hook_file.read_text() + "# another author was here\n")
+    states = {row["name"]: row["state"] for row in json.loads(run("list", "--json")[1])}
+    assert states["my guard"] == "changed"
+
+
+def test_a_dry_run_trusts_nothing(world, run, hook_file):
+    run("install", str(hook_file), "--agent", "gemini", "--dry-run")
+
+    assert not Path(os.environ["ANYHOOK_DATA_DIR"], "trust").exists()
+
+
+def test_init_trusts_what_it_wrote_and_names_the_next_command(world, run, monkeypatch):
+    (world.project / ".claude").mkdir()
+    code, out, _ = run("init", "--yes")
+
+    assert code == 0
+    assert run("trust", "--show", "--dialect", "claude")[0] == 0
+    (following,) = [line for line in out.splitlines() if line.strip().startswith("anyhook ")]
+    monkeypatch.chdir(world.project)
+    assert run(*shlex.split(following)[1:])[0] == 0
+
+
 def test_installing_twice_changes_nothing_and_comments_stay(world, run, hook_file):
     before = '{\n  // mine\n  "model": "x", // keep\n}\n'
     path = world.settings("project", before)
@@ -126,8 +225,7 @@ def test_installing_twice_changes_nothing_and_comments_stay(world, run, hook_fil
 
     run("uninstall", str(hook_file), "--yes")
     after = path.read_text()
-    assert value(path) == {"model": "x", "hooks": {}}
-    assert "// keep" in after
+    assert after == before
 
 
 def test_uninstall_leaves_the_hooks_of_others(world, run, hook_file):
@@ -266,7 +364,7 @@ def test_user_scope_names_the_whole_path(world, run, hook_file):
     assert f"'{hook_file}'" in command["command"]
 
     run("uninstall", str(hook_file), "--scope", "user", "--yes")
-    assert value(world.home / ".claude" / "settings.json") == {"hooks": {}}
+    assert value(world.home / ".claude" / "settings.json") == {}
 
 
 def test_the_local_scope_is_claude_codes_own(world, run, hook_file):
@@ -374,7 +472,7 @@ def test_uninstall_goes_on_where_a_file_is_broken(world, run, hook_file):
 
     assert code == 64
     assert "settings.json:1" in err
-    assert value(world.project / ".claude" / "settings.json") == {"hooks": {}}
+    assert value(world.project / ".claude" / "settings.json") == {}
     assert world.files["project"].read_text() == "{"
 
 

@@ -609,49 +609,68 @@ def test_on_a_full_disk_nothing_changes(world, source, target):
 
 KILLED = """
 import os, signal, sys
-number, name = int(sys.argv.pop(1)), sys.argv.pop(1)
-calls = iter(range(1000))
+import rich.progress, rich.table
+from anyhook.cli import app, main, migrate
+
 EVENTS = "open os.rename os.link os.mkdir os.rmdir os.remove os.chmod os.chown".split()
 
-def hook(event, arguments):
-    if event in EVENTS and any(".gemini" in str(word) for word in arguments):
-        if next(calls) == number:
-            os.kill(os.getpid(), getattr(signal, name))
+def run(number, name, arguments):
+    calls = iter(range(1000))
 
-sys.addaudithook(hook)
-from anyhook.entry import main
-sys.exit(main())
+    def hook(event, words):
+        if event in EVENTS and any(".gemini" in str(word) for word in words):
+            if next(calls) == number:
+                os.kill(os.getpid(), getattr(signal, name))
+
+    sys.addaudithook(hook)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return main(arguments)
+
+for line in sys.stdin:
+    child = os.fork()
+    if not child:
+        os._exit(run(int(line), sys.argv[1], sys.argv[2:]))
+    _, status = os.waitpid(child, 0)
+    os.write(1, b"%d\\n" % os.waitstatus_to_exitcode(status))
+"""
+"""Migrates in a process of its own for each line, and is killed at the touch of that number.
+
+What a migration imports is imported once: an interpreter for each number takes minutes on a busy
+machine.
 """
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_whoever_is_killed_leaves_the_old_file_or_the_new_one(world, source, target, name):
     ends = []
-    for number in range(1000):  # at each touch of the directory once
-        for path in target.parent.iterdir():
-            path.rmdir() if path.is_dir() else path.unlink()
-        world.write(target, TARGET)
-        ended = subprocess.run(
-            [sys.executable, "-P", "-c", KILLED, str(number), name, *ARGUMENTS],
-            cwd=world.project,
-            capture_output=True,
-            text=True,
-            timeout=50,
-            check=False,
-        )
-        ends.append(ended.returncode)
-        left = {path.name: path for path in target.parent.iterdir()}
-        text = left.pop("settings.json").read_text()
-        copy = left.pop("settings.json.bak", None)
-        if copy is not None:
-            assert copy.read_text() == TARGET
-        if text != TARGET:
-            assert migrated(target)
-            assert copy is not None
-        if name != "SIGKILL":
-            assert not left, (number, left)
-        if ended.returncode == 0:
-            break
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", KILLED, name, *ARGUMENTS],
+        cwd=world.project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        bufsize=1,
+    ) as migrations:
+        for number in range(1000):  # at each touch of the directory once
+            for path in target.parent.iterdir():
+                path.rmdir() if path.is_dir() else path.unlink()
+            world.write(target, TARGET)
+            migrations.stdin.write(f"{number}\n")
+            ends.append(int(migrations.stdout.readline()))
+            left = {path.name: path for path in target.parent.iterdir()}
+            text = left.pop("settings.json").read_text()
+            copy = left.pop("settings.json.bak", None)
+            if copy is not None:
+                assert copy.read_text() == TARGET
+            if text != TARGET:
+                assert migrated(target)
+                assert copy is not None
+            if name != "SIGKILL":
+                assert not left, (number, left)
+            if ends[-1] == 0:
+                break
 
     assert ends.pop() == 0
     assert len(ends) > 6

@@ -291,7 +291,7 @@ def test_hooks_that_come_home_decide_the_same(source, target, data):
         project(home, source, text)
 
         original = Engine.load(second, dialect=source, trust_once=True, home=second, environ=ENV)
-        for definition in Sides(out, (first, second)).moved_definitions():
+        for definition in Sides(out).moved_definitions():
             original.define(definition)
         returned = Engine.load(home, dialect=source, trust_once=True, home=second, environ=ENV)
         roots = [str(second), str(home)]
@@ -306,6 +306,145 @@ def test_hooks_that_come_home_decide_the_same(source, target, data):
 
 
 ENV = {"PATH": "/usr/bin:/bin"}
+
+
+# -- there and back
+
+OWN_PATH = {
+    "claude": "CLAUDE_PROJECT_DIR",
+    "gemini": "GEMINI_PROJECT_DIR",
+    "terminai": "TERMINAI_PROJECT_DIR",
+}
+SPELLINGS = ["$NAME/x.sh", '"$NAME"/x.sh', '"${NAME}"/x.sh', "${NAME}/x.sh", '"$NAME/a b.sh" -v']
+COMMANDS = [
+    "true",
+    "# why this is here\ntrue",
+    "#!/bin/sh",
+    "# it's $NAME\necho $NAME",
+    "sh -c 'echo \"$NAME\"'",
+    "echo $GEMINI_CWD; echo ${CLAUDE_CODE_SESSION_ID}",
+    "echo $HOME \"$A\" '${B}' `id`",
+    "a | b && c",
+    *SPELLINGS,
+]
+VARIABLES = ["A", "B", "PATH_A"]
+VALUES = ["", "A", "B", "$A", "${B}", "A=B", "b c", "it's", "$HOME"]
+MORE_MATCHERS = {
+    "tool": {
+        "claude": ["Bash|PowerShell", "^Bash$", "Edit, Write", "Task", "(Edit|Write)", "Read|Bash"],
+        "gemini": ["^(write_file)$", "^run_shell_command$", "replace", "write_file|read_file"],
+        "terminai": ["^(edit_file|read_file)$", "run_terminal_command|read_file", ""],
+    },
+    "start": {
+        "claude": ["", "*", "startup|resume|clear", "^startup$", "resume"],
+        "gemini": ["", "startup|resume|clear", "^(startup|resume)$", "clear"],
+        "terminai": ["", "*", "startup|resume"],
+    },
+}
+
+
+@st.composite
+def varied_settings(draw, agent):
+    """Settings of the kinds that people write, most of which every agent can express."""
+    dialect = get_dialect(agent)
+    hooks = {}
+    events = st.lists(st.sampled_from(sorted(dialect.by_canonical)), min_size=1, max_size=3)
+    for event in dict.fromkeys(draw(events)):
+        kind = EVENTS.get(event, "start")
+        matchers = st.sampled_from(MATCHERS[kind][agent] + MORE_MATCHERS[kind][agent])
+        definition = st.fixed_dictionaries(
+            {"hooks": st.lists(varied_handler(agent), min_size=1, max_size=2)},
+            optional={"matcher": matchers.filter(lambda text: text is not None)}
+            | ({} if agent == "claude" else {"sequential": st.booleans()})
+            | {"description": st.just("what it is for")},
+        )
+        hooks[dialect.by_canonical[event].wire] = draw(st.lists(definition, min_size=1, max_size=2))
+    return {"hooks": hooks, **({"tools": {"enableHooks": True}} if agent == "terminai" else {})}
+
+
+def varied_handler(agent):
+    commands = st.sampled_from(COMMANDS).map(lambda text: text.replace("NAME", OWN_PATH[agent]))
+    units = 1 if agent == "claude" else 1000
+    members = {
+        "timeout": st.sampled_from([0.5, 5, 30, 60, 600, 601.25]).map(lambda s: s * units),
+        "name": st.just("a name"),
+        "description": st.just("about it"),
+    }
+    if agent == "claude":
+        members |= {
+            "onFailure": st.sampled_from(["block", "continue"]),
+            "async": st.booleans(),
+            "statusMessage": st.just("working"),
+            "shell": st.just("bash"),
+            "if": st.just("Bash(git *)"),
+        }
+    else:
+        members["env"] = st.dictionaries(st.sampled_from(VARIABLES), st.sampled_from(VALUES))
+    return st.fixed_dictionaries(
+        {"type": st.just("command"), "command": commands}, optional=members
+    )
+
+
+def there_and_back(source, target, content):
+    """Migrate settings to another agent and back: both migrations, and what comes of it."""
+    here, there = get_dialect(source), get_dialect(target)
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        project(root, source, content)
+        out = plan_migration(here, there, around(root))
+        project(root, target, merge_into(out, "", "x")[0] or "{}")
+        back = plan_migration(there, here, around(root))
+        text, _ = merge_into(back, "", "x")
+        beside, notes = merge_into(back, json.dumps(content), "x")
+    return out, back, parse(text or '{"hooks": {}}', "x").value, (parse(beside, "x").value, notes)
+
+
+@given(data=st.data())
+@settings(max_examples=40)
+@pytest.mark.parametrize(("source", "target"), [*PAIRS, ("terminai", "gemini")])
+def test_settings_come_back_as_they_were_unless_something_was_reported(source, target, data):
+    content = data.draw(varied_settings(source))
+
+    out, back, returned, (beside, notes) = there_and_back(source, target, content)
+
+    if not out.losses:
+        assert back.losses == ()
+        assert returned["hooks"] == content["hooks"]
+        assert beside == content
+        assert notes == []
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_a_variable_comes_back_in_the_form_that_its_author_chose(source, target, spelling):
+    command = spelling.replace("NAME", OWN_PATH[source])
+    event = get_dialect(source).by_canonical["before_prompt"].wire
+    content = {"hooks": {event: [{"hooks": [{"type": "command", "command": command}]}]}}
+
+    _, _, returned, _ = there_and_back(source, target, content)
+
+    assert returned["hooks"] == content["hooks"]
+
+
+def test_a_matcher_that_was_edited_after_the_migration_counts_as_it_is_now():
+    content = {"hooks": {"SessionStart": [{"matcher": "startup|resume", "hooks": [TRUE]}]}}
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory)
+        project(root, "claude", content)
+        here, there = get_dialect("claude"), get_dialect("gemini")
+        text, _ = merge_into(plan_migration(here, there, around(root)), "", "x")
+        edited = parse(text, "x").value
+        edited["hooks"]["SessionStart"] = [
+            {**edited["hooks"]["SessionStart"][0], "matcher": "clear"}
+        ]
+        project(root, "gemini", edited)
+        text, _ = merge_into(plan_migration(there, here, around(root)), "", "x")
+
+    returned = parse(text, "x").value["hooks"]["SessionStart"]
+    assert [definition["matcher"] for definition in returned] == ["clear"]
+
+
+TRUE = {"type": "command", "command": "true"}
 
 
 @given(data=st.data(), comment=st.sampled_from(["", "// mine\n", "/* mine */ "]))

@@ -67,6 +67,7 @@ def test_python_runs(example, code):
         assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+@pytest.mark.timeout(600)  # a proof starts some hundred interpreters
 @pytest.mark.parametrize("text", blocks("console"))
 def test_commands_work(example, text, capsys):
     lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]

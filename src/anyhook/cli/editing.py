@@ -16,6 +16,7 @@ from anyhook.atomic import replace_file
 from anyhook.cli.output import console, show_path
 from anyhook.errors import SettingsError, UsageError
 from anyhook.model.layers import Layer
+from anyhook.model.text import printable
 from anyhook.settings.edit import read_bytes, write_atomically
 from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse, strip_comments
 from anyhook.settings.load import SIZE_LIMIT
@@ -216,4 +217,4 @@ def _show(edit: Edit) -> None:
     )
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for line in lines:
-        console().print(Text(line, style=styles.get(line[:1], "")), soft_wrap=True)
+        console().print(Text(printable(line), style=styles.get(line[:1], "")), soft_wrap=True)

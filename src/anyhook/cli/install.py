@@ -24,7 +24,6 @@ from anyhook.cli.editing import (
     Edit,
     Starter,
     Wish,
-    list_at,
     parsed,
     read_text,
     settings_file,
@@ -34,10 +33,13 @@ from anyhook.cli.editing import (
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, say_error
 from anyhook.dialects import AGENTS, get_dialect
+from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
-from anyhook.settings.edit import add_item, remove_item, remove_member
+from anyhook.settings.edit import add_item, prune, remove_item
+from anyhook.settings.hookset import load_hooks as load_hooks_of
 from anyhook.settings.sources import Surroundings, places
+from anyhook.trust.store import TrustStore
 from anyhook.warm.commands import PROGRAM, prefix, read_command
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import HookFunction, Hooks
     from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.model.definitions import HandlerSpec
 
 STARTER = Path(".anyhook") / "guard.py"
 STARTER_TEXT = '''"""Hooks of this project, for every agent. Try: anyhook test .anyhook/guard.py"""
@@ -99,6 +102,8 @@ Cold = Annotated[
 ]
 HookPath = Annotated[Path, typer.Argument(metavar="FILE", help="A hook file.")]
 
+SHARED_PYTHON = "python3"
+"""The interpreter that settings name which are shared."""
 DEVIATION = 5.0
 """Seconds that an agent waits longer than the hook takes at most."""
 
@@ -136,7 +141,7 @@ def init(
             here,
             _agents(here, agents),
             scope,
-            _front(python or _interpreter(scope), cold=cold),
+            _front(python, scope, cold=cold),
             Wish(yes=yes, dry_run=dry_run, as_json=as_json),
             starter,
         )
@@ -171,7 +176,7 @@ def install(
         here,
         _agents(here, agents),
         scope,
-        _front(python or _interpreter(scope), cold=cold),
+        _front(python, scope, cold=cold),
         Wish(yes=yes, dry_run=dry_run, as_json=as_json),
     )
 
@@ -194,6 +199,9 @@ def _wire(
         for d in dialects
     }
     done = write_edits(edits, wish, starter)
+    if done and scope != "user":
+        for edit in edits:
+            _trust_written(edit, project, file)
     if wish.as_json:
         print_json(_json(edits, missing, done))
         return OK
@@ -201,11 +209,42 @@ def _wire(
     for name, texts in missing.items():
         for text in texts:
             out.print(Text.assemble(("degraded", "yellow"), f"  {name}  {text}"))
-    if done and scope != "user":
-        out.print("Under anyhook itself it runs once the project is trusted:")
-        for dialect in dialects:
-            out.print(f"  anyhook trust --dialect {dialect.name}")
+    missing_program = _cannot_start(front)
+    if missing_program:
+        console(stderr=True).print(f"[yellow]warning:[/] {missing_program}", soft_wrap=True)
+    if done:
+        _show_next(file, project)
     return OK
+
+
+def _trust_written(edit: Edit, project: Path, file: Path) -> None:
+    """Trust the hooks that were written, and no others: the user has seen and agreed to them."""
+    dialect = edit.dialect
+    hooks = load_hooks_of(dialect, Surroundings.of(project, home_variable=dialect.home_variable))
+    store = TrustStore()
+    subjects = Guard(dialect, project, store, tuple(hooks.definitions)).subjects()
+    changes, _ = store.changes(project, subjects)
+    untrusted = {id(change.subject) for change in changes}
+    marks = _marks(dialect, project, file)
+    store.trust(
+        project,
+        [s for s in subjects if id(s) not in untrusted or _runs(s.handler, edit.path, marks)],
+        dialect=dialect.name,
+    )
+
+
+def _runs(handler: HandlerSpec, path: Path, marks: tuple[str, ...]) -> bool:
+    """Return whether a hook of a settings file is one that `install` writes."""
+    return handler.place.file == str(path) and _is_ours({"command": handler.command}, marks)
+
+
+def _show_next(file: Path, project: Path) -> None:
+    resolved = file.resolve()
+    is_inside = resolved.is_relative_to(project.resolve())
+    shown = resolved.relative_to(project.resolve()) if is_inside else resolved
+    out = console()
+    out.print("Next, try its examples:")
+    out.print(f"  anyhook test {shlex.quote(str(shown))}", markup=False, soft_wrap=True)
 
 
 def uninstall(
@@ -250,14 +289,15 @@ def _agents(project: Path, given: list[str] | None, *, every: bool = False) -> l
         return [get_dialect(name) for name in dict.fromkeys(given)]
     known = [get_dialect(name) for name in AGENTS]
     around = Surroundings.of(project)
-    found = [d for d in known if every or _is_here(d, around)]
+    found = [d for d in known if every or is_here(d, around)]
     if not found:
         names = " or ".join(f"--agent {d.name}" for d in known)
         raise UsageError(f"no agent is found in this project or your home; say which: {names}")
     return found
 
 
-def _is_here(dialect: Dialect, around: Surroundings) -> bool:
+def is_here(dialect: Dialect, around: Surroundings) -> bool:
+    """Return whether an agent has a settings directory in the project or in the home."""
     directories = {path.parent for layer, path in places(dialect, around) if layer in OWN}
     return any(directory.is_dir() for directory in directories)
 
@@ -346,28 +386,46 @@ def _command(
     return f'{program} "${{{variable}}}/{plain}"'
 
 
-def _interpreter(scope: str) -> str:
-    """Return an interpreter that has anyhook: for a file that is shared, by name if possible."""
-    found = shutil.which("python3")
-    in_venv = sys.prefix != sys.base_prefix and Path(found or "").is_relative_to(sys.prefix)
-    if scope == "project" and found and not in_venv:
-        done = subprocess.run(
-            [found, "-c", "import anyhook.authoring"], capture_output=True, check=False
-        )
-        if done.returncode == 0:
-            return "python3"
-    return sys.executable
+def _front(python: str | None, scope: str, *, cold: bool) -> tuple[str, ...]:
+    """Return the words in front of the hook file: an interpreter, or what reaches its worker.
 
-
-def _front(python: str, *, cold: bool) -> tuple[str, ...]:
-    """Return the words in front of the hook file: an interpreter, or what reaches its worker."""
-    if cold or os.name != "posix":
+    A file that is shared gets words that mean the same on every machine; the user's own files get
+    the fastest there is here.
+    """
+    is_cold = cold or os.name != "posix"
+    if scope == "project" and python is None:
+        return (SHARED_PYTHON,) if is_cold else PROGRAM
+    python = python or sys.executable
+    if is_cold:
         return (python,)
     if Path(python).is_absolute():
         return prefix(python)
     found = shutil.which(PROGRAM[0])
     is_shared = found is not None and not Path(found).is_relative_to(sys.prefix)
     return PROGRAM if is_shared else (python,)
+
+
+def _cannot_start(front: tuple[str, ...]) -> str | None:
+    """Return what is missing here for the command that was written; `None` if nothing is."""
+    if front == PROGRAM and not shutil.which(PROGRAM[0]):
+        return (
+            "anyhook is not on the PATH here, and the hook starts it; install it where the agent "
+            "finds it, for example with: pipx install anyhook"
+        )
+    if front == (SHARED_PYTHON,) and not _has_anyhook(SHARED_PYTHON):
+        return (
+            f"the {SHARED_PYTHON} on the PATH here has no anyhook; install it there, for example "
+            f"with: {SHARED_PYTHON} -m pip install anyhook"
+        )
+    return None
+
+
+def _has_anyhook(python: str) -> bool:
+    found = shutil.which(python)
+    if found is None:
+        return False
+    check = [found, "-c", "import anyhook.authoring"]
+    return subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
 def _uninstalled(dialect: Dialect, project: Path, scope: str, file: Path) -> Edit:
@@ -393,8 +451,7 @@ def _without(
         where, index, definition, handler = found
         if all(_is_ours(h, marks) for h in definition["hooks"]):
             text = remove_item(text, where, definition, file=str(path))
-            if not list_at(text, where, path):
-                text = remove_member(text, where, file=str(path))
+            text = prune(text, where, file=str(path))
         else:
             text = remove_item(text, (*where, index, "hooks"), handler, file=str(path))
     return text

@@ -22,6 +22,7 @@ from anyhook.cli.output import console, print_diagnostics, print_json, show_plac
 from anyhook.model.diagnostics import Severity
 from anyhook.model.labels import unique_labels
 from anyhook.model.text import printable
+from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,7 +91,9 @@ def hook_rows(engine: Engine) -> list[Row]:
     order = {spec.canonical: i for i, spec in enumerate(engine.dialect.events)}
     rank = {layer: i for i, layer in enumerate(engine.dialect.layer_order)}
     definitions = sorted(engine.definitions, key=lambda d: (order[d.event], rank[d.layer]))
-    labels = unique_labels(h for d in engine.definitions for h in d.handlers)
+    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    handlers = [h for d in engine.definitions for h in d.handlers]
+    labels = unique_labels([*handlers, *(hook.handler for hook in kept)])
     rows: list[Row] = []
     for definition in definitions:
         for handler in definition.handlers:
@@ -98,6 +101,9 @@ def hook_rows(engine: Engine) -> list[Row]:
             trust = TRUST_STATE.get(withheld.get(id(handler), ""), "on")
             state = trust if switch is None else "off"
             rows.append(Row(definition, handler, labels[id(handler)], state, switch))
+    for hook in kept:
+        label = labels[id(hook.handler)]
+        rows.append(Row(hook.definition, hook.handler, label, "off", str(hook.record)))
     return rows
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.editing import Edit, Wish, read_text, settings_file, write_edits
+from anyhook.cli.install import is_here
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path, show_place
 from anyhook.dialects import AGENTS, get_dialect
@@ -23,7 +24,10 @@ from anyhook.migrate.corpus import builtin_probes, recorded_probes
 from anyhook.migrate.losses import KINDS
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
-from anyhook.migrate.prove import linked, prove
+from anyhook.migrate.prove import prove
+from anyhook.migrate.scratch import copied_directories, linked
+from anyhook.model.text import printable
+from anyhook.settings.detect import agents_with_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
@@ -54,15 +58,25 @@ With `--prove` the hooks of both sides first decide the same events, in copies o
 
 For example:
 
-    anyhook migrate --from claude --to gemini --dry-run
+    anyhook migrate --to gemini --dry-run
     anyhook migrate --from claude --to gemini --prove
     anyhook migrate --from gemini --to claude --prove --events session.jsonl --yes
 """
 
 
 def migrate(
-    source: Annotated[str, typer.Option("--from", help=f"Whose hooks: {', '.join(AGENTS)}.")],
-    target: Annotated[str, typer.Option("--to", help="The agent that they shall run under.")],
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help=f"Whose hooks: {', '.join(AGENTS)}; by default the agent that has some."
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--to", help="The agent that they shall run under; by default the only other one here."
+        ),
+    ] = None,
     project: Project = HERE,
     scope: Annotated[
         str, typer.Option("--scope", help="Whose settings: project or user.")
@@ -93,7 +107,7 @@ def migrate(
     ] = None,
     trust_once: Annotated[
         bool,
-        typer.Option("--trust-once", help="Run the project's hooks for the proof without asking."),
+        typer.Option("--trust-once", help="Run the hooks for the proof without asking."),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
@@ -101,7 +115,8 @@ def migrate(
     if events is not None and not proved:
         raise UsageError("--events says what to prove it with; add --prove")
     here = existing_project(project)
-    old, new = _agent(source), _agent(target)
+    old = _agent(source or _only_source(here, scope, target))
+    new = _agent(target or _only_target(here, old))
     around = Surroundings.of(here, home_variable=old.home_variable)
     migration = plan_migration(
         old, new, around, scope=scope, shim=not no_shim, program=_program(scope)
@@ -111,8 +126,8 @@ def migrate(
     after, notes = merge_into(migration, before or "", str(path))
     losses = [*migration.losses, *notes]
     if proved and migration.entries:
-        _allow(migration, here, trust_once=trust_once, quiet=as_json)
         _check_events(events or BUILTIN)
+        _allow(migration, around, yes=yes, trust_once=trust_once, quiet=as_json)
     if not as_json:
         _show(migration, losses, here)
     proof = None
@@ -147,6 +162,45 @@ def _agent(name: str) -> Dialect:
     return get_dialect(name)
 
 
+def _only_source(project: Path, scope: str, target: str | None) -> str:
+    """Return the one agent that has hooks in the settings of a scope.
+
+    Raises:
+        UsageError: If there is none, or several.
+    """
+    settings = [found for found in agents_with_hooks(project) if found.agent in AGENTS]
+    sources = {
+        found.agent: found.user_files if scope == "user" else found.project_files
+        for found in settings
+        if found.agent != target
+    }
+    sources = {agent: files for agent, files in sources.items() if files}
+    if len(sources) == 1:
+        return next(iter(sources))
+    if not sources:
+        raise UsageError(
+            f"no agent has hooks in the {scope} settings here; name one with --from, or other "
+            "settings with --scope or --project"
+        )
+    places = ", ".join(f"--from {a} ({show_path(str(f[0]), project)})" for a, f in sources.items())
+    raise UsageError(f"several agents have hooks here; write one of: {places}")
+
+
+def _only_target(project: Path, source: Dialect) -> str:
+    """Return the one other agent that has a settings directory in the project or the home.
+
+    Raises:
+        UsageError: If there is none, or several.
+    """
+    around = Surroundings.of(project)
+    others = [name for name in AGENTS if name != source.name]
+    present = [name for name in others if is_here(get_dialect(name), around)]
+    if len(present) == 1:
+        return present[0]
+    choices = " or ".join(f"--to {name}" for name in present or others)
+    raise UsageError(f"say which agent the hooks of {source.title} shall run under: {choices}")
+
+
 def _program(scope: str) -> tuple[str, ...]:
     """Return what starts anyhook in a command line: for a file that is shared, its plain name."""
     if scope == "project" or shutil.which("anyhook"):
@@ -156,8 +210,7 @@ def _program(scope: str) -> tuple[str, ...]:
 
 def _missing_program(migration: Migration) -> str | None:
     """Say that what was written cannot start here, if so."""
-    shimmed = any(origin.shimmed for entry in migration.entries for origin in entry.origins)
-    if not shimmed or migration.scope != "project" or shutil.which("anyhook"):
+    if not migration.is_shimmed or migration.scope != "project" or shutil.which("anyhook"):
         return None
     return (
         "anyhook is not on the PATH here, and the migrated hooks start it; install it where the "
@@ -176,35 +229,62 @@ def _refused(migration: Migration, proof: Proof | None, *, strict: bool) -> str 
 # -- the proof
 
 
-def _allow(migration: Migration, project: Path, *, trust_once: bool, quiet: bool) -> None:
-    """Let nothing of a project run that its user has not seen."""
+def _allow(
+    migration: Migration, around: Surroundings, *, yes: bool, trust_once: bool, quiet: bool
+) -> None:
+    """Say what the proof runs, and ask.
+
+    Raises:
+        UsageError: If the user refuses, or cannot be asked.
+    """
+    untrusted = not trust_once and _is_untrusted(migration, around.project)
+    if not quiet:
+        _show_what_runs(migration, around)
+    if trust_once or (yes and not untrusted):
+        return
+    if quiet or sys.stdin is None or not sys.stdin.isatty():
+        why = (
+            "you have not trusted them: look at them with "
+            f"anyhook trust --dialect {migration.source.name}, or add --trust-once"
+            if untrusted
+            else "there is no terminal to ask at: add --yes or --trust-once"
+        )
+        raise UsageError(f"the proof runs the hooks, and {why}")
+    if not typer.confirm("Run them?", default=False):
+        raise UsageError("nothing was run and nothing was written")
+
+
+def _is_untrusted(migration: Migration, project: Path) -> bool:
+    """Return whether hooks of the project would run that its user has not seen."""
     needs = [
         definition
         for definition in migration.hooks.definitions
         if definition.layer in migration.source.needs_trust
     ]
-    if trust_once or not needs:
-        return
+    if not needs:
+        return False
     store = TrustStore()
-    found = Guard(migration.source, project, store, tuple(needs)).subjects()
-    changes, _ = store.changes(project, found)
-    if not changes:
-        return
-    if quiet or sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(
-            "the proof runs the project's hooks, and you have not trusted them: look at them with "
-            f"anyhook trust --dialect {migration.source.name}, or add --trust-once"
-        )
+    subjects = Guard(migration.source, project, store, tuple(needs)).subjects()
+    changes, _ = store.changes(project, subjects)
+    return bool(changes)
+
+
+def _show_what_runs(migration: Migration, around: Surroundings) -> None:
     out = console()
-    shared = linked(project)
-    out.print(
-        "The proof runs these commands of the project, in copies of it"
-        + (f" that share {', '.join(shared)}:" if shared else ":")
+    commands = dict.fromkeys(
+        printable(origin.handler.shown_identifier)
+        for entry in migration.entries
+        for origin in entry.origins
     )
-    for change in changes:
-        out.print(Text(f"  {change.subject.handler.identifier}"))
-    if not typer.confirm("Run them?", default=False):
-        raise UsageError("nothing was run and nothing was written")
+    out.print("The proof runs these commands, on both sides and several times:")
+    for command in commands:
+        out.print(Text(f"  {command}"), soft_wrap=True)
+    shared = linked(around.project)
+    copies = "copies of the project" + (f" that share {', '.join(shared)}" if shared else "")
+    directories = ", ".join(show_path(str(path)) for path in copied_directories(around))
+    home = f"with copies of {directories}" if directories else "which is empty"
+    out.print(f"They run in {copies}, with a home directory of their own {home}.", soft_wrap=True)
+    out.print("What a command writes elsewhere, it writes for real.")
 
 
 def _check_events(events: str) -> None:
@@ -255,7 +335,7 @@ def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
                 Text(origin.handler.label),
                 f"{spec.wire} {show_place(origin.handler.place, project, short=True)}",
                 entry.event,
-                Text(str(entry.definition.get("matcher", ""))),
+                Text(printable(str(entry.definition.get("matcher", "")))),
                 Text("shim" if origin.shimmed else "direct", style="dim"),
             )
     if moved:
@@ -268,9 +348,9 @@ def _show(migration: Migration, losses: list[Loss], project: Path) -> None:
             rows.add_row(
                 Text(loss.kind, style=KIND_STYLE[loss.kind]),
                 show_place(loss.place, project, short=True),
-                Text(loss.what),
-                Text(loss.why),
-                Text(loss.instead),
+                Text(printable(loss.what)),
+                Text(printable(loss.why)),
+                Text(printable(loss.instead)),
             )
         out.print(rows)
     else:
@@ -297,14 +377,7 @@ def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
             str(len(hook.differences)),
         )
     out.print(table)
-    for hook in proof.hooks:
-        for difference in hook.differences[:SHOWN]:
-            _show_difference(hook.label, difference, migration)
-        if len(hook.differences) > SHOWN:
-            more = len(hook.differences) - SHOWN
-            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
-    for difference in proof.combined:
-        _show_difference("all hooks together", difference, migration)
+    _show_differences(proof, migration)
     silent = [hook.label for hook in proof.hooks if not hook.decided]
     if silent:
         out.print(
@@ -316,6 +389,22 @@ def _show_proof(proof: Proof, migration: Migration, project: Path) -> None:
         out.print("both sides decide the same", style="green")
     elif proof.holds:
         out.print("the two sides differ only as told above", style="yellow")
+
+
+def _show_differences(proof: Proof, migration: Migration) -> None:
+    out = console()
+    for hook in proof.hooks:
+        for difference in hook.differences[:SHOWN]:
+            _show_difference(hook.label, difference, migration)
+        if len(hook.differences) > SHOWN:
+            more = len(hook.differences) - SHOWN
+            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
+    for hook in proof.hooks:
+        for event, fields in hook.unstable.items():
+            words = f"  {event}  ({hook.label}): {', '.join(fields)} differs from run to run"
+            out.print(Text.assemble(("unstable", "yellow"), printable(words)))
+    for difference in proof.combined:
+        _show_difference("all hooks together", difference, migration)
 
 
 def _verdict(differences: list[Difference], decided: int) -> tuple[str, str]:
@@ -330,13 +419,14 @@ def _show_difference(label: str, difference: Difference, migration: Migration) -
     out = console()
     style = "yellow" if difference.told else "bold red"
     told = "told above" if difference.told else "not told"
-    out.print(Text.assemble(("differs", style), f"  {difference.event}  ({label}; {told})"))
+    event = printable(difference.event)
+    out.print(Text.assemble(("differs", style), f"  {event}  ({label}; {told})"))
     for dialect, said in (
         (migration.source, difference.here),
         (migration.target, difference.there),
     ):
         words = ", ".join(f"{key}: {value!r}" for key, value in said.items()) or "nothing"
-        out.print(Text(f"    {dialect.title}: {words}"))
+        out.print(Text(f"    {dialect.title}: {printable(words)}"))
 
 
 # -- for programs
@@ -399,6 +489,7 @@ def _proof_json(proof: Proof) -> dict[str, Any]:
                 "reached": hook.events,
                 "decided": hook.decided,
                 "differences": [_difference_json(d) for d in hook.differences],
+                "unstable": {event: list(fields) for event, fields in hook.unstable.items()},
             }
             for hook in proof.hooks
         ],

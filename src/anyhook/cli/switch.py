@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
-from anyhook.cli.output import console, print_json, say_error, show_path
+from anyhook.cli.output import console, print_json, say_error, show_path, show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
+from anyhook.migrate.commands import unwrap
+from anyhook.model.labels import unique_labels
 from anyhook.model.layers import Layer
-from anyhook.settings.edit import add_item, remove_item, write_atomically
+from anyhook.model.text import printable
+from anyhook.settings.edit import add_item, prune, remove_item, write_atomically
+from anyhook.settings.kept import forget_entry, keep, kept_hooks, put_back, take_out
+from anyhook.settings.reader import LoadedFile
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Sequence
 
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.settings.reader import LoadedFile
+    from anyhook.settings.kept import KeptHook
 
 OWN = (Layer.PROJECT, Layer.LOCAL, Layer.USER)
 """Layers whose files belong to the user."""
 HookName = Annotated[
-    str, typer.Argument(metavar="NAME", help="Name of the hook; its command if it has no name.")
+    str,
+    typer.Argument(
+        metavar="HOOK", help="The hook: its name, its script (guard.py), or its place (FILE:LINE)."
+    ),
 ]
 
 
@@ -37,29 +47,33 @@ def disable(
     """Switch a hook off, in the settings file of its own layer.
 
     Comments, order and indentation of the file stay. A hook of the system layer cannot be switched
-    off from here.
+    off from here. An agent without a switch for single hooks (Claude Code) gets it taken out of its
+    settings; `anyhook enable` puts it back.
 
     For example:
 
         anyhook disable secret-guard
+        anyhook disable guard.py --dialect claude
+        anyhook disable settings.json:12
     """
     engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
-    handlers = _handlers(engine, name)
+    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    if not _matching(name, [h for d in engine.definitions for h in d.handlers]):
+        hooks = _matching(name, [hook.handler for hook in kept])
+        if hooks:
+            return _report(engine, name, hooks[0], [], as_json)
+    handlers = _handlers(engine, name, kept)
+    if not any(switch.kind == "disabled" for switch in engine.dialect.switches):
+        return _report(engine, name, handlers[0], _take_out(engine, handlers), as_json)
     layer = max((h.layer for h in handlers), key=lambda la: engine.dialect.authority[la])
     file = _editable(engine, layer)
-    path = next(
-        (s.path for s in engine.dialect.switches if s.kind == "disabled" and not s.legacy), None
-    )
-    if path is None:
-        raise UsageError(
-            f"{engine.dialect.title} cannot switch one hook off; take it out of "
-            f"{show_path(handlers[0].place.file)}, line {handlers[0].place.line}"
-        )
+    path = _switch_path(engine, file)
     before = _text(file)
     after = add_item(before or "", path, handlers[0].identifier, file=str(file.source.path))
     if after != before:
         write_atomically(file.source.path, after, expected=before)
-    return _report(engine, name, [file.source.path] if after != before else [], as_json)
+    changed = [file.source.path] if after != before else []
+    return _report(engine, name, handlers[0], changed, as_json)
 
 
 def enable(
@@ -78,29 +92,105 @@ def enable(
         anyhook enable secret-guard
     """
     engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
-    identifier = _handlers(engine, name)[0].identifier
-    changed = []
+    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    handler = _handlers(engine, name, kept)[0]
+    changed = _put_back(engine, [hook for hook in kept if _is_same(hook.handler, handler)])
     for file in engine.hooks.files:
-        if identifier not in file.disabled or file.source.layer not in OWN:
+        if handler.identifier not in file.disabled or file.source.layer not in OWN:
             continue
+        path = str(file.source.path)
         before = after = _text(file) or ""
         for switch in engine.dialect.switches:
             if switch.kind == "disabled":
-                after = remove_item(after, switch.path, identifier, file=str(file.source.path))
+                after = remove_item(after, switch.path, handler.identifier, file=path)
+                if after != before:
+                    after = prune(after, switch.path, file=path)
         if after != before:
             write_atomically(file.source.path, after, expected=before)
             changed.append(file.source.path)
-    return _report(engine, name, changed, as_json, wanted_on=True)
+    return _report(engine, name, handler, changed, as_json, wanted_on=True)
 
 
-def _handlers(engine: Engine, name: str) -> list[HandlerSpec]:
+def _switch_path(engine: Engine, file: LoadedFile) -> tuple[str, ...]:
+    """Return where a file lists the hooks that are off: beside the switches that it has already."""
+    switches = engine.dialect.switches
+    lists = sorted((s for s in switches if s.kind == "disabled"), key=lambda s: s.legacy)
+    used = {s.path[:-1] for s in switches if _value_at(file.values, s.path) is not None}
+    return next((s.path for s in lists if s.path[:-1] in used), lists[0].path)
+
+
+def _value_at(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+# -- hooks of agents without a switch for each
+
+
+def _take_out(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
+    """Take hooks out of their settings files, and keep them.
+
+    Raises:
+        SettingsError: If one stands in a file that is not the user's, or a file cannot be edited.
+    """
+    by_file = {str(file.source.path): file for file in engine.hooks.files}
+    changed: list[Path] = []
+    for handler in handlers:
+        if handler.layer not in OWN:
+            raise SettingsError(
+                f"the hook belongs to the {handler.layer} layer; {engine.dialect.title} has no "
+                "switch for one hook of it",
+                path=handler.place.file,
+                line=handler.place.line,
+            )
+    # from the end of a file, so that the places of the others stay as they are
+    for handler in sorted(handlers, key=lambda h: (h.place.line or 0, h.place.column or 0))[::-1]:
+        file = by_file[handler.place.file]
+        before = _text(file)
+        after, entry = take_out(engine.dialect, before or "", handler)
+        record = keep(file.source, entry)
+        try:
+            write_atomically(file.source.path, after, expected=before)
+        except BaseException:
+            forget_entry(record, entry)
+            raise
+        changed += [path for path in (file.source.path, record) if path not in changed]
+    return changed
+
+
+def _put_back(engine: Engine, hooks: list[KeptHook]) -> list[Path]:
+    """Put hooks back into their settings files, the last that was taken out first."""
+    changed: list[Path] = []
+    for hook in reversed(hooks):
+        path = hook.source.path
+        before = _text(LoadedFile(hook.source))
+        after = put_back(engine.dialect, before or "", hook)
+        write_atomically(path, after, expected=before)
+        forget_entry(hook.record, hook.entry)
+        changed += [one for one in (path, hook.record) if one not in changed]
+    return changed
+
+
+# -- which hook is meant
+
+
+def _handlers(engine: Engine, name: str, kept: Sequence[KeptHook] = ()) -> list[HandlerSpec]:
+    """Return the handlers that a user's word stands for: all of one hook.
+
+    Raises:
+        UsageError: If it stands for several hooks.
+        UnknownNameError: If it stands for none.
+    """
     everything = [h for d in engine.definitions for h in d.handlers]
-    found = [h for h in everything if name == h.identifier]
-    found = found or [h for h in everything if name == h.label]
-    if len({h.identifier for h in found}) > 1:
-        places = ", ".join(str(h.place) for h in found)
-        raise UsageError(f"{name!r} is short for several hooks ({places}); write the whole command")
-    if not found:
+    everything += [hook.handler for hook in kept]
+    handlers = _matching(name, everything)
+    if any(not _is_same(handler, handlers[0]) for handler in handlers):
+        places = ", ".join(f"{show_place(h.place, engine.project_dir)}" for h in handlers)
+        raise UsageError(
+            f"{printable(name)!r} is short for several hooks; write the place of one: {places}"
+        )
+    if not handlers:
         broken = next((d for d in engine.hooks.diagnostics if d.code.startswith("settings-")), None)
         if broken is not None:
             raise UsageError(
@@ -108,7 +198,49 @@ def _handlers(engine: Engine, name: str) -> list[HandlerSpec]:
             )
         known = dict.fromkeys(h.shown_identifier for h in everything)
         raise UnknownNameError("hook", name, known)
-    return found
+    return handlers
+
+
+def _matching(name: str, handlers: list[HandlerSpec]) -> list[HandlerSpec]:
+    """Return the handlers that a word stands for, by the first kind of name that fits any."""
+    labels = unique_labels(handlers)
+    kinds: list[Callable[[HandlerSpec], bool]] = [
+        lambda handler: name == handler.identifier,
+        lambda handler: name in (labels[id(handler)], handler.label),
+        lambda handler: name in place_names(handler),
+        lambda handler: name in script_names(handler),
+    ]
+    for fits in kinds:
+        found = [handler for handler in handlers if fits(handler)]
+        if found:
+            return found
+    return []
+
+
+def place_names(handler: HandlerSpec) -> set[str]:
+    """Return what the place of a hook may be called: the end of its path, and the line."""
+    parts = Path(handler.place.file).parts
+    return {f"{'/'.join(parts[at:])}:{handler.place.line}" for at in range(len(parts))} | {
+        str(handler.place)
+    }
+
+
+def script_names(handler: HandlerSpec) -> set[str]:
+    """Return the names of the files that a command names, also behind the shim."""
+    line = handler.command or ""
+    options = unwrap(line)
+    if options is not None:
+        line = options.command[0] if len(options.command) == 1 else shlex.join(options.command)
+    try:
+        words = [*shlex.split(line), *(handler.argv or ())]
+    except ValueError:
+        words = line.split()
+    names = {word.rpartition("/")[2] for word in words}
+    return {name for name in names if "." in name.strip(".")}
+
+
+def _is_same(one: HandlerSpec, other: HandlerSpec) -> bool:
+    return one.identifier == other.identifier
 
 
 def _editable(engine: Engine, layer: Layer) -> LoadedFile:
@@ -137,10 +269,18 @@ def _text(file: LoadedFile) -> str | None:
 
 
 def _report(
-    engine: Engine, name: str, changed: list[Path], as_json: bool, *, wanted_on: bool = False
+    engine: Engine,
+    name: str,
+    handler: HandlerSpec,
+    changed: list[Path],
+    as_json: bool,
+    *,
+    wanted_on: bool = False,
 ) -> int:
     engine.reload()
-    off = engine.hooks.switched_off(_handlers(engine, name)[0])
+    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    record = next((hook.record for hook in kept if _is_same(hook.handler, handler)), None)
+    off = engine.hooks.switched_off(handler) if record is None else str(record)
     if as_json:
         print_json(
             {
@@ -150,11 +290,26 @@ def _report(
                 "changed": [str(path) for path in changed],
             }
         )
-    else:
-        word = "off" if off else "on"
-        where = ", ".join(show_path(str(path)) for path in changed)
-        done = f"switched {word} in {where}" if changed else f"was {word} already"
-        console().print(f"{name!r} {done}", markup=False)
-        if off and wanted_on:
-            say_error(f"{name!r} stays off: {off} switches it off")
+        return PROBLEMS if off and wanted_on else OK
+    word = "off" if off else "on"
+    where = ", ".join(show_path(str(path)) for path in changed)
+    done = f"switched {word} in {where}" if changed else f"was {word} already"
+    console().print(f"{printable(name)!r} {done}", markup=False)
+    if record is not None and changed:
+        option = f" --dialect {engine.dialect.name}"
+        console().print(
+            f"{engine.dialect.title} has no switch for one hook, so it was taken out; put it back "
+            f"with: anyhook enable {shlex.quote(name)}{option}",
+            markup=False,
+            soft_wrap=True,
+        )
+        if handler.layer is Layer.PROJECT:
+            console().print(
+                f"{show_path(handler.place.file)} is shared with the project: the hook is off for "
+                "everybody who gets this change",
+                style="yellow",
+                soft_wrap=True,
+            )
+    if off and wanted_on:
+        say_error(f"{name!r} stays off: {off} switches it off")
     return PROBLEMS if off and wanted_on else OK

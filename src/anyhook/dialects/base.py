@@ -498,6 +498,7 @@ class Dialect(Record):
             that it starts; empty if there is no such place.
         environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
             `=` in front is that text.
+        bare_variables: Its reference writes them without quotes, as the agent quotes their values.
         drops: What names of variables start with that commands never inherit.
         expands: It puts environment variables into its settings as it reads them, quotes or not.
         payload_end: What follows the JSON on a command's standard input.
@@ -551,6 +552,7 @@ class Dialect(Record):
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
     settings_environment: tuple[str, ...] = ()
     environment: Mapping[str, str]
+    bare_variables: bool = False
     drops: tuple[str, ...] = ()
     expands: bool = False
     payload_end: bytes = b""

@@ -482,6 +482,7 @@ GEMINI = Dialect(
         "GEMINI_SESSION_ID": "session_id",
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
+    bare_variables=True,
     expands=True,
     redaction=REDACTION,
 )

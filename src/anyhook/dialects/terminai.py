@@ -217,5 +217,6 @@ TERMINAI = GEMINI.replace(
         "GEMINI_PROJECT_DIR": "project_dir",
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
+    bare_variables=True,
     redaction=None,
 )

@@ -20,7 +20,9 @@ from anyhook.migrate.commands import (
     wrap,
 )
 from anyhook.migrate.losses import ANYTHING, INSTEAD, MORE, Loss, lost_abilities, lost_fields
+from anyhook.migrate.names import has_names, is_generated
 from anyhook.migrate.options import ShimOptions
+from anyhook.migrate.original import read_original, spellings
 from anyhook.model.layers import Layer
 from anyhook.trust.scripts import named_files, program
 
@@ -124,9 +126,9 @@ class Move:
         """Return the handler for the target's file, and whether it runs behind the shim."""
         handler, target = self.handler, self.target
         made: dict[str, Any] = {"type": "command"}
-        if handler.name and "name" in target.handler_fields:
-            made["name"] = handler.name
         command, members, shimmed = self._command()
+        if handler.name and "name" in target.handler_fields and self._keeps_name(shimmed):
+            made["name"] = handler.name
         made["command"] = command
         made |= members
         description = handler.description or handler.options.get("status_message")
@@ -146,7 +148,16 @@ class Move:
             self._tell_abilities()
         else:
             self._tell_outer()
+        if self.inner is not None and self.comes_home:
+            self._restore(made, self.inner)
         return made, shimmed
+
+    def _keeps_name(self, shimmed: bool) -> bool:
+        """Return whether the name is the user's own, or of use to the target."""
+        if shimmed or (has_names(self.target) and not self.comes_home):
+            return True
+        name, command = str(self.handler.name), str(self.handler.command)
+        return not is_generated(name, command)
 
     def _lose(self, kind: str, what: str, why: str, instead: str, *explains: str) -> None:
         self.building.lose(kind, self.handler.place, what, why, instead, *explains)
@@ -259,8 +270,37 @@ class Move:
         member = self._env_member(both)
         if len(inner.command) > 1 and command.programs:
             return inner.command[0], {**members, "args": list(inner.command[1:]), **member}, False
-        line = inner.command[0] if len(inner.command) == 1 else line_of(inner.command, ())
+        single = len(inner.command) == 1
+        line = self._line_at_home(inner) if single else line_of(inner.command, ())
         return self._exported({} if member else both) + line, {**members, **member}, False
+
+    def _line_at_home(self, inner: ShimOptions) -> str:
+        """Return a command line as its author wrote it."""
+        line = inner.command[0]
+        _, members = read_original(inner)
+        recorded = members.get("command")
+        candidates = [recorded] if isinstance(recorded, str) else []
+        for candidate in (*candidates, *spellings(line, self.target)):
+            if own_variables(candidate, self.target, inner.shell) == line:
+                return candidate
+        return line
+
+    def _restore(self, made: dict[str, Any], inner: ShimOptions) -> None:
+        """Put members back that have no place in the settings of the other agent."""
+        _, members = read_original(inner)
+        fields = self.target.types["command"].fields
+        status = next((k for k, field in fields.items() if field.option == "status_message"), "")
+        is_described_as_before = True
+        if "description" in members:  # a status message stood in for it
+            is_described_as_before = made.get("description") == members.get(status)
+            if is_described_as_before:
+                made.pop("description", None)
+        known = (self.target.handler_fields | fields.keys()) - {"timeout"}
+        for key, value in members.items():
+            belongs_to_old_description = key == status and not is_described_as_before
+            is_missing = key in known and key not in made and value is not None
+            if is_missing and not belongs_to_old_description:
+                made[key] = value
 
     def _env_member(self, env: Mapping[str, str]) -> dict[str, Any]:
         packaged = sorted(self.handler.env.keys() - env.keys())
@@ -306,15 +346,15 @@ class Move:
 
     def _timeout(self) -> float | None:
         """Return the timeout in the target's unit; `None` where its default will do."""
-        command = self.target.types["command"]
-        default = self.new.timeouts.get("command", command.timeout)
-        layer = Layer.USER if self.definition.layer is Layer.USER else Layer.PROJECT
-        cap = self.new.caps.get(layer, math.inf)
         seconds, given = self.handler.timeout, "timeout" in self.raw
-        if self.inner is not None and self.comes_home and self.inner.timeout is not None:
-            seconds = self.inner.timeout
+        if self.inner is not None and self.comes_home:
+            for candidate in self._timeouts_at_home(self.inner):
+                if self._is_migrated_from(candidate, self.inner):
+                    return candidate
+            seconds = self.inner.timeout or seconds
         elif self.handler.on_failure == "block" and self.building.shim:
             seconds, given = seconds + WAIT, True
+        cap = self.new.caps.get(self._layer, math.inf)
         if seconds > cap:
             self._lose(
                 "changed",
@@ -322,11 +362,35 @@ class Move:
                 f"{self.target.title} ends it after {cap:g} s, not {seconds:g}",
                 "make it quicker",
             )
-            seconds = cap
-        if not given and seconds <= default:
-            return None
-        units = round(seconds / self.target.timeout_unit, 6)
-        return int(units) if units == int(units) else units
+        return _written_timeout(self.target, self.new, self._layer, seconds, given=given)
+
+    @property
+    def _layer(self) -> Layer:
+        """The layer of the target's file."""
+        return Layer.USER if self.definition.layer is Layer.USER else Layer.PROJECT
+
+    def _timeouts_at_home(self, inner: ShimOptions) -> list[float | None]:
+        """List what a timeout may have been before the hook was migrated."""
+        _, members = read_original(inner)
+        recorded = members.get("timeout")
+        is_number = isinstance(recorded, int | float) and not isinstance(recorded, bool)
+        return [recorded, None] if is_number else [None]
+
+    def _is_migrated_from(self, timeout: float | None, inner: ShimOptions) -> bool:
+        """Return whether a timeout in the target's settings becomes what the source's have."""
+        seconds = timeout_of(self.target, self.new, self._layer, timeout)
+        closes = inner.on_failure == "block"
+        own = seconds if closes or inner.background else None
+        if not _is_close(own, inner.timeout):
+            return False
+        written = _written_timeout(
+            self.source,
+            self.old,
+            self._layer,
+            seconds + WAIT if closes else seconds,
+            given=timeout is not None or closes,
+        )
+        return _is_close(written, self.raw.get("timeout"))
 
     # -- what is lost
 
@@ -415,6 +479,31 @@ class Move:
         }
         found = named_files(self.handler, project, {**variables, **self.handler.variables})
         return [file for file in found if file.is_file()]
+
+
+def timeout_of(dialect: Dialect, event: EventSpec, layer: Layer, timeout: float | None) -> float:
+    """Return the seconds that a command has whose `timeout` in the settings is given."""
+    default = event.timeouts.get("command", dialect.default_timeout)
+    seconds = default if timeout is None else timeout * dialect.timeout_unit
+    return min(seconds, event.caps.get(layer, math.inf))
+
+
+def _written_timeout(
+    dialect: Dialect, event: EventSpec, layer: Layer, seconds: float, *, given: bool
+) -> float | None:
+    """Return a timeout in the unit of an agent; `None` where its default will do."""
+    seconds = min(seconds, event.caps.get(layer, math.inf))
+    if not given and seconds <= event.timeouts.get("command", dialect.default_timeout):
+        return None
+    units = round(seconds / dialect.timeout_unit, 6)
+    return int(units) if units == int(units) else units
+
+
+def _is_close(one: float | None, other: object) -> bool:
+    """Return whether two timeouts are one, but for what rounding leaves."""
+    if one is None or not isinstance(other, int | float):
+        return one is None and other is None
+    return math.isclose(one, other, rel_tol=1e-9)
 
 
 def _other_exits_deny(source: Dialect) -> bool:

@@ -108,6 +108,8 @@ def _is_same(
 def _command(handler: dict[str, Any]) -> Any:
     command = handler.get("command")
     inner = unwrap(command) if isinstance(command, str) else None
+    if inner is not None:
+        inner = inner.replace(was="")
     return (inner or command, *(handler.get(key) for key in ("args", "env")))
 
 
@@ -116,7 +118,8 @@ def _differences(
 ) -> Iterator[Loss]:
     _, own, line = there
     for key in sorted(own.keys() | handler.keys()):
-        if key != "command" and own.get(key) != handler.get(key):
+        is_unnamed = key == "name" and own.get(key) is None
+        if key != "command" and not is_unnamed and own.get(key) != handler.get(key):
             weaker = key in WEAKENS or (key == "timeout" and _shorter(own, handler))
             yield Loss(
                 kind="weaker" if weaker else "note",

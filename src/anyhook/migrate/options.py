@@ -34,6 +34,8 @@ class ShimOptions(Record):
         background: Nobody waits for the command.
         on_failure: `block`: a failure counts as a denial.
         env: Variables that are added to the command's environment.
+        was: What the hook was before it was migrated, for the way back (`migrate.original`); the
+            shim ignores it.
     """
 
     agent: str
@@ -47,6 +49,7 @@ class ShimOptions(Record):
     background: bool = False
     on_failure: str = "continue"
     env: tuple[tuple[str, str], ...] = ()
+    was: str = ""
 
 
 OPTIONS = {
@@ -60,6 +63,7 @@ OPTIONS = {
     "--on-failure": "on_failure",
     "--env": "env",
     "--background": "background",
+    "--was": "was",
 }
 """Option to the field that it sets, in the order in which they are written."""
 

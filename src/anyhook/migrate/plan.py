@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.translate import counterparts
 from anyhook.errors import SettingsError, UsageError
-from anyhook.migrate.commands import (
-    PROGRAM,
-    unwrap,
-)
-from anyhook.migrate.handler import Building, Move
+from anyhook.migrate.commands import PROGRAM, unwrap, wrap
+from anyhook.migrate.handler import Building, Move, timeout_of
 from anyhook.migrate.losses import (
     ANYTHING,
     MORE,
@@ -20,7 +19,9 @@ from anyhook.migrate.losses import (
     kind_advice,
 )
 from anyhook.migrate.matchers import Translated, translate_matcher
-from anyhook.model.definitions import HandlerSpec
+from anyhook.migrate.names import Names, has_names
+from anyhook.migrate.original import differing, read_original, restored_matcher, write_original
+from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import HookSet, load_hooks
@@ -28,14 +29,15 @@ from anyhook.settings.jsonc import JsonSyntaxError, parse
 from anyhook.settings.load import NotReadableError, read_limited
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from anyhook.dialects.base import Dialect
     from anyhook.migrate.options import ShimOptions
-    from anyhook.model.definitions import HookDefinition
     from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Surroundings
 
+Raw = Mapping[tuple[int | None, int | None], Mapping[str, Any]]
+"""Definitions and handlers as they are written, by line and column."""
 SCOPES: dict[str, frozenset[Layer]] = {
     "project": frozenset({Layer.PROJECT, Layer.LOCAL}),
     "user": frozenset({Layer.USER}),
@@ -113,6 +115,11 @@ class Migration:
         """Whether anything is lost, weaker or changed; mere notes do not count."""
         return any(loss.counts for loss in self.losses)
 
+    @property
+    def is_shimmed(self) -> bool:
+        """Whether a migrated hook starts anyhook."""
+        return any(origin.shimmed for entry in self.entries for origin in entry.origins)
+
 
 def plan_migration(
     source: Dialect,
@@ -160,7 +167,8 @@ def plan_migration(
         _tell_packages(building, everything)
     if entries:
         _tell_switched_off(building, scope)
-    return Migration(source, target, scope, hooks, tuple(_merged(entries)), tuple(building.losses))
+    merged = tuple(_named(building, list(_merged(building, entries))))
+    return Migration(source, target, scope, hooks, merged, tuple(building.losses))
 
 
 def _refuse_broken(file: LoadedFile) -> None:
@@ -278,17 +286,38 @@ def _raw(dialect: Dialect, file: LoadedFile) -> dict[tuple[int | None, int | Non
 # -- one definition
 
 
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    """What one handler becomes on one event with one matcher.
+
+    Attributes:
+        event: Name on the target's wire.
+        matcher: The matcher there.
+        definition: Other members that its definition had before it was migrated to the source.
+        handler: The handler, as JSON.
+        origin: Where it comes from.
+    """
+
+    event: str
+    matcher: str | None
+    definition: dict[str, Any]
+    handler: dict[str, Any]
+    origin: Origin
+
+
 def _migrate_definition(
     building: Building,
     hooks: HookSet,
     definition: HookDefinition,
-    raw: Mapping[tuple[int | None, int | None], dict[str, Any]],
+    raw: Raw,
 ) -> Iterator[Entry]:
     """Yield what a definition becomes: one for each event and matcher."""
-    made: dict[tuple[str, str | None], list[tuple[dict[str, Any], Origin]]] = {}
+    handlers = []
     for handler in definition.handlers:
         off = hooks.switched_off(handler)
-        if off is not None:
+        if off is None:
+            handlers.append(handler)
+        else:
             building.lose(
                 "lost",
                 handler.place,
@@ -296,13 +325,25 @@ def _migrate_definition(
                 f"it is switched off ({off})",
                 "switch it on in the source and migrate again, if it shall run",
             )
-            continue
+    for entry in _migrate_handlers(building, definition, handlers, raw):
+        yield _with_original(building, definition, entry, raw)
+
+
+def _migrate_handlers(
+    building: Building,
+    definition: HookDefinition,
+    handlers: Sequence[HandlerSpec],
+    raw: Raw,
+) -> Iterator[Entry]:
+    made: dict[str, list[_Moved]] = {}
+    for handler in handlers:
         given = raw.get((handler.place.line, handler.place.column), {})
-        for event, pattern, item in _migrate_handler(building, definition, handler, given):
-            made.setdefault((event, pattern), []).append(item)
+        for item in _migrate_handler(building, definition, handler, given):
+            key = json.dumps([item.event, item.matcher, item.definition], sort_keys=True)
+            made.setdefault(key, []).append(item)
     in_order = definition.sequential and len(definition.handlers) > 1
-    keeps_order = "sequential" in building.target.definition_fields
-    if in_order and made and not keeps_order:
+    fields = building.target.definition_fields
+    if in_order and made and "sequential" not in fields:
         building.lose(
             "changed",
             definition.place,
@@ -312,15 +353,17 @@ def _migrate_definition(
             "put what depends on each other into one command",
             *("tool_input", "llm_request", "context"),
         )
-    for (event, pattern), items in made.items():
-        entry: dict[str, Any] = {} if pattern is None else {"matcher": pattern}
-        if definition.sequential and keeps_order:
-            entry["sequential"] = True
-        written = raw.get((definition.place.line, definition.place.column), {})
-        if written.get("description") and "description" in building.target.definition_fields:
-            entry["description"] = written["description"]
-        entry["hooks"] = [handler for handler, _ in items]
-        yield Entry(event, entry, tuple(origin for _, origin in items))
+    written = raw.get((definition.place.line, definition.place.column), {})
+    members = {"sequential": definition.sequential, "description": written.get("description")}
+    for items in made.values():
+        first = items[0]
+        entry: dict[str, Any] = {} if first.matcher is None else {"matcher": first.matcher}
+        entry |= {key: value for key, value in members.items() if value and key in fields}
+        for key, value in first.definition.items():
+            if key in fields and key not in entry and value is not None:
+                entry[key] = value
+        entry["hooks"] = [item.handler for item in items]
+        yield Entry(first.event, entry, tuple(item.origin for item in items))
 
 
 def _migrate_handler(
@@ -328,13 +371,14 @@ def _migrate_handler(
     definition: HookDefinition,
     handler: HandlerSpec,
     raw: Mapping[str, Any],
-) -> Iterator[tuple[str, str | None, tuple[dict[str, Any], Origin]]]:
-    """Yield event, matcher and JSON of what a handler becomes."""
+) -> Iterator[_Moved]:
+    """Yield what a handler becomes: one for each event and matcher."""
     source, target = building.source, building.target
     old = source.by_canonical[definition.event]
     inner = unwrap(handler.command)
-    if inner is not None and inner.agent == target.name:  # it comes home
-        events = _at_home(building, inner, definition)
+    home = inner if inner is not None and inner.agent == target.name else None
+    if home is not None:
+        events = _at_home(building, home, definition)
     else:
         events = counterparts(source, definition.event, target)
     if not events:
@@ -361,8 +405,18 @@ def _migrate_handler(
         new = target.by_canonical[event]
         if new.kinds is not None and handler.kind not in new.kinds:
             continue
-        if inner is not None and inner.agent == target.name and inner.matcher:
-            found = Translated(patterns=(inner.matcher,))
+        members: dict[str, Any] = {}
+        if home is not None:
+            found = restored_matcher(
+                home,
+                definition.matcher,
+                away=source,
+                event=old,
+                home=target,
+                home_event=new,
+            )
+            members, _ = read_original(home)
+            members.pop("matcher", None)
         else:
             found = translate_matcher(source, old, definition.matcher, target, new)
         _tell_missing(building, definition, found)
@@ -373,7 +427,86 @@ def _migrate_handler(
             continue
         made, shimmed = Move(building, definition, handler, raw, new, found, inner).write()
         for pattern in found.patterns:
-            yield new.wire, pattern, (made, Origin(definition.event, handler, shimmed))
+            origin = Origin(definition.event, handler, shimmed)
+            yield _Moved(new.wire, pattern, members, made, origin)
+
+
+# -- the way back
+
+
+def _with_original(building: Building, definition: HookDefinition, entry: Entry, raw: Raw) -> Entry:
+    """Let the shim keep what migrating an entry back could not restore otherwise."""
+    handlers = []
+    for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
+        place = origin.handler.place
+        written = raw.get((place.line, place.column))
+        was_migrated_before = unwrap(origin.handler.command) is not None
+        if written is None or was_migrated_before:
+            handlers.append(handler)
+            continue
+        returned = _returned(building, origin, entry, handler)
+        fields = building.source.definition_fields - {"hooks"}
+        outer = raw.get((definition.place.line, definition.place.column), {})
+        definition_lost = _only(fields, differing(outer, returned))
+        command = building.source.types["command"]
+        fields = building.source.handler_fields | command.fields.keys() | {"command", "args"}
+        handler_lost = _only(fields, differing(written, returned["hooks"][0]))
+        if handler_lost.get("env"):
+            del handler_lost["env"]  # the shim has them already, and values may be secrets
+        options = unwrap(handler["command"]) if origin.shimmed else None
+        if options is not None:
+            options = options.replace(was=write_original(definition_lost, handler_lost))
+            command_line = wrap(options, building.target, building.starter)
+            handlers.append({**handler, "command": command_line})
+        else:
+            handlers.append(handler)
+            if building.shim:
+                _tell_way_back(building, origin, definition_lost | handler_lost)
+    return replace(entry, definition={**entry.definition, "hooks": handlers})
+
+
+def _only(fields: Collection[str], members: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in members.items() if key in fields}
+
+
+def _tell_way_back(building: Building, origin: Origin, members: Mapping[str, Any]) -> None:
+    """Report what migrating a hook back would not restore, as no shim is there to keep it."""
+    for key, value in members.items():
+        shown = "absent" if value is None else json.dumps(value, ensure_ascii=False)
+        building.lose(
+            "note",
+            origin.handler.place,
+            f"{key}: {origin.handler.label}",
+            f"it is {shown} here, and migrating it back writes it otherwise",
+            "keep a copy of the settings if you want to go back",
+        )
+
+
+def _returned(
+    building: Building, origin: Origin, entry: Entry, handler: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the definition that one handler of an entry becomes when it is migrated back."""
+    away = building.target
+    event = away.by_wire[entry.event]
+    layer = origin.handler.layer
+    places = (Place("migrated", 1, 1), Place("migrated", 1, 2))
+    timeout = handler.get("timeout")
+    spec = HandlerSpec(
+        kind="command",
+        layer=layer,
+        place=places[1],
+        name=handler.get("name"),
+        command=handler["command"],
+        description=handler.get("description"),
+        timeout=timeout_of(away, event, layer, timeout),
+        env=handler.get("env", {}),
+    )
+    matcher, in_order = entry.definition.get("matcher"), bool(entry.definition.get("sequential"))
+    moved = HookDefinition(event.canonical, layer, places[0], matcher, in_order, (spec,))
+    raw: Raw = {(1, 1): dict(entry.definition), (1, 2): dict(handler)}
+    back = Building(away, building.source, building.around, building.shim, building.starter)
+    entries = list(_migrate_handlers(back, moved, moved.handlers, raw))
+    return entries[0].definition if entries else {"hooks": [{}]}
 
 
 def _at_home(building: Building, inner: ShimOptions, definition: HookDefinition) -> tuple[str, ...]:
@@ -397,16 +530,58 @@ def _tell_missing(building: Building, definition: HookDefinition, found: Transla
         )
 
 
-def _merged(entries: Sequence[Entry]) -> Iterator[Entry]:
+def _does(handler: dict[str, Any]) -> dict[str, Any]:
+    """Return a migrated handler without what its definition was before."""
+    options = unwrap(handler["command"])
+    if options is None:
+        return handler
+    _, members = read_original(options)
+    return {**handler, "command": options.replace(was=write_original({}, members))}
+
+
+def _named(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Name the hooks that have no name, where the target switches hooks off by name."""
+    if not has_names(building.target):
+        yield from entries
+        return
+    names = Names()
+    for definition in load_hooks(building.target, building.around).definitions:
+        for there in definition.handlers:
+            if there.name:
+                names.reserve(there.name, there.command or "")
+    for entry in entries:
+        for handler in entry.definition["hooks"]:
+            if "name" in handler:
+                names.reserve(handler["name"], handler["command"])
+    for entry in entries:
+        handlers = []
+        for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
+            inner = unwrap(origin.handler.command)
+            is_at_home = inner is not None and inner.agent == building.target.name
+            needs_name = "name" not in handler and not is_at_home
+            name = names.name(handler["command"]) if needs_name else None
+            handlers.append({"type": handler["type"], "name": name, **handler} if name else handler)
+        yield replace(entry, definition={**entry.definition, "hooks": handlers})
+
+
+def _merged(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
     """Leave out what is there twice: handlers that do the same on the same event."""
     seen: list[tuple[str, Any, dict[str, Any]]] = []
     for entry in entries:
         kept = []
         for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
-            key = (entry.event, entry.definition.get("matcher"), handler)
+            key = (entry.event, entry.definition.get("matcher"), _does(handler))
             if key not in seen:
                 seen.append(key)
                 kept.append((handler, origin))
+            elif unwrap(origin.handler.command) is None:
+                building.lose(
+                    "note",
+                    origin.handler.place,
+                    f"{origin.handler.label}, a second time",
+                    "the same hook on the same event runs once",
+                    "nothing; remove one of the two if you want",
+                )
         if kept:
             definition = {**entry.definition, "hooks": [handler for handler, _ in kept]}
             yield Entry(entry.event, definition, tuple(origin for _, origin in kept))

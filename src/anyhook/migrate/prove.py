@@ -1,17 +1,15 @@
 """The proof: the source's hooks and the migrated ones decide the same events, side by side.
 
-Each side runs in a copy of the project of its own, so that nothing of the real one changes and
-neither sees what the other did.
+Each side runs in a copy of the project of its own, with a home directory of its own, so that
+nothing of the real ones changes and neither sees what the other did. Where the sides differ, both
+run again in fresh copies: what differs between two runs of one side is unstable (a duration, a
+random word) and is no difference between the sides.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,16 +17,13 @@ import anyio
 from anyhook.dialects.wire import answer_of, decode_event
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.errors import UsageError
 from anyhook.migrate.canonical import canonical, plain
 from anyhook.migrate.corpus import moved
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import SCOPES
-from anyhook.model.layers import Layer
-from anyhook.settings.sources import Surroundings, places
+from anyhook.migrate.scratch import HOME, SETTINGS, environment, scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from anyhook.dialects.base import Dialect
     from anyhook.migrate.corpus import Probe
@@ -38,12 +33,13 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Place
     from anyhook.model.events import Event
+    from anyhook.settings.sources import Surroundings
 
-LARGEST = 256 * 1024 * 1024
-"""Bytes of a project that are copied at most."""
-LINKED = frozenset({"node_modules", ".venv", "venv", ".tox"})
-"""Directories of packages that hooks may need and that are too large to copy; they are linked."""
-LEFT_OUT = frozenset({"__pycache__"})
+RUNS = 3
+"""How often both sides decide the events at most.
+
+Twice if they differ; once more if answers vary, as two runs may be alike by chance.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +70,7 @@ class HookProof:
         events: How many events reached it, on either side.
         decided: On how many of them it had something to say.
         differences: Those that are decided differently.
+        unstable: What of its answers differs from run to run, by event.
     """
 
     place: Place
@@ -82,6 +79,7 @@ class HookProof:
     events: int = 0
     decided: int = 0
     differences: list[Difference] = field(default_factory=list)
+    unstable: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +128,22 @@ def prove(
     Raises:
         UsageError: If the project is too large to copy.
     """
-    with scratch(migration, around) as (here, there):
-        pairs = [_in_copy(probe, migration, here, there) for probe in probes(here)]
-        return anyio.run(_prove, migration, around, (here, there), pairs, progress)
+    sides = Sides(migration)
+    for run in range(RUNS):
+        with scratch(migration, around) as (here, there):
+            pairs = [_in_copy(probe, migration, here, there) for probe in probes(here)]
+            count = len(pairs)
+            report = partial(_report, progress, count, run)
+            anyio.run(_run, Run(sides, (here, there)), around, pairs, report)
+        proof = sides.proof(count)
+        varies = any(hook.unstable for hook in proof.hooks)
+        if proof.holds or (run > 0 and not varies):
+            break
+    return proof
+
+
+def _report(progress: Callable[[int, int], None], count: int, run: int, done: int) -> None:
+    progress(count * run + done, count * (run + 1))
 
 
 def _in_copy(probe: Probe, migration: Migration, here: Path, there: Path) -> Probe:
@@ -142,23 +153,19 @@ def _in_copy(probe: Probe, migration: Migration, here: Path, there: Path) -> Pro
     return probe.replace(there=event)
 
 
-async def _prove(
-    migration: Migration,
-    around: Surroundings,
-    copies: tuple[Path, Path],
-    probes: list[Probe],
-    progress: Callable[[int, int], None],
-) -> Proof:
-    here, there = copies
-    environ = _environ(migration, around, here.parent)
-    source = _engine(migration.source, here, environ)
-    target = _engine(migration.target, there, environ)
-    sides = Sides(migration, copies)
-    for definition in sides.moved_definitions():
+async def _run(
+    run: Run, around: Surroundings, probes: list[Probe], progress: Callable[[int], None]
+) -> None:
+    """Let both sides decide every event once."""
+    here, there = run.copies
+    migration = run.sides.migration
+    source = _engine(migration.source, here, environment(migration, around, here))
+    target = _engine(migration.target, there, environment(migration, around, there))
+    for definition in run.sides.moved_definitions():
         source.define(definition)
     async with source, target:
         for done, probe in enumerate(probes):
-            progress(done, len(probes))
+            progress(done)
             decisions: dict[str, Decision] = {}
 
             async def ask(
@@ -169,44 +176,80 @@ async def _prove(
             async with anyio.create_task_group() as group:
                 group.start_soon(ask, "here", source, probe.here, decisions)
                 group.start_soon(ask, "there", target, probe.there, decisions)
-            sides.compare(probe, decisions["here"], decisions["there"])
-    progress(len(probes), len(probes))
-    return Proof(len(probes), tuple(sides.proofs.values()), tuple(sides.combined))
+            run.compare(done, probe, decisions["here"], decisions["there"])
+    progress(len(probes))
 
 
 def _engine(dialect: Dialect, project: Path, environ: Mapping[str, str]) -> Engine:
-    home = project.parent / "home"
     return Engine.load(
         project,
         dialect=dialect.name,
         trust_once=True,
-        home=home,
+        home=project.parent / SETTINGS,
         environ=environ,
+        warm=False,  # a worker would outlive the copies
         on_message=discard,
     )
 
 
-def _environ(migration: Migration, around: Surroundings, root: Path) -> dict[str, str]:
-    """Return the environment of both sides: no settings but those of the copies count."""
-    environ = dict(around.environ)
-    for dialect in (migration.source, migration.target):
-        environ.pop(dialect.config_variable or "", None)
-        environ.pop(dialect.home_variable or "", None)
-        for file in dialect.settings:
-            if file.variable:
-                environ[file.variable] = str(root / "none" / f"{file.layer}.json")
-    return environ
+@dataclass(slots=True)
+class Observation:
+    """What both sides said to one event, run by run.
+
+    Attributes:
+        label: The event, for people.
+        here: What the source's hook says, in canonical form.
+        there: What the migrated one says.
+    """
+
+    label: str
+    here: list[dict[str, Any]] = field(default_factory=list)
+    there: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def decides(self) -> bool:
+        """Whether anything is said at all."""
+        return any(self.here) or any(self.there)
+
+    def fields(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the members that differ between the sides, and those that are unstable.
+
+        A member that one run of each side has alike does not differ.
+        """
+        names = dict.fromkeys(name for said in (*self.here, *self.there) for name in said)
+        differing: list[str] = []
+        unstable: list[str] = []
+        for name in names:
+            here = [said.get(name) for said in self.here]
+            there = [said.get(name) for said in self.there]
+            if any(value in there for value in here):
+                continue
+            is_stable = all(value == values[0] for values in (here, there) for value in values)
+            (differing if is_stable else unstable).append(name)
+        return tuple(differing), tuple(unstable)
+
+    def stable(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what both sides said last, without what is unstable."""
+        _, unstable = self.fields()
+        here, there = (
+            {name: value for name, value in said[-1].items() if name not in unstable}
+            for said in (self.here, self.there)
+        )
+        return here, there
+
+
+Key = tuple["Place", str]
+"""Where a hook is written in the source, and the canonical name of its event there."""
 
 
 class Sides:
     """The hooks of both sides, and how they compare."""
 
-    def __init__(self, migration: Migration, copies: tuple[Path, Path]) -> None:
+    def __init__(self, migration: Migration) -> None:
         self.migration = migration
-        self.roots = [str(copy) for copy in copies]
-        self.proofs: dict[tuple[Any, str], HookProof] = {}
-        self.origins: dict[tuple[str, str | None, str], list[tuple[Any, str]]] = {}
-        self.combined: list[Difference] = []
+        self.proofs: dict[Key, HookProof] = {}
+        self.origins: dict[tuple[str, str | None, str], list[Key]] = {}
+        self.observed: dict[tuple[Key | None, int], Observation] = {}
         self.losses: dict[Any, list[Loss]] = {}
         for definition in migration.hooks.definitions:
             for handler in definition.handlers:
@@ -234,125 +277,75 @@ class Sides:
             if kept:
                 yield replace(definition, handlers=kept)
 
-    def compare(self, probe: Probe, here: Decision, there: Decision) -> None:
-        """Compare what each hook said, and what all of them together decide."""
-        source, target = self.migration.source, self.migration.target
-        said: dict[tuple[Any, str], dict[str, Any]] = {}
+    def proof(self, events: int) -> Proof:
+        """Compare what was observed so far."""
+        combined = []
+        for proof in self.proofs.values():
+            proof.events, proof.decided = 0, 0
+            proof.differences.clear()
+            proof.unstable.clear()
+        explained = set()
+        for (key, number), seen in self.observed.items():
+            if key is None:
+                continue
+            proof = self.proofs[key]
+            proof.events += 1
+            proof.decided += seen.decides
+            fields, unstable = seen.fields()
+            if fields or unstable:
+                explained.add(number)
+            if unstable:
+                proof.unstable[seen.label] = unstable
+            if fields:
+                here, there = seen.stable()
+                told = any(loss.tells(here, there) for loss in self.losses[proof.place])
+                proof.differences.append(Difference(seen.label, here, there, told))
+        for (key, number), seen in self.observed.items():
+            if key is None and number not in explained and seen.fields()[0]:
+                combined.append(Difference(seen.label, *seen.stable(), told=False))
+        return Proof(events, tuple(self.proofs.values()), tuple(combined))
+
+
+class Run:
+    """One run of both sides over the events, in copies of its own.
+
+    Args:
+        sides: The hooks, which collect what is observed.
+        copies: The source's copy of the project and the target's.
+    """
+
+    def __init__(self, sides: Sides, copies: tuple[Path, Path]) -> None:
+        self.sides = sides
+        self.copies = copies
+        self.roots = [str(copy) for copy in copies]
+        self.roots += [str(copy.parent / HOME) for copy in copies]
+
+    def compare(self, number: int, probe: Probe, here: Decision, there: Decision) -> None:
+        """Note what each hook said, and what all of them together decide."""
+        source, target = self.sides.migration.source, self.sides.migration.target
+        said: dict[Key | None, dict[str, Any]] = {}
         for result in here.results:
-            key = (result.handler.place, probe.here.name)
-            if key in self.proofs:
-                said[key] = canonical(result.answer, probe.here, source, self.roots)
-        answered: dict[tuple[Any, str], dict[str, Any]] = {}
+            place = (result.handler.place, probe.here.name)
+            if place in self.sides.proofs:
+                said[place] = canonical(result.answer, probe.here, source, self.roots)
+        answered: dict[Key | None, dict[str, Any]] = {}
         for result in there.results:
             own = canonical(result.answer, probe.there, target, self.roots)
-            for key in self._origins(result, probe):
-                answered[key] = {**answered.get(key, {}), **own}
-        for key in said.keys() | answered.keys():
-            proof = self.proofs[key]
-            one, other = said.get(key, {}), answered.get(key, {})
-            proof.events += 1
-            proof.decided += bool(one or other)
-            if one != other:
-                told = any(loss.tells(one, other) for loss in self.losses[proof.place])
-                proof.differences.append(Difference(self._label(probe), one, other, told))
-        self._compare_all(probe, here, there)
-
-    def _compare_all(self, probe: Probe, here: Decision, there: Decision) -> None:
-        one = canonical(answer_of(here), probe.here, self.migration.source, self.roots)
-        other = canonical(answer_of(there), probe.there, self.migration.target, self.roots)
-        if one != other and not any(
-            difference.event == self._label(probe)
-            for proof in self.proofs.values()
-            for difference in proof.differences
-        ):
-            self.combined.append(Difference(self._label(probe), one, other, told=False))
+            for place in self._origins(result, probe):
+                answered[place] = {**answered.get(place, {}), **own}
+        said[None] = canonical(answer_of(here), probe.here, source, self.roots)
+        answered[None] = canonical(answer_of(there), probe.there, target, self.roots)
+        for key in dict.fromkeys([*said, *answered]):
+            seen = self.sides.observed.setdefault((key, number), Observation(self._label(probe)))
+            seen.here.append(said.get(key, {}))
+            seen.there.append(answered.get(key, {}))
 
     def _label(self, probe: Probe) -> str:
         return str(plain(probe.label, self.roots)).replace("{project}/", "")
 
-    def _origins(self, result: HandlerResult, probe: Probe) -> Iterator[tuple[Any, str]]:
-        for (event, _matcher, command), keys in self.origins.items():
-            spec = self.migration.target.by_canonical[probe.there.name]
+    def _origins(self, result: HandlerResult, probe: Probe) -> Iterator[Key]:
+        sides = self.sides
+        for (event, _matcher, command), keys in sides.origins.items():
+            spec = sides.migration.target.by_canonical[probe.there.name]
             if event == spec.wire and command == result.handler.command:
                 yield from (key for key in keys if key[1] == probe.here.name)
-
-
-# -- copies
-
-
-@contextmanager
-def scratch(migration: Migration, around: Surroundings) -> Iterator[tuple[Path, Path]]:
-    """Copy the project twice, without the settings of either agent; with the migrated ones in one.
-
-    Yields:
-        The source's copy and the target's.
-
-    Raises:
-        UsageError: If the project is too large to copy.
-    """
-    with tempfile.TemporaryDirectory(prefix="anyhook-proof-") as root:
-        copies = []
-        for name in ("here", "there"):
-            base = Path(os.path.realpath(root)) / name
-            (base / "home").mkdir(parents=True)
-            copy = base / around.project.name
-            if migration.scope == "project":
-                _copy(around.project, copy)
-            else:
-                copy.mkdir()
-            for dialect in (migration.source, migration.target):
-                for _, path in places(dialect, Surroundings(copy, base / "home", {})):
-                    if path.is_relative_to(base):
-                        path.unlink(missing_ok=True)
-            copies.append(copy)
-        here, there = copies
-        own = places(migration.target, Surroundings(there, there.parent / "home", {}))
-        layers = SCOPES[migration.scope] - {Layer.LOCAL}
-        path = next(path for layer, path in own if layer in layers)
-        text, _ = merge_into(migration, "", str(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        yield here, there
-
-
-def linked(project: Path) -> list[str]:
-    """List the directories that the copies share with the project."""
-    return sorted(name for name in LINKED if (project / name).is_dir())
-
-
-def _copy(project: Path, copy: Path) -> None:
-    """Copy what the project's own files are; link packages at its top."""
-    total = 0
-    shared = linked(project)
-
-    def ignore(directory: str, names: list[str]) -> set[str]:
-        nonlocal total
-        left = {name for name in names if name in LEFT_OUT}
-        for name in names:
-            path = Path(directory) / name
-            if (directory == str(project) and name in shared) or _leads_away(path, project):
-                left.add(name)
-            elif path.is_file() and not path.is_symlink():
-                total += path.stat().st_size
-                if total > LARGEST:
-                    raise UsageError(
-                        f"the project has more than {LARGEST // 1024 // 1024} MiB to copy; prove "
-                        "the migration in a smaller checkout"
-                    )
-            elif not path.is_dir() and not path.is_symlink():
-                left.add(name)  # a socket, a pipe, a device
-        return left
-
-    shutil.copytree(project, copy, symlinks=True, ignore=ignore)
-    for name in shared:
-        (copy / name).symlink_to(project / name)
-
-
-def _leads_away(path: Path, project: Path) -> bool:
-    """Tell whether writing to something of a copy would write to something of the user's."""
-    if path.name == ".git" and path.is_file():
-        return True  # a worktree: its repository is elsewhere
-    if not path.is_symlink():
-        return False
-    inside = not os.path.isabs(os.readlink(path))  # noqa: PTH115, PTH117 - as it is written
-    return not (inside and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(project)))

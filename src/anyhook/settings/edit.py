@@ -165,6 +165,36 @@ def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     return _checked(_without(document, at, index), wanted, file)
 
 
+def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
+    """Remove an empty list or object at a path, and the objects around it that become empty.
+
+    One that holds a comment stays.
+
+    Raises:
+        SettingsError: If the file is no JSON.
+    """
+    while path:
+        document = read_settings(text, file)
+        at, missing = _follow(document, path)
+        if missing or document.plain[at] not in "[{":
+            return text
+        content = text[at : _closing(document, at) + 1]
+        if content[1:-1].strip():
+            return text
+        text = _collapsed(remove_member(text, path, file=file), path[:-1], file)
+        path = path[:-1]
+    return text
+
+
+def _collapsed(text: str, path: JsonPath, file: str) -> str:
+    """Write an object that holds nothing, not even a comment, as `{}`."""
+    document = read_settings(text, file)
+    at, _ = _follow(document, path)
+    end = _closing(document, at)
+    is_empty = document.plain[at] == "{" and not text[at + 1 : end].strip()
+    return text[: at + 1] + text[end:] if is_empty else text
+
+
 def read_bytes(path: Path, limit: int) -> bytes:
     """Read a regular file; a pipe or a device in its place must neither hold nor fill anything.
 
@@ -432,7 +462,8 @@ def _without(document: Document, at: int, index: int) -> str:
     before, after = text[at_cut - 1 : at_cut], text[at_cut : at_cut + 1]
     if after == " " and before in ("[", " "):
         return text[:at_cut] + text[at_cut + 1 :]
-    if after == "]" and before == " " and text[at_cut - 2 : at_cut - 1] not in ("/", "["):
+    opened = text[at_cut - 2 : at_cut - 1] in ("/", "[", "{")
+    if after in ("]", "}") and before == " " and not opened:
         return text[: at_cut - 1] + text[at_cut:]
     return text
 

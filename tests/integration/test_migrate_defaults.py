@@ -1,0 +1,98 @@
+"""`anyhook migrate` without options, and the names that migrated hooks get."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def settings(*commands, event="PreToolUse", matcher="Bash"):
+    hooks = [{"type": "command", "command": command} for command in commands]
+    return json.dumps({"hooks": {event: [{"matcher": matcher, "hooks": hooks}]}})
+
+
+@pytest.fixture
+def claude(world, monkeypatch):
+    """A project with hooks of Claude Code."""
+    monkeypatch.chdir(world.project)
+    return world.write(world.project / ".claude" / "settings.json", settings("./guard.sh"))
+
+
+def test_the_agent_that_has_hooks_and_the_other_one_that_is_here_are_meant(world, run, claude):
+    (world.home / ".gemini").mkdir()
+
+    code, out, _ = run("migrate", "--dry-run", "--json")
+    told = json.loads(out)
+
+    assert (code, told["from"], told["to"]) == (0, "claude", "gemini")
+
+
+def test_a_target_is_asked_for_where_none_or_several_are_here(world, run, claude):
+    for agents in ((), ("gemini", "terminai")):
+        for agent in agents:
+            (world.home / f".{agent}").mkdir()
+        code, _, err = run("migrate", "--dry-run")
+        assert code == 64
+        assert "--to gemini or --to terminai" in " ".join(err.split())
+    assert run("migrate", "--to", "gemini", "--dry-run")[0] == 0
+
+
+def test_a_source_is_asked_for_where_several_have_hooks(world, run, claude):
+    world.settings("project", settings("./b.sh", event="BeforeTool", matcher="glob"))
+
+    code, _, err = run("migrate", "--to", "terminai", "--dry-run")
+    assert code == 64
+    assert "--from gemini (.gemini/settings.json)" in " ".join(err.split())
+    assert "--from claude (.claude/settings.json)" in " ".join(err.split())
+
+    code, out, _ = run("migrate", "--to", "gemini", "--dry-run", "--json")
+    assert (code, json.loads(out)["from"]) == (0, "claude")
+
+
+def test_a_project_without_hooks_is_said_to_have_none(world, run, monkeypatch):
+    monkeypatch.chdir(world.project)
+    world.write(world.home / ".claude" / "settings.json", settings("./guard.sh"))
+
+    code, _, err = run("migrate", "--to", "gemini", "--dry-run")
+    assert code == 64
+    assert "no agent has hooks in the project settings here" in " ".join(err.split())
+
+    code, out, _ = run("migrate", "--to", "gemini", "--scope", "user", "--dry-run", "--json")
+    assert (code, json.loads(out)["from"]) == (0, "claude")
+
+
+def test_migrated_hooks_are_named_after_their_scripts(world, run, claude):
+    """One name for each command, also beside the names that are there already."""
+    world.write(
+        claude,
+        settings(
+            '"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh',
+            "python3 lint.py --fix",
+            "lint.sh",
+            "true",
+        ),
+    )
+    there = {"type": "command", "name": "guard", "command": "their own"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [there]}]}})
+
+    code, _, _ = run("migrate", "--from", "claude", "--to", "gemini", "--yes")
+
+    definitions = json.loads(world.files["project"].read_text())["hooks"]["BeforeTool"]
+    names = [hook.get("name") for definition in definitions for hook in definition["hooks"]]
+    assert code == 0
+    assert names == ["guard", "guard-2", "lint", "lint-2", None]
+
+    before = world.files["project"].read_text()
+    run("migrate", "--from", "claude", "--to", "gemini", "--yes")
+    assert world.files["project"].read_text() == before
+
+
+def test_names_that_a_migration_made_do_not_come_back(world, run, claude):
+    text = claude.read_text()
+    run("migrate", "--from", "claude", "--to", "gemini", "--yes")
+    claude.unlink()
+
+    run("migrate", "--from", "gemini", "--to", "claude", "--yes")
+
+    assert json.loads(claude.read_text()) == json.loads(text)
