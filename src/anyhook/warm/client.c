@@ -40,6 +40,7 @@ extern char **environ;
 #define AGAIN 10
 #define PATIENCE 1 /* seconds in which a worker that lives takes a request */
 #define MOST 8 /* workers of one runtime directory */
+#define FAILED 1 /* blocks nothing in any agent */
 #define NOT_FOUND 127
 #define USAGE 64
 #define WORKER "from anyhook.service.worker import main; main()"
@@ -128,7 +129,34 @@ static int pipe_of(const struct bytes *payload) {
     return ends[0];
 }
 
+/* The interpreter exits with 2 if it cannot open the file. Agents take that for a denial. */
+static void check_hook_file(const char *path) {
+    struct stat found;
+    int status = stat(path, &found);
+    if (!status && S_ISSOCK(found.st_mode)) {
+        status = -1;
+        errno = ENXIO;
+    }
+    if (!status && !access(path, R_OK)) return;
+    if (errno == ENOENT || errno == ENOTDIR)
+        fprintf(stderr, "anyhook-run: hook file not found: %s\n", path);
+    else
+        fprintf(stderr, "anyhook-run: hook file cannot be read: %s: %s\n", path, strerror(errno));
+    _exit(FAILED);
+}
+
+static int is_option(const char *word) { return word[0] == '-'; }
+
+/* Other options are refused: the interpreter exits with 2 for those that it does not know. */
+static void check_option(char **words) {
+    int is_text = !strcmp(words[0], "-c") || !strcmp(words[0], "-m");
+    if (is_text && words[1]) return;
+    fprintf(stderr, "anyhook-run: %s: the hook file comes first, its options follow it\n", words[0]);
+    _exit(USAGE);
+}
+
 static void cold(char **argv, const struct bytes *payload) {
+    if (!is_option(argv[1])) check_hook_file(argv[1]);
     if (payload) {
         int fd = payload->size <= PIPE_ROOM ? pipe_of(payload) : file_of(payload);
         if (fd > 0) {
@@ -429,8 +457,9 @@ int main(int argc, char **argv) {
         return USAGE;
     }
     char **words = argv + 1;
+    if (is_option(words[1])) check_option(words + 1);
     char *mode = getenv("ANYHOOK_WORKER");
-    if ((mode && !strcmp(mode, "off")) || words[1][0] == '-' || isatty(0) ||
+    if ((mode && !strcmp(mode, "off")) || is_option(words[1]) || isatty(0) ||
         fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0)
         cold(words, NULL);
     struct bytes payload = {0};

@@ -46,9 +46,11 @@ PATIENCE = 1.0
 MOST = 8
 """Workers of one runtime directory."""
 SOCKET, LOCK = ".sock", ".lock"
+FAILED = 1
+"""The exit code that blocks nothing in any agent."""
 NOT_FOUND = 127
 USAGE = 64
-FAILED = 70
+BUG = 70
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error: the hook runs cold
@@ -247,7 +249,10 @@ def main(argv: Sequence[str]) -> NoReturn:
         os.write(2, b"usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n")
         os._exit(USAGE)
     environ = os.environ
-    if environ.get(SWITCH) == "off" or argv[1].startswith("-") or not _streams_are_plain():
+    is_option = argv[1].startswith("-")
+    if is_option:
+        _check_option(argv[1:])
+    if environ.get(SWITCH) == "off" or is_option or not _streams_are_plain():
         _cold(argv, None)
     payload = _read_all(0)
     try:
@@ -323,20 +328,47 @@ def _write_quietly(data: bytes) -> None:
         return
 
 
+def _check_option(words: Sequence[str]) -> None:
+    """Exit for options other than `-c` and `-m`: the interpreter exits with 2 for unknown ones."""
+    if words[0] in ("-c", "-m") and len(words) > 1:
+        return
+    _fail(f"{words[0]}: the hook file comes first, its options follow it", USAGE)
+
+
+def _check_hook_file(path: str) -> None:
+    """Exit if the file cannot be opened: the interpreter exits with 2, which means a denial."""
+    import errno
+
+    try:
+        is_socket = os.stat(path).st_mode & 0o170000 == 0o140000
+        if not is_socket and os.access(path, os.R_OK):
+            return
+        reason = os.strerror(errno.ENXIO if is_socket else errno.EACCES)
+    except (FileNotFoundError, NotADirectoryError):
+        _fail(f"hook file not found: {path}", FAILED)
+    except OSError as error:
+        reason = error.strerror
+    _fail(f"hook file cannot be read: {path}: {reason}", FAILED)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    _write_quietly(os.fsencode(f"anyhook-run: {message}\n"))
+    os._exit(code)
+
+
 def _cold(argv: Sequence[str], payload: bytes | None) -> NoReturn:
     """Become the hook itself, with the event on standard input."""
+    if not argv[1].startswith("-"):
+        _check_hook_file(argv[1])
     if payload is not None:
         try:
             _give(payload)
         except OSError as error:  # the hook must not run on half an event
-            text = f"anyhook-run: the event cannot be handed on: {error.strerror}\n"
-            _write_quietly(os.fsencode(text))
-            os._exit(FAILED)
+            _fail(f"the event cannot be handed on: {error.strerror}", BUG)
     try:
         os.execvp(argv[0], list(argv))
     except OSError as error:
-        _write_quietly(os.fsencode(f"anyhook-run: {argv[0]}: {error.strerror}\n"))
-        os._exit(NOT_FOUND)
+        _fail(f"{argv[0]}: {error.strerror}", NOT_FOUND)
 
 
 def _give(payload: bytes) -> None:
