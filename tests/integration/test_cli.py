@@ -811,6 +811,40 @@ def test_help_and_version(run):
         assert f"\n  anyhook {command}" in out, "an example has a line of its own"
 
 
+def imported_by(*arguments):
+    """Run the command in an interpreter of its own; the modules that it imported."""
+    program = [sys.executable, "-X", "importtime", "-m", "anyhook", *arguments]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    lines = (line.rpartition("|") for line in done.stderr.splitlines())
+    return {name.strip() for _, _, name in lines}
+
+
+def test_the_version_is_shown_without_a_library(world):
+    modules = imported_by("--version")
+
+    assert {name for name in modules if name.startswith("anyhook")} == {"anyhook", "anyhook.entry"}
+    assert modules.isdisjoint({"typer", "rich", "inspect"})
+
+
+LIBRARIES = {"asyncio", "filelock", "httpx", "uvicorn", "starlette", "mcp", "rich.markdown"}
+"""What these commands do not use."""
+
+
+@pytest.mark.parametrize(
+    ("command", "module"), [("list", "anyhook.cli.listing"), ("check", "anyhook.cli.check")]
+)
+def test_a_command_imports_no_other_command_and_no_library_of_one(world, command, module):
+    program = "import sys; from anyhook.cli import main; main(); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, command], capture_output=True, text=True, check=True
+    )
+    modules = {*done.stdout.splitlines()[-1].split()}
+
+    shared = {"anyhook.cli", *(f"anyhook.cli.{name}" for name in ("app", "options", "output"))}
+    assert {name for name in modules if name.startswith("anyhook.cli")} == {module, *shared}
+    assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
+
+
 def test_without_arguments_it_says_what_to_do(run):
     code, out, err = run()
 

@@ -35,14 +35,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     _prepare_streams()
     from typer.exceptions import Abort, Exit, TyperException
 
-    from anyhook.cli.app import app
+    from anyhook.cli.app import make_app
     from anyhook.cli.output import say_error
     from anyhook.errors import AnyhookError
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         with _ended_like_interrupted():
-            code = app(arguments, prog_name="anyhook", standalone_mode=False)
+            code = make_app(arguments)(arguments, prog_name="anyhook", standalone_mode=False)
     except Exit as end:
         code = end.exit_code
     except (AnyhookError, TyperException) as error:
