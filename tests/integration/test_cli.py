@@ -852,6 +852,21 @@ def test_without_arguments_it_says_what_to_do(run):
     assert "Usage" in out + err
 
 
+@pytest.mark.parametrize("name", ["COLUMNS", "LINES", "TERMINAL_WIDTH"])
+@pytest.mark.parametrize("value", ["99999999", "9" * 5000, "-1", "0", "\u00b2", "wide"])
+def test_a_terminal_of_any_size_gets_the_help(world, name, value):
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, name: value},
+    )
+
+    assert "Usage" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 1000
+
+
 def test_a_bug_ends_with_a_report_and_no_traceback(world, run, monkeypatch):
     monkeypatch.setenv("MY_TOKEN", "hunter2")
     monkeypatch.setattr("anyhook.cli.listing.hook_rows", lambda engine: 1 / 0)
@@ -873,6 +888,36 @@ def test_an_interruption_ends_with_130(world, run, monkeypatch):
     monkeypatch.setattr("anyhook.cli.listing.hook_rows", interrupt)
 
     assert run("list")[0] == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "library"),
+    [
+        (["--help"], "typer"),
+        (["list"], "typer"),
+        (["list"], "rich"),
+        (["check"], "anyio"),
+        (["serve"], "uvicorn"),
+        (["fire", "BeforeAgent"], "pydantic"),
+        (["shim", "--as", "claude", "--", "true"], "json"),
+    ],
+)
+def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments, library):
+    interrupts = "import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\n"
+    if library == "anyhook":
+        program = f"{interrupts}from anyhook.entry import main\nmain()"
+        program = f"from anyhook.entry import main\nimport sys\n{INTERRUPTS_LAUNCH}main()"
+    world.write(tmp_path / "libraries" / library / "__init__.py", interrupts)
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", *arguments],
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "libraries")},
+    )
+
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert b"Traceback" not in done.stderr
 
 
 def test_nobody_reads_the_output(world):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,6 +21,8 @@ PROGRAMS = {
     "python -m anyhook run": [sys.executable, "-m", "anyhook", "run"],
 }
 """The ways in which an agent starts a hook file."""
+PIPE_ROOM = 1 << 16
+"""Bytes that a pipe takes without a reader."""
 NAMES_INTERPRETER = sorted(CLIENTS)
 GUARD = "@hooks.before_tool\ndef guard(event):\n    return deny('no')"
 
@@ -162,6 +165,37 @@ def test_a_shim_that_cannot_run_its_command_does_not_block(tmp_path, program, ar
 
     assert end.returncode not in (0, 2)
     assert b"Traceback" not in end.stderr
+
+
+@pytest.mark.parametrize("switch", ["off", "on"])
+def test_a_client_that_is_interrupted_ends_without_a_traceback(warm, switch):
+    process = warm.start("guard.py", env={"ANYHOOK_WORKER": switch}, start_new_session=True)
+
+    end = interrupted(process)
+
+    assert end in ((130, b""), (-signal.SIGINT, b""))  # which shells report as 130
+
+
+@pytest.mark.parametrize("program", [[ANYHOOK], [sys.executable, "-m", "anyhook"]])
+def test_a_shim_that_is_interrupted_ends_without_a_traceback(tmp_path, program):
+    process = subprocess.Popen(
+        [*program, "shim", "--as", "claude", "--", "cat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+    )
+
+    assert interrupted(process) == (130, b"")
+
+
+def interrupted(process):
+    """Interrupt a program in the middle of its input; its exit code and standard error."""
+    process.stdin.write(b" " * PIPE_ROOM * 2)  # returns when the program has begun to read
+    process.send_signal(signal.SIGINT)
+    process.stdin.close()
+    with process:
+        return process.wait(), process.stderr.read()
 
 
 def run(world: Warm, *arguments, event=None, switch):

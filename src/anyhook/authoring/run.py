@@ -34,6 +34,7 @@ BLOCKED = 2
 """The exit code that blocks in every agent when standard output is empty."""
 FAILED = 1
 """The exit code that no agent takes for a denial."""
+INTERRUPTED = 130
 MARGIN = 0.9
 """Part of the agent's time that a hook may use; the rest is for the answer."""
 BOM = b"\xef\xbb\xbf"
@@ -136,6 +137,8 @@ def _read() -> bytes:
         return sys.stdin.buffer.read() if sys.stdin is not None else b""
     except OSError:
         return b""
+    except KeyboardInterrupt:  # no traceback for the model
+        os._exit(INTERRUPTED)
 
 
 def _leave_threads_behind() -> None:

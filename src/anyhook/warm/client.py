@@ -248,6 +248,7 @@ def main(argv: Sequence[str]) -> NoReturn:
     if len(argv) < 2:
         os.write(2, b"usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n")
         os._exit(USAGE)
+    _end_by_interrupts()
     environ = os.environ
     is_option = argv[1].startswith("-")
     if is_option:
@@ -294,6 +295,14 @@ def _ask(path: str, words: Sequence[str], payload: bytes) -> bytes:
         link.settimeout(None)
         reply = read_frame(link)
     return reply
+
+
+def _end_by_interrupts() -> None:
+    """Let SIGINT end this process without a traceback."""
+    import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 def _streams_are_plain() -> bool:
@@ -347,7 +356,7 @@ def _check_hook_file(path: str) -> None:
     except (FileNotFoundError, NotADirectoryError):
         _fail(f"hook file not found: {path}", FAILED)
     except OSError as error:
-        reason = error.strerror
+        reason = error.strerror or ""
     _fail(f"hook file cannot be read: {path}: {reason}", FAILED)
 
 
