@@ -17,6 +17,7 @@ import pytest
 from anyhook import SettingsError, __version__
 from anyhook.atomic import replace_file
 from anyhook.settings.edit import write_atomically
+from anyhook.warm import client
 from tests.conftest import DATA
 from tests.integration.leftovers import MARK, marked
 from tests.waiting import until
@@ -867,6 +868,17 @@ def test_a_terminal_of_any_size_gets_the_help(world, name, value):
     assert max(map(len, done.stdout.splitlines())) <= 1000
 
 
+GUARD = """
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+@hooks.before_tool
+def guard(event):
+    return deny("no")
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
 def test_a_bug_ends_with_a_report_and_no_traceback(world, run, monkeypatch):
     monkeypatch.setenv("MY_TOKEN", "hunter2")
     monkeypatch.setattr("anyhook.cli.listing.hook_rows", lambda engine: 1 / 0)
@@ -879,6 +891,41 @@ def test_a_bug_ends_with_a_report_and_no_traceback(world, run, monkeypatch):
     assert "ZeroDivisionError" in report.read_text()
     assert "hunter2" not in report.read_text()
     report.unlink()
+
+
+def test_a_report_of_a_bug_holds_types_and_places_only(world, run, monkeypatch):
+    def fail(engine):
+        try:
+            raise ExceptionGroup("secret group", [KeyError("secret key")])
+        except ExceptionGroup as error:
+            raise ValueError("secret text", {"payload": "secret input"}) from error
+
+    monkeypatch.setattr("anyhook.cli.listing._rows", fail)
+
+    _, _, err = run("list")
+
+    report = Path(" ".join(err.split()).rpartition("a report is in ")[2])
+    text = report.read_text()
+    report.unlink()
+    assert "secret" not in text
+    assert {"ValueError", "ExceptionGroup", "KeyError"} <= set(text.split())
+    assert f"test_cli.py:{fail.__code__.co_firstlineno + 4} in fail" in text
+    assert f"test_cli.py:{fail.__code__.co_firstlineno + 2} in fail" in text
+
+
+@pytest.mark.parametrize(
+    "arguments", [["bench", "guard.py"], ["bench"], ["worker", "status"], ["worker", "stop"]]
+)
+def test_a_relative_runtime_directory_is_a_usage_error(world, run, monkeypatch, arguments):
+    world.write(world.project / "guard.py", GUARD)
+    command = f"{sys.executable} -IS {client.__file__} {sys.executable} guard.py"
+    world.settings("user", settings(hook(command=command)))
+    monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", "relative")
+
+    code, _, err = run(*arguments)
+
+    assert code == 64
+    assert "ANYHOOK_RUNTIME_DIR must be an absolute path, not 'relative'" in " ".join(err.split())
 
 
 def test_an_interruption_ends_with_130(world, run, monkeypatch):
@@ -904,9 +951,6 @@ def test_an_interruption_ends_with_130(world, run, monkeypatch):
 )
 def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments, library):
     interrupts = "import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\n"
-    if library == "anyhook":
-        program = f"{interrupts}from anyhook.entry import main\nmain()"
-        program = f"from anyhook.entry import main\nimport sys\n{INTERRUPTS_LAUNCH}main()"
     world.write(tmp_path / "libraries" / library / "__init__.py", interrupts)
     done = subprocess.run(
         [sys.executable, "-m", "anyhook", *arguments],
