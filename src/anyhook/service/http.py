@@ -9,10 +9,10 @@ other than 2xx decides nothing, so a denial is an answer like any other.
 from __future__ import annotations
 
 import hmac
+import re
 import signal
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import anyio
 import uvicorn
@@ -147,6 +147,12 @@ class _Server(uvicorn.Server):
 
 # -- who may come in
 
+_HOST = re.compile(
+    r"(?:(?P<name>[a-z0-9_.-]+)|\[(?P<ipv6>[0-9a-f:.]*:[0-9a-f:.]*)\])(?::(?P<port>[1-9]\d{0,4}))?",
+    re.ASCII | re.IGNORECASE,
+)
+"""A `Host` header. Parsers of URLs take more, such as a user in front of it, or drop tabs."""
+
 
 class _Gate:
     """Refuses what a page in a browser could have sent, before anything of it is looked at."""
@@ -168,14 +174,13 @@ class _Gate:
     def _is_ours(self, request: Request) -> bool:
         if self._hosts is None:
             return True
-        try:
-            parts = urlsplit(f"//{request.headers.get('host', '')}")
-            host, port = plain_host(parts.hostname or ""), parts.port
-        except ValueError:
+        named = [_HOST.fullmatch(value) for value in request.headers.getlist("host")]
+        if len(named) != 1 or named[0] is None:
             return False
+        host = plain_host(named[0]["name"] or named[0]["ipv6"])
+        port = int(named[0]["port"] or PORTS.get(request.scope.get("scheme", ""), 0))
         server = request.scope.get("server")
-        usual = PORTS.get(request.scope.get("scheme", ""))
-        if server is not None and server[1] is not None and (port or usual) != server[1]:
+        if server is not None and server[1] is not None and port != server[1]:
             return False
         return host == LOCALHOST or is_loopback(host) or host in self._hosts
 
