@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -103,9 +103,9 @@ class Served:
         return self.out + self.err
 
 
-def start(*arguments, **options):
+def start(*arguments, prefix=(), **options):
     return subprocess.Popen(
-        [sys.executable, "-m", "anyhook", "serve", *map(str, arguments)],
+        [*prefix, sys.executable, "-m", "anyhook", "serve", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -114,8 +114,9 @@ def start(*arguments, **options):
 
 
 @contextmanager
-def serving(*arguments, env=None):
-    process = start(*arguments, "--port", 0, "--json", env={**os.environ, **(env or {})})
+def serving(*arguments, env=None, **options):
+    env = {**os.environ, **(env or {})}
+    process = start(*arguments, "--port", 0, "--json", env=env, **options)
     line = process.stdout.readline()
     if not line:
         pytest.fail(process.communicate()[1])
@@ -606,6 +607,94 @@ def test_who_goes_away_in_the_middle_of_an_event_is_forgotten(world, hook_file):
         server.end()
 
     assert server.err == "noise\nanyhook serve: ended\n"
+
+
+def test_connections_that_ask_nothing_do_not_keep_others_out(world, hook_file):
+    few_descriptors = ["bash", "-c", 'ulimit -n 96; exec "$@"', "bash"]
+    with serving(hook_file(), prefix=few_descriptors) as server:
+        with ExitStack() as held:
+            for number in range(200):
+                connection = socket.create_connection(("127.0.0.1", server.port))
+                held.enter_context(connection)
+                with suppress(OSError):  # it may have been closed for the next ones
+                    connection.sendall(head(server.port, 100)[: 40 * (number % 2)])
+
+            assert server.shell("echo AKIA")["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert server.shell("echo AKIA")["hookSpecificOutput"]["permissionDecision"] == "deny"
+        server.end()
+
+    assert "Traceback" not in server.err
+
+
+IMPATIENT = """
+    import sys
+    from pathlib import Path
+    from anyhook.service.address import listen
+    from anyhook.service.http import Limits, make_app, run
+    from anyhook.service.responder import Responder
+
+    listening, address = listen("127.0.0.1", 0, is_guarded=False)
+    limits = Limits(request_seconds=0.2)
+    app = make_app(Responder([Path(sys.argv[1])]))
+    run(app, listening, lambda: print(address.port, flush=True), limits)
+"""
+
+
+@pytest.fixture
+def impatient(world, hook_file, tmp_path):
+    """The port of a server that waits for a request for a fraction of a second."""
+    slow = (
+        GUARD
+        + """
+    @hooks.session_start
+    def wait(event):
+        import os, time
+        open("begun", "w").close()
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        return context("late")
+    """
+    )
+    program = hook_file(IMPATIENT, "serve.py")
+    process = subprocess.Popen(
+        [sys.executable, str(program), str(hook_file(slow))], stdout=subprocess.PIPE, text=True
+    )
+    yield int(process.stdout.readline())
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("size", [0, 1, 40, -1, None])
+def test_a_request_that_is_not_finished_in_time_is_dropped(impatient, size):
+    text = head(impatient, 100)
+    if size is None:
+        text += b'{"hook'
+    with socket.create_connection(("127.0.0.1", impatient)) as connection:
+        connection.sendall(text[:size])
+        assert connection.recv(1) == b""
+
+
+def test_a_request_that_comes_in_drops_does_not_get_more_time(impatient):
+    with socket.create_connection(("127.0.0.1", impatient)) as connection:
+        connection.sendall(head(impatient, LIMIT))
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            send_for_ever(connection)
+
+
+def send_for_ever(connection):
+    while True:
+        connection.sendall(b" ")
+
+
+def test_a_hook_may_take_longer_than_a_request(impatient, world):
+    event = json.dumps(make_payload("session_start", agent="claude", source="startup")).encode()
+    with socket.create_connection(("127.0.0.1", impatient)) as connection:
+        connection.sendall(head(impatient, len(event)) + event)
+        until((world.project / "begun").exists)
+        with socket.create_connection(("127.0.0.1", impatient)) as other:
+            assert other.recv(1) == b""  # its time is over, which began later
+        (world.project / "go").touch()
+        assert connection.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_large_event_is_read(guarded):
