@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
+import threading
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -26,6 +28,12 @@ from anyhook.testing import make_payload, run_hook
 from tests.waiting import until
 from tests.world import World, command
 
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    try:
+        probe.connect(("192.0.2.1", 9))  # sends nothing
+        OWN_ADDRESS = probe.getsockname()[0]
+    except OSError:  # a machine without a network
+        OWN_ADDRESS = "127.0.0.1"
 TOKEN = "correct-horse-battery"
 SECRET = "AKIA-do-not-tell"
 GUARD = """
@@ -470,6 +478,63 @@ def test_a_hook_that_leads_to_the_server_itself_is_left_out_and_told(world, tmp_
     assert SECRET not in written
 
 
+@contextmanager
+def forwarder():
+    """A port that leads to another one; yields its number, a way to set the other, and a count."""
+
+    async def main():
+        counted, target = [], []
+
+        async def copy(reader, writer):
+            while data := await reader.read(65536):
+                writer.write(data)
+            writer.close()
+
+        async def forward(reader, writer):
+            counted.append(1)
+            there = await asyncio.open_connection("127.0.0.1", target[0])
+            await asyncio.gather(copy(reader, there[1]), copy(there[0], writer))
+
+        server = await asyncio.start_server(forward, "127.0.0.1", 0)
+        ready.put((server.sockets[0].getsockname()[1], target, counted, asyncio.get_running_loop()))
+        await stopped.wait()
+        server.close()
+
+    ready, stopped = queue.Queue(), asyncio.Event()
+    thread = threading.Thread(target=asyncio.run, args=(main(),))
+    thread.start()
+    port, target, counted, loop = ready.get()
+    try:
+        yield port, target, counted
+    finally:
+        loop.call_soon_threadsafe(stopped.set)
+        thread.join()
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_hook_that_leads_back_over_another_port_is_asked_once(world, background):
+    with forwarder() as (port, target, counted):
+        hook = {
+            "type": "http",
+            "url": f"http://127.0.0.1:{port}/",
+            "headers": {"Authorization": f"Bearer {TOKEN}"},
+            "timeout": 20,
+        } | ({"async": True} if background else {})
+        file = world.home / ".claude" / "settings.json"
+        definitions = [{"matcher": "*", "hooks": [hook]}]
+        world.write(file, json.dumps({"hooks": {"PreToolUse": definitions}}))
+        arguments = ("-C", world.project, "--host", "0.0.0.0", "--dialect", "claude")
+        with serving(*arguments, env={"ANYHOOK_TOKEN": TOKEN}) as server:
+            target.append(server.port)
+            server.client.headers["authorization"] = f"Bearer {TOKEN}"
+
+            server.shell("pwd")
+            until(lambda: counted)
+            server.end()
+
+    assert len(counted) == 1
+
+
 def test_commands_do_not_see_the_token(world):
     says = {"decision": "deny", "reason": "token=${ANYHOOK_TOKEN:-none}"}
     shell = "printf '%s' \"" + json.dumps(says).replace('"', '\\"') + '"'
@@ -888,8 +953,21 @@ def test_without_its_libraries_it_says_how_to_get_them(world, missing):
         ("127.0.0.1", "http://127.0.0.1:8787/x", True),
         ("127.0.0.1", "http://localhost:8787", True),
         ("127.0.0.1", "http://LOCALHOST.:8787/", True),
-        ("127.0.0.1", "http://user:pass@127.0.0.1:8787/", True),
+        ("127.0.0.1", "http://127\u30020\u30020\u30021:8787/", True),
+        ("127.0.0.1", "http://127\uff0e0\uff610.1.:8787/", True),
+        ("127.0.0.1", "http://localhost\u3002:8787/", True),
+        ("127.0.0.1", "http://127.1:8787/", True),
+        ("127.0.0.1", "http://0x7f.1:8787/", True),
+        ("127.0.0.1", "http://2130706433:8787/", True),
+        ("127.0.0.1", "http://017700000001:8787/", True),
         ("127.0.0.1", "http://[::ffff:127.0.0.1]:8787/", True),
+        ("127.0.0.1", "http://[::ffff:7f00:1]:8787/", True),
+        ("0.0.0.0", "http://127.1:8787/", True),
+        ("0.0.0.0", f"http://{OWN_ADDRESS}:8787/", True),
+        ("::", f"http://{OWN_ADDRESS}:8787/", True),
+        ("0.0.0.0", "http://203.0.113.9:8787/", False),
+        ("127.0.0.1", "http://127.2:8787/", False),
+        ("127.0.0.1", "http://user:pass@127.0.0.1:8787/", True),
         ("127.0.0.1", "http://127.0.0.1:8788/", False),
         ("127.0.0.1", "http://127.0.0.1/", False),
         ("127.0.0.1", "http://127.0.0.2:8787/", False),

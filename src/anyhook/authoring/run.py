@@ -262,6 +262,7 @@ class Run:
         timeout: float | None,
         prepared: Callable[[], None] = lambda: None,
         environ: Mapping[str, str] | None = None,
+        *,
         elapsed: float = 0.0,
     ) -> None:
         self.elapsed = elapsed

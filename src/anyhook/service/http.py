@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import os
 import re
+import secrets
 import signal
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anyhook import __version__
 from anyhook.errors import AnyhookError, EngineClosedError, EventError
-from anyhook.handlers.network import LOCALHOST, PORTS, is_loopback, plain_host
+from anyhook.handlers.base import SERVERS
+from anyhook.handlers.network import LOCALHOST, PORTS, THROUGH, is_loopback, plain_host
 from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
@@ -80,10 +82,19 @@ def make_app(
             return JSONResponse({"ok": True})
         return JSONResponse({"ok": True, "anyhook": __version__, "hooks": responder.hooks})
 
+    name = secrets.token_hex(8)
+
     async def fire(request: Request) -> Response:
         _check(token, request.headers)
+        servers = _servers(request.headers)
+        if name in servers or len(servers) >= MOST_SERVERS:
+            raise HTTPException(508, "a hook of this server leads to it; ask another URL")
         payload = _parsed(await _body(request))
-        return await _while_connected(request, responder, payload)
+        previous = SERVERS.set((*servers, name))
+        try:
+            return await _while_connected(request, responder, payload)
+        finally:
+            SERVERS.reset(previous)
 
     return Starlette(
         routes=[
@@ -253,6 +264,9 @@ class _Server(uvicorn.Server):
 
 # -- who may come in
 
+_SERVER = re.compile("[0-9a-f]{16}")
+MOST_SERVERS = 8
+"""Servers that an event may come through."""
 _HOST = re.compile(
     r"(?:(?P<name>[a-z0-9_.-]+)|\[(?P<ipv6>[0-9a-f:.]*:[0-9a-f:.]*)\])(?::(?P<port>[1-9]\d{0,4}))?",
     re.ASCII | re.IGNORECASE,
@@ -309,6 +323,11 @@ def _check(token: str | None, headers: Headers) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise HTTPException(415, f"an event is JSON: send Content-Type: {JSON}")
+
+
+def _servers(headers: Headers) -> tuple[str, ...]:
+    """Return the names of the servers that an event came through."""
+    return tuple(_SERVER.findall(headers.get(THROUGH, "")))
 
 
 # -- one event
