@@ -282,6 +282,7 @@ class Worker:
         mine = self._of(call.request.key)
         idle = next((child for child in mine if child.call is None), None)
         if idle is None and len(mine) < EAGER:
+            call.take()  # on a busy machine a fork takes longer than a client waits for this
             idle = self._spawn(call.request.key)
         if idle is not None:
             self._assign(idle, call)
