@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from anyhook.errors import RequiredHooksError as RequiredHooksError
     from anyhook.errors import SettingsError as SettingsError
     from anyhook.errors import StoppedError as StoppedError
+    from anyhook.errors import UnknownEventError as UnknownEventError
     from anyhook.errors import UnknownNameError as UnknownNameError
     from anyhook.errors import UsageError as UsageError
     from anyhook.handlers.environment import Redaction as Redaction
@@ -77,6 +78,7 @@ _HOMES = {
         "RequiredHooksError",
         "SettingsError",
         "StoppedError",
+        "UnknownEventError",
         "UnknownNameError",
         "UsageError",
     ),
