@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from anyhook.errors import PlatformError as PlatformError
     from anyhook.errors import RequiredHooksError as RequiredHooksError
     from anyhook.errors import SettingsError as SettingsError
+    from anyhook.errors import StoppedError as StoppedError
+    from anyhook.errors import UnknownEventError as UnknownEventError
     from anyhook.errors import UnknownNameError as UnknownNameError
     from anyhook.errors import UsageError as UsageError
     from anyhook.handlers.environment import Redaction as Redaction
@@ -75,6 +77,8 @@ _HOMES = {
         "PlatformError",
         "RequiredHooksError",
         "SettingsError",
+        "StoppedError",
+        "UnknownEventError",
         "UnknownNameError",
         "UsageError",
     ),

@@ -17,6 +17,7 @@ import pytest
 from anyhook import SettingsError, __version__
 from anyhook.atomic import replace_file
 from anyhook.settings.edit import write_atomically
+from anyhook.warm import client
 from tests.conftest import DATA
 from tests.integration.leftovers import MARK, marked
 from tests.waiting import until
@@ -811,11 +812,71 @@ def test_help_and_version(run):
         assert f"\n  anyhook {command}" in out, "an example has a line of its own"
 
 
+def imported_by(*arguments):
+    """Run the command in an interpreter of its own; the modules that it imported."""
+    program = [sys.executable, "-X", "importtime", "-m", "anyhook", *arguments]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    lines = (line.rpartition("|") for line in done.stderr.splitlines())
+    return {name.strip() for _, _, name in lines}
+
+
+def test_the_version_is_shown_without_a_library(world):
+    modules = imported_by("--version")
+
+    assert {name for name in modules if name.startswith("anyhook")} == {"anyhook", "anyhook.entry"}
+    assert modules.isdisjoint({"typer", "rich", "inspect"})
+
+
+LIBRARIES = {"asyncio", "filelock", "httpx", "uvicorn", "starlette", "mcp", "rich.markdown"}
+"""What these commands do not use."""
+
+
+@pytest.mark.parametrize(
+    ("command", "own"), [("list", {"listing"}), ("check", {"check", "findings"})]
+)
+def test_a_command_imports_no_other_command_and_no_library_of_one(world, command, own):
+    program = "import sys; from anyhook.cli import main; main(); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program, command], capture_output=True, text=True, check=True
+    )
+    modules = {*done.stdout.splitlines()[-1].split()}
+
+    expected = {f"anyhook.cli.{name}" for name in own | {"app", "options", "output"}}
+    assert {name for name in modules if name.startswith("anyhook.cli.")} == expected
+    assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
+
+
 def test_without_arguments_it_says_what_to_do(run):
     code, out, err = run()
 
     assert code == 64
     assert "Usage" in out + err
+
+
+@pytest.mark.parametrize("name", ["COLUMNS", "LINES", "TERMINAL_WIDTH"])
+@pytest.mark.parametrize("value", ["99999999", "9" * 5000, "-1", "0", "\u00b2", "wide"])
+def test_a_terminal_of_any_size_gets_the_help(world, name, value):
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, name: value},
+    )
+
+    assert "Usage" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 1000
+
+
+GUARD = """
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+@hooks.before_tool
+def guard(event):
+    return deny("no")
+if __name__ == "__main__":
+    hooks.run()
+"""
 
 
 def test_a_bug_ends_with_a_report_and_no_traceback(world, run, monkeypatch):
@@ -832,6 +893,41 @@ def test_a_bug_ends_with_a_report_and_no_traceback(world, run, monkeypatch):
     report.unlink()
 
 
+def test_a_report_of_a_bug_holds_types_and_places_only(world, run, monkeypatch):
+    def fail(engine):
+        try:
+            raise ExceptionGroup("secret group", [KeyError("secret key")])
+        except ExceptionGroup as error:
+            raise ValueError("secret text", {"payload": "secret input"}) from error
+
+    monkeypatch.setattr("anyhook.cli.listing.hook_rows", fail)
+
+    _, _, err = run("list")
+
+    report = Path(" ".join(err.split()).rpartition("a report is in ")[2])
+    text = report.read_text()
+    report.unlink()
+    assert "secret" not in text
+    assert {"ValueError", "ExceptionGroup", "KeyError"} <= set(text.split())
+    assert f"test_cli.py:{fail.__code__.co_firstlineno + 4} in fail" in text
+    assert f"test_cli.py:{fail.__code__.co_firstlineno + 2} in fail" in text
+
+
+@pytest.mark.parametrize(
+    "arguments", [["bench", "guard.py"], ["bench"], ["worker", "status"], ["worker", "stop"]]
+)
+def test_a_relative_runtime_directory_is_a_usage_error(world, run, monkeypatch, arguments):
+    world.write(world.project / "guard.py", GUARD)
+    command = f"{sys.executable} -IS {client.__file__} {sys.executable} guard.py"
+    world.settings("user", settings(hook(command=command)))
+    monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", "relative")
+
+    code, _, err = run(*arguments)
+
+    assert code == 64
+    assert "ANYHOOK_RUNTIME_DIR must be an absolute path, not 'relative'" in " ".join(err.split())
+
+
 def test_an_interruption_ends_with_130(world, run, monkeypatch):
     def interrupt(engine):
         raise KeyboardInterrupt
@@ -839,6 +935,33 @@ def test_an_interruption_ends_with_130(world, run, monkeypatch):
     monkeypatch.setattr("anyhook.cli.listing.hook_rows", interrupt)
 
     assert run("list")[0] == 130
+
+
+@pytest.mark.parametrize(
+    ("arguments", "library"),
+    [
+        (["--help"], "typer"),
+        (["list"], "typer"),
+        (["list"], "rich"),
+        (["check"], "anyio"),
+        (["serve"], "uvicorn"),
+        (["fire", "BeforeAgent"], "pydantic"),
+        (["shim", "--as", "claude", "--", "true"], "json"),
+    ],
+)
+def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments, library):
+    interrupts = "import os, signal, sys\nos.kill(os.getpid(), signal.SIGINT)\n"
+    world.write(tmp_path / "libraries" / library / "__init__.py", interrupts)
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", *arguments],
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "libraries")},
+    )
+
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert b"Traceback" not in done.stderr
 
 
 def test_nobody_reads_the_output(world):

@@ -324,6 +324,41 @@ async def test_a_worker_that_hangs_costs_no_answer(warm):
         os.kill(pid, signal.SIGCONT)
 
 
+DENIES_ITSELF = "print('no', file=sys.stderr); sys.exit(2)\n"
+WRAPPERS = {
+    "of the shell": "#!/bin/sh\n# runs anyhook.entry\necho no >&2; exit 2\n",
+    "around the entry point": f"#!{sys.executable}\nimport sys\nfrom anyhook.entry import main\n"
+    + DENIES_ITSELF,
+    "with one line more": Path(FRONTS["command"][0])
+    .read_text()
+    .replace("if __name__", DENIES_ITSELF + "if __name__", 1),
+    "with another module": f"#!{sys.executable}\nimport sys\nfrom anyhook.entry import main\n"
+    "from wrapped import main\nsys.exit(main())\n",
+}
+"""Programs named `anyhook` that deny without asking any hook file."""
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.anyio
+async def test_a_wrapper_of_the_same_name_runs_as_a_program(warm, wrapper):
+    path = warm.hook(SAYS + "    return allow('asked the file')")
+    program = warm.root / "bin" / "anyhook"
+    program.parent.mkdir()
+    program.write_text(WRAPPERS[wrapper])
+    program.chmod(0o755)
+    (program.parent / "wrapped.py").write_text(
+        "import sys\ndef main():\n    sys.stderr.write('no')\n    return 2\n"
+    )
+    warm.wake()
+    environ = {**warm.env, "PATH": f"{program.parent}:{warm.env['PATH']}"}
+
+    for front in (["anyhook", "run"], [str(program), "run"]):
+        async with load(warm, path, front=front, environ=environ) as engine:
+            decision = await engine.dispatch(EVENT)
+
+        assert (decision.outcome, decision.reason) == ("deny", "no")
+
+
 @pytest.mark.anyio
 async def test_something_else_of_the_same_name_runs_as_what_it_is(warm):
     path = warm.hook(SAYS + "    return deny('no')")

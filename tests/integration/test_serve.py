@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
-from contextlib import contextmanager
+import threading
+from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -26,6 +28,12 @@ from anyhook.testing import make_payload, run_hook
 from tests.waiting import until
 from tests.world import World, command
 
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+    try:
+        probe.connect(("192.0.2.1", 9))  # sends nothing
+        OWN_ADDRESS = probe.getsockname()[0]
+    except OSError:  # a machine without a network
+        OWN_ADDRESS = "127.0.0.1"
 TOKEN = "correct-horse-battery"
 SECRET = "AKIA-do-not-tell"
 GUARD = """
@@ -103,9 +111,9 @@ class Served:
         return self.out + self.err
 
 
-def start(*arguments, **options):
+def start(*arguments, prefix=(), **options):
     return subprocess.Popen(
-        [sys.executable, "-m", "anyhook", "serve", *map(str, arguments)],
+        [*prefix, sys.executable, "-m", "anyhook", "serve", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -114,8 +122,9 @@ def start(*arguments, **options):
 
 
 @contextmanager
-def serving(*arguments, env=None):
-    process = start(*arguments, "--port", 0, "--json", env={**os.environ, **(env or {})})
+def serving(*arguments, env=None, **options):
+    env = {**os.environ, **(env or {})}
+    process = start(*arguments, "--port", 0, "--json", env=env, **options)
     line = process.stdout.readline()
     if not line:
         pytest.fail(process.communicate()[1])
@@ -469,6 +478,63 @@ def test_a_hook_that_leads_to_the_server_itself_is_left_out_and_told(world, tmp_
     assert SECRET not in written
 
 
+@contextmanager
+def forwarder():
+    """A port that leads to another one; yields its number, a way to set the other, and a count."""
+
+    async def main():
+        counted, target = [], []
+
+        async def copy(reader, writer):
+            while data := await reader.read(65536):
+                writer.write(data)
+            writer.close()
+
+        async def forward(reader, writer):
+            counted.append(1)
+            there = await asyncio.open_connection("127.0.0.1", target[0])
+            await asyncio.gather(copy(reader, there[1]), copy(there[0], writer))
+
+        server = await asyncio.start_server(forward, "127.0.0.1", 0)
+        ready.put((server.sockets[0].getsockname()[1], target, counted, asyncio.get_running_loop()))
+        await stopped.wait()
+        server.close()
+
+    ready, stopped = queue.Queue(), asyncio.Event()
+    thread = threading.Thread(target=asyncio.run, args=(main(),))
+    thread.start()
+    port, target, counted, loop = ready.get()
+    try:
+        yield port, target, counted
+    finally:
+        loop.call_soon_threadsafe(stopped.set)
+        thread.join()
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_a_hook_that_leads_back_over_another_port_is_asked_once(world, background):
+    with forwarder() as (port, target, counted):
+        hook = {
+            "type": "http",
+            "url": f"http://127.0.0.1:{port}/",
+            "headers": {"Authorization": f"Bearer {TOKEN}"},
+            "timeout": 20,
+        } | ({"async": True} if background else {})
+        file = world.home / ".claude" / "settings.json"
+        definitions = [{"matcher": "*", "hooks": [hook]}]
+        world.write(file, json.dumps({"hooks": {"PreToolUse": definitions}}))
+        arguments = ("-C", world.project, "--host", "0.0.0.0", "--dialect", "claude")
+        with serving(*arguments, env={"ANYHOOK_TOKEN": TOKEN}) as server:
+            target.append(server.port)
+            server.client.headers["authorization"] = f"Bearer {TOKEN}"
+
+            server.shell("pwd")
+            until(lambda: counted)
+            server.end()
+
+    assert len(counted) == 1
+
+
 def test_commands_do_not_see_the_token(world):
     says = {"decision": "deny", "reason": "token=${ANYHOOK_TOKEN:-none}"}
     shell = "printf '%s' \"" + json.dumps(says).replace('"', '\\"') + '"'
@@ -511,6 +577,19 @@ GOOD = {"content-type": "application/json", "authorization": f"Bearer {TOKEN}"}
         ({"host": "127.0.0.1"}, EVENT, 403, "Host header"),
         ({"host": "127.0.0.1:x"}, EVENT, 403, "Host header"),
         ({"host": ""}, EVENT, 403, "Host header"),
+        ({"host": "evil@127.0.0.1:PORT"}, EVENT, 403, "Host header"),
+        ({"host": "@127.0.0.1:PORT"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1\t:PORT"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1 :PORT"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1:PORT/x"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1:PORT?x"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1:PORT#x"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1:0PORT"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1:PORT,evil"}, EVENT, 403, "Host header"),
+        ({"host": "[127.0.0.1]:PORT"}, EVENT, 403, "Host header"),
+        ({"host": "::1:PORT"}, EVENT, 403, "Host header"),
+        ({"host": "127.0.0.1%00:PORT"}, EVENT, 403, "Host header"),
+        ({"host": "127.1:PORT"}, EVENT, 403, "Host header"),
         ({"origin": "http://attacker.example"}, EVENT, 403, "Origin"),
         ({"origin": "null"}, EVENT, 403, "Origin"),
         ({"authorization": None}, EVENT, 401, "Authorization: Bearer TOKEN"),
@@ -593,6 +672,94 @@ def test_who_goes_away_in_the_middle_of_an_event_is_forgotten(world, hook_file):
         server.end()
 
     assert server.err == "noise\nanyhook serve: ended\n"
+
+
+def test_connections_that_ask_nothing_do_not_keep_others_out(world, hook_file):
+    few_descriptors = ["bash", "-c", 'ulimit -n 96; exec "$@"', "bash"]
+    with serving(hook_file(), prefix=few_descriptors) as server:
+        with ExitStack() as held:
+            for number in range(200):
+                connection = socket.create_connection(("127.0.0.1", server.port))
+                held.enter_context(connection)
+                with suppress(OSError):  # it may have been closed for the next ones
+                    connection.sendall(head(server.port, 100)[: 40 * (number % 2)])
+
+            assert server.shell("echo AKIA")["hookSpecificOutput"]["permissionDecision"] == "deny"
+        assert server.shell("echo AKIA")["hookSpecificOutput"]["permissionDecision"] == "deny"
+        server.end()
+
+    assert "Traceback" not in server.err
+
+
+IMPATIENT = """
+    import sys
+    from pathlib import Path
+    from anyhook.service.address import listen
+    from anyhook.service.http import Limits, make_app, run
+    from anyhook.service.responder import Responder
+
+    listening, address = listen("127.0.0.1", 0, is_guarded=False)
+    limits = Limits(request_seconds=0.2)
+    app = make_app(Responder([Path(sys.argv[1])]))
+    run(app, listening, lambda: print(address.port, flush=True), limits)
+"""
+
+
+@pytest.fixture
+def impatient(world, hook_file, tmp_path):
+    """The port of a server that waits for a request for a fraction of a second."""
+    slow = (
+        GUARD
+        + """
+    @hooks.session_start
+    def wait(event):
+        import os, time
+        open("begun", "w").close()
+        while not os.path.exists("go"):
+            time.sleep(0.01)
+        return context("late")
+    """
+    )
+    program = hook_file(IMPATIENT, "serve.py")
+    process = subprocess.Popen(
+        [sys.executable, str(program), str(hook_file(slow))], stdout=subprocess.PIPE, text=True
+    )
+    yield int(process.stdout.readline())
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("size", [0, 1, 40, -1, None])
+def test_a_request_that_is_not_finished_in_time_is_dropped(impatient, size):
+    text = head(impatient, 100)
+    if size is None:
+        text += b'{"hook'
+    with socket.create_connection(("127.0.0.1", impatient)) as connection:
+        connection.sendall(text[:size])
+        assert connection.recv(1) == b""
+
+
+def test_a_request_that_comes_in_drops_does_not_get_more_time(impatient):
+    with socket.create_connection(("127.0.0.1", impatient)) as connection:
+        connection.sendall(head(impatient, LIMIT))
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            send_for_ever(connection)
+
+
+def send_for_ever(connection):
+    while True:
+        connection.sendall(b" ")
+
+
+def test_a_hook_may_take_longer_than_a_request(impatient, world):
+    event = json.dumps(make_payload("session_start", agent="claude", source="startup")).encode()
+    with socket.create_connection(("127.0.0.1", impatient)) as connection:
+        connection.sendall(head(impatient, len(event)) + event)
+        until((world.project / "begun").exists)
+        with socket.create_connection(("127.0.0.1", impatient)) as other:
+            assert other.recv(1) == b""  # its time is over, which began later
+        (world.project / "go").touch()
+        assert connection.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_large_event_is_read(guarded):
@@ -786,8 +953,21 @@ def test_without_its_libraries_it_says_how_to_get_them(world, missing):
         ("127.0.0.1", "http://127.0.0.1:8787/x", True),
         ("127.0.0.1", "http://localhost:8787", True),
         ("127.0.0.1", "http://LOCALHOST.:8787/", True),
-        ("127.0.0.1", "http://user:pass@127.0.0.1:8787/", True),
+        ("127.0.0.1", "http://127\u30020\u30020\u30021:8787/", True),
+        ("127.0.0.1", "http://127\uff0e0\uff610.1.:8787/", True),
+        ("127.0.0.1", "http://localhost\u3002:8787/", True),
+        ("127.0.0.1", "http://127.1:8787/", True),
+        ("127.0.0.1", "http://0x7f.1:8787/", True),
+        ("127.0.0.1", "http://2130706433:8787/", True),
+        ("127.0.0.1", "http://017700000001:8787/", True),
         ("127.0.0.1", "http://[::ffff:127.0.0.1]:8787/", True),
+        ("127.0.0.1", "http://[::ffff:7f00:1]:8787/", True),
+        ("0.0.0.0", "http://127.1:8787/", True),
+        ("0.0.0.0", f"http://{OWN_ADDRESS}:8787/", True),
+        ("::", f"http://{OWN_ADDRESS}:8787/", True),
+        ("0.0.0.0", "http://203.0.113.9:8787/", False),
+        ("127.0.0.1", "http://127.2:8787/", False),
+        ("127.0.0.1", "http://user:pass@127.0.0.1:8787/", True),
         ("127.0.0.1", "http://127.0.0.1:8788/", False),
         ("127.0.0.1", "http://127.0.0.1/", False),
         ("127.0.0.1", "http://127.0.0.2:8787/", False),

@@ -141,11 +141,12 @@ def test_a_file_that_does_more_than_run_its_hooks_runs_cold(warm):
     assert "behind hooks.run()" in warm.reasons[0]
 
 
-def test_a_file_that_is_not_there_ends_as_the_interpreter_says(warm):
+def test_a_missing_file_is_reported_in_the_same_way(warm):
     warm.wake()
     path = warm.root / "missing.py"
 
     assert warm.run(path) == warm.cold(path)
+    assert warm.run(path) == (1, "", f"anyhook-run: hook file not found: {path}\n")
 
 
 def test_options_of_an_interpreter_go_to_the_interpreter(warm):

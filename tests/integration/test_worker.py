@@ -309,6 +309,136 @@ def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
         os.unlink(base + ".sock")
 
 
+def spoken(warm, path, *said, words=(), close=False):
+    """Run a client whose worker says something and then nothing more, or ends the connection."""
+    address = client.address(sys.executable, warm.env) + ".sock"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        process = warm.start(path, *words)
+        give(process)
+        link, _ = listener.accept()
+        with link:
+            for text in said:
+                link.send(text)
+            if close:
+                link.shutdown(socket.SHUT_WR)
+            end = take(process)
+    os.unlink(address)
+    return end
+
+
+def framed(body):
+    return client.MAGIC + len(body).to_bytes(4, "little") + body
+
+
+def reply(err, lost, texts=b"{}"):
+    sizes = err.to_bytes(4, "little") + lost.to_bytes(4, "little")
+    return framed(client.DONE + b"\0\0" + sizes + texts)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        reply(3, 0),
+        reply(0, 3),
+        reply(2, 1),
+        reply(0xFFFFFFFF, 0),
+        reply(1, 0xFFFFFFFF),
+        framed(client.DONE + b"\0\0"),
+        client.MAGIC + b"\0\0\0\0",
+        client.MAGIC + (client.LONGEST_FRAME + 1).to_bytes(4, "little") + reply(0, 0)[8:],
+    ],
+)
+def test_a_reply_with_wrong_lengths_is_refused(warm, said):
+    path = warm.hook(DENIES)
+
+    assert reason_of(spoken(warm, path, said, close=True)) == "no"
+
+
+def taken(pid):
+    return framed(client.TAKEN + pid.to_bytes(4, "little"))
+
+
+@pytest.fixture
+def stopped():
+    """A process that is stopped."""
+    process = subprocess.Popen(["sleep", "600"])
+    process.send_signal(signal.SIGSTOP)
+    yield process.pid
+    process.kill()
+    process.wait()
+
+
+@pytest.mark.parametrize("cut", [0, 4, 8, None])
+def test_a_worker_that_accepts_and_is_silent_does_not_hold_a_client(warm, cut):
+    path = warm.hook(DENIES)
+
+    assert reason_of(spoken(warm, path, framed(client.TAKEN)[:cut])) == "no"
+
+
+def test_a_worker_whose_process_is_stopped_does_not_hold_a_client(warm, stopped):
+    path = warm.hook(DENIES)
+
+    assert reason_of(spoken(warm, path, taken(stopped))) == "no"
+
+
+def test_a_worker_that_only_promises_does_not_hold_a_client(warm):
+    path = warm.hook(DENIES)
+
+    assert reason_of(spoken(warm, path, framed(client.TAKEN) * 1000)) == "no"
+
+
+def test_no_client_waits_longer_than_its_agent(warm):
+    path = warm.hook("hooks = Hooks(on_crash='deny')\n" + SAYS + "    import time; time.sleep(600)")
+
+    end = spoken(warm, path, taken(os.getpid()), words=["--timeout", "2"])
+
+    assert "ran out of time" in reason_of(end)
+
+
+def test_a_process_that_is_stopped_in_the_middle_of_an_event_does_not_hold_a_client(warm):
+    path = warm.hook(WAITS)
+    warm.wake()
+    process = warm.start(path)
+    give(process)
+    until(lambda: list(warm.root.glob("begun-*")))
+    (executor,) = warm.executors(path)
+
+    os.kill(executor, signal.SIGSTOP)
+    (warm.root / "go").touch()
+
+    assert reason_of(take(process)) == "no"
+    until(lambda: not is_running(executor))
+
+
+def test_a_slow_hook_is_waited_for(warm):
+    path = warm.hook(
+        SAYS + "    import os, time\n    open(f'begun-{os.getpid()}', 'w').close()\n"
+        "    end = time.monotonic() + 4\n    while time.monotonic() < end: pass\n"
+        "    return deny('slow')"
+    )
+
+    assert reason_of(warm.warm(path)) == "slow"
+    assert len(list(warm.root.glob("begun-*"))) == 1
+
+
+def test_a_hook_that_is_lost_late_has_only_the_rest_of_its_time(warm):
+    path = warm.hook(
+        "hooks = Hooks(timeout=3, on_crash='deny')\n"
+        + SAYS
+        + "    import os, signal, time\n    second = os.path.exists('first')\n"
+        "    open('second' if second else 'first', 'w').close()\n"
+        "    begun = time.monotonic()\n"
+        "    while time.monotonic() - begun < (2.2 if second else 1.5): pass\n"
+        "    if not second: os.kill(os.getpid(), signal.SIGKILL)\n    return deny('in time')"
+    )
+    warm.wake()
+
+    assert "ran out of time" in reason_of(warm.run(path))
+    assert (warm.root / "second").exists()
+
+
 def test_a_worker_that_hangs_runs_hooks_cold(warm):
     path = warm.hook(DENIES)
     warm.wake()

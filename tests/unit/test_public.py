@@ -42,6 +42,13 @@ def test_the_tables_of_the_public_face_agree():
     assert set(dir(anyhook)) == set(anyhook.__all__)
 
 
+def test_every_error_can_be_imported_from_the_package():
+    tree = ast.parse((SRC / "errors.py").read_text(encoding="utf-8"))
+    errors = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+
+    assert errors <= set(anyhook.__all__)
+
+
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'Enigne'"):
         _ = anyhook.Enigne

@@ -34,12 +34,17 @@ BLOCKED = 2
 """The exit code that blocks in every agent when standard output is empty."""
 FAILED = 1
 """The exit code that no agent takes for a denial."""
+INTERRUPTED = 130
 MARGIN = 0.9
 """Part of the agent's time that a hook may use; the rest is for the answer."""
 BOM = b"\xef\xbb\xbf"
 """What some programs write in front of UTF-8; the codec that knows it is a file to load."""
 WHY = "{why}"
 """Stands for what the system says of a lost answer."""
+ELAPSED = "ANYHOOK_ELAPSED"
+"""Variable with the seconds that passed in a worker which then did not answer."""
+SHORTEST = 0.001
+"""Seconds; what a hook has left whose time is over."""
 LOG = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 
@@ -64,6 +69,7 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
     except OSError:
         Run(hooks, StandardOutput(-1), timeout).give_up("there is no standard output")
     text = _read()
+    elapsed = _elapsed()
     collects = gc.isenabled()
 
     def collect_again() -> None:
@@ -73,7 +79,7 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
 
     gc.disable()  # what is made before the functions are called stays
     try:
-        Run(hooks, StandardOutput(out), timeout, collect_again).answer(text, name)
+        Run(hooks, StandardOutput(out), timeout, collect_again, elapsed=elapsed).answer(text, name)
     finally:
         gc.unfreeze()
         if collects:
@@ -136,6 +142,19 @@ def _read() -> bytes:
         return sys.stdin.buffer.read() if sys.stdin is not None else b""
     except OSError:
         return b""
+    except KeyboardInterrupt:  # no traceback for the model
+        os._exit(INTERRUPTED)
+
+
+def _elapsed() -> float:
+    """Take the seconds that have passed out of the environment: they are of this event alone."""
+    text = os.environ.pop(ELAPSED, None)
+    if text is None:
+        return 0.0
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return 0.0
 
 
 def _leave_threads_behind() -> None:
@@ -233,6 +252,7 @@ class Run:
         timeout: Seconds that the agent waits, if it is known.
         prepared: Called when all is ready for the functions.
         environ: Tells which agent it is, where the payload does not; by default the process's.
+        elapsed: Seconds of the hook's time that have passed before.
     """
 
     def __init__(
@@ -242,7 +262,10 @@ class Run:
         timeout: float | None,
         prepared: Callable[[], None] = lambda: None,
         environ: Mapping[str, str] | None = None,
+        *,
+        elapsed: float = 0.0,
     ) -> None:
+        self.elapsed = elapsed
         self.environ = environ
         self.hooks = hooks
         self.output = output
@@ -349,6 +372,9 @@ class Run:
     @property
     def seconds(self) -> float:
         """The time for the functions: less than the agent waits, as far as that is known."""
+        return max(SHORTEST, self._whole_seconds() - self.elapsed)
+
+    def _whole_seconds(self) -> float:
         dialect, spec, _ = self.situation
         agent = self.timeout or spec.timeouts.get("command", dialect.default_timeout)
         own = self.hooks.timeout

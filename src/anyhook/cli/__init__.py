@@ -10,6 +10,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anyhook.entry import end_quietly
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -20,6 +22,8 @@ DECIDED = 2
 USAGE = 64
 BUG = 70
 INTERRUPTED = 130
+WIDEST = 1000
+"""Columns of the widest terminal."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,15 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         64 usage, 70 a bug of anyhook, 130 interrupted.
     """
     _prepare_streams()
+    _limit_width()
     from typer.exceptions import Abort, Exit, TyperException
 
-    from anyhook.cli.app import app
+    from anyhook.cli.app import make_app
     from anyhook.cli.output import say_error
     from anyhook.errors import AnyhookError
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        with _ended_like_interrupted():
+        app = make_app(arguments)
+        with _signals_interrupt():
             code = app(arguments, prog_name="anyhook", standalone_mode=False)
     except Exit as end:
         code = end.exit_code
@@ -80,16 +86,29 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _limit_width() -> None:
+    """Drop sizes of terminals that are none, and limit the others: lines are filled up to them."""
+    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
+        text = os.environ.get(name)
+        if text is None:
+            continue
+        is_number = text.isascii() and text.isdecimal()
+        if not is_number or not text.strip("0"):
+            del os.environ[name]
+        elif len(text) > len(str(WIDEST)) or int(text) > WIDEST:
+            os.environ[name] = str(WIDEST)
+
+
 @contextmanager
-def _ended_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end running hooks the way that Ctrl-C does."""
+def _signals_interrupt() -> Iterator[None]:
+    """Let SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt`, which ends running hooks."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {name: signal.getsignal(getattr(signal, name)) for name in names}
     for name in names:
-        if before[name] == signal.SIG_DFL:
+        if before[name] in (signal.SIG_DFL, end_quietly):
             signal.signal(getattr(signal, name), signal.default_int_handler)
     try:
         yield

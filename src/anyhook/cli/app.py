@@ -1,59 +1,75 @@
-"""The table of commands."""
+"""The table of commands: each is imported when it is run, or when help lists all of them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 from anyhook import __version__
-from anyhook.cli.bench import bench
-from anyhook.cli.capabilities import capabilities
-from anyhook.cli.check import check
-from anyhook.cli.convert import convert_payload
-from anyhook.cli.doctor import doctor
-from anyhook.cli.fire import fire
-from anyhook.cli.install import init, install, uninstall
-from anyhook.cli.listing import list_hooks
-from anyhook.cli.migrate import migrate
-from anyhook.cli.run import run as run_hook
-from anyhook.cli.schema import schema
-from anyhook.cli.serve import serve
-from anyhook.cli.shim import shim
-from anyhook.cli.switch import disable, enable
-from anyhook.cli.test import test
-from anyhook.cli.trust import trust
-from anyhook.cli.worker import worker
 
-app = typer.Typer(
-    name="anyhook",
-    help="Run, test and explain the lifecycle hooks of AI coding agents.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-)
-app.command("init")(init)
-app.command("fire")(fire)
-app.command("list")(list_hooks)
-app.command("check")(check)
-app.command("enable")(enable)
-app.command("disable")(disable)
-app.command("trust")(trust)
-app.command("test")(test)
-app.command("serve")(serve)
-app.command("doctor")(doctor)
-app.command("bench")(bench)
-app.add_typer(worker, name="worker")
-app.command("install")(install)
-app.command("uninstall")(uninstall)
-app.command("migrate")(migrate)
-app.command("run")(run_hook)
-app.command("shim")(shim)
-app.command("convert-payload")(convert_payload)
-app.command("capabilities")(capabilities)
-app.command("schema")(schema)
+COMMANDS = {
+    "init": "install:init",
+    "fire": "fire:fire",
+    "list": "listing:list_hooks",
+    "check": "check:check",
+    "enable": "switch:enable",
+    "disable": "switch:disable",
+    "trust": "trust:trust",
+    "test": "test:test",
+    "serve": "serve:serve",
+    "doctor": "doctor:doctor",
+    "bench": "bench:bench",
+    "worker": "worker:worker",
+    "install": "install:install",
+    "uninstall": "install:uninstall",
+    "migrate": "migrate:migrate",
+    "run": "run:run",
+    "shim": "shim:shim",
+    "convert-payload": "convert:convert_payload",
+    "capabilities": "capabilities:capabilities",
+    "schema": "schema:schema",
+}
+"""Command to its module in this package and its function, or its group of commands, there."""
+
+
+def make_app(arguments: Sequence[str]) -> typer.Typer:
+    """Make the application that runs a command line.
+
+    Importing every command costs more than most commands take. So the application holds the
+    command that is named, and all of them only for help and for suggestions.
+
+    Args:
+        arguments: The command line without the program's name.
+    """
+    app = typer.Typer(
+        name="anyhook",
+        help="Run, test and explain the lifecycle hooks of AI coding agents.",
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(root)
+    is_command = bool(arguments) and arguments[0] in COMMANDS
+    for name in arguments[:1] if is_command else COMMANDS:
+        command = _imported(COMMANDS[name])
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
+    return app
+
+
+def _imported(place: str) -> typer.Typer | Callable[..., Any]:
+    module, _, name = place.partition(":")
+    command: typer.Typer | Callable[..., Any] = getattr(
+        import_module(f"anyhook.cli.{module}"), name
+    )
+    return command
 
 
 def _show_version(wanted: bool) -> None:
@@ -62,7 +78,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool,

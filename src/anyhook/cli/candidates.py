@@ -160,7 +160,7 @@ def _both_ways(
             WARM,
             "on",
             (*prefix(sys.executable), str(file)),
-            client.address(sys.executable, like.env),
+            _address(sys.executable, like.env),
         ),
     )
     for kind, switch, argv, worker in ways:
@@ -326,8 +326,20 @@ def _starts(words: Sequence[str], file: Path, cwd: str) -> bool:
 
 
 def _warm(base: Candidate, python: str | None, file: Path) -> Candidate:
-    worker = client.address(python, base.command.env) if python else ""
+    worker = _address(python, base.command.env) if python else ""
     return base.replace(kind=WARM, worker=worker, file=str(file))
+
+
+def _address(python: str, environ: Mapping[str, str]) -> str:
+    """Return the address of a worker.
+
+    Raises:
+        UsageError: If the runtime directory is not an absolute path.
+    """
+    try:
+        return client.address(python, environ)
+    except client.Unavailable as error:
+        raise UsageError(str(error)) from None
 
 
 def _words(handler: HandlerSpec, env: Mapping[str, str]) -> list[str]:

@@ -6,7 +6,6 @@ host's loop. What they say comes later: the host asks for it at its next turn.
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections import deque
@@ -17,6 +16,7 @@ import anyio
 from anyhook.handlers.base import failed
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable, Coroutine
     from typing import Any
 
@@ -134,6 +134,8 @@ class _Job:
             self._ready.set()
 
     async def _main(self) -> HandlerResult | None:
+        import asyncio  # commands that run no hooks do not need it
+
         with anyio.CancelScope() as scope:
             self._scope, self._loop = scope, asyncio.get_running_loop()
             self._ready.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
     from anyhook.model.layers import Layer
+
+
+SERVERS: ContextVar[tuple[str, ...]] = ContextVar("anyhook-servers", default=())
+"""The servers (`anyhook serve`) that the event came through, the last one at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,7 @@ class Firing:
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
         when: The same in seconds since the epoch.
         services: What handlers use that are no commands.
+        servers: The servers that the event came through, which a request names.
     """
 
     dialect: Dialect
@@ -134,6 +140,7 @@ class Firing:
     epoch: float
     when: float
     services: Services
+    servers: tuple[str, ...] = field(default_factory=SERVERS.get)
 
     @cached_property
     def event(self) -> Event:

@@ -23,6 +23,7 @@ from anyhook.dialects.output import decode_text
 from anyhook.handlers.base import failed
 from anyhook.handlers.network import (
     PORTS,
+    THROUGH,
     cut_notes,
     is_allowed,
     payload_notes,
@@ -51,7 +52,7 @@ _OWN = {
 }
 _NOT_THEIRS = frozenset(
     "host content-type content-length transfer-encoding accept-encoding connection keep-alive "
-    "upgrade te trailer expect proxy-connection proxy-authorization".split()
+    f"upgrade te trailer expect proxy-connection proxy-authorization {THROUGH}".split()
 )
 """Headers that make the request what it is; a hook that set them could ask another host, or pass
 one request off as two."""
@@ -160,6 +161,8 @@ def _headers(
     if url.userinfo:
         pair = base64.b64encode(f"{url.username}:{url.password}".encode())
         headers["authorization"] = f"Basic {pair.decode('ascii')}"
+    if firing.servers:
+        headers[THROUGH] = ",".join(firing.servers)
     for given, text in handler.options.get("headers", {}).items():
         name = given.strip().lower()
         if name not in _NOT_THEIRS:

@@ -49,6 +49,11 @@ _UNICAST = ip_network("2000::/3")
 _HOLDS_IPV4 = (ip_network("::ffff:0:0/96"), ip_network("64:ff9b::/96"))
 """IPv6 addresses that lead to the IPv4 address in their last 32 bits: mapped, and NAT64."""
 _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+_DOTS = str.maketrans(dict.fromkeys("\u3002\uff0e\uff61", "."))
+"""What stands for a dot in the names of hosts (RFC 3490, 3.1)."""
+_NUMBERS = re.compile(r"[0-9][0-9a-fx]*(?:\.[0-9][0-9a-fx]*){0,3}")
+THROUGH = "anyhook-through"
+"""Header that names the servers which an event came through, so that none is asked twice."""
 LOCALHOST = "localhost"
 LOCAL_ADDRESSES = ("127.0.0.1", "::1")
 PORTS = {"http": 80, "https": 443}
@@ -85,7 +90,37 @@ def _parsed(address: str) -> IPv4Address | IPv6Address | None:
 
 def plain_host(host: str) -> str:
     """Write a host as it is compared: lower case, without the dot of a complete name."""
-    return host.strip("[]").rstrip(".").lower()
+    return host.strip("[]").translate(_DOTS).rstrip(".").lower()
+
+
+def address_of(host: str) -> str | None:
+    """Return the address that a host stands for without a look-up; `None` if it is a name.
+
+    Args:
+        host: A host as `plain_host` writes it, also in the older forms of IPv4 that
+            `socket.getaddrinfo` takes: `127.1`, `0x7f000001`, `017700000001`, `2130706433`.
+    """
+    found = _parsed(host)
+    if found is not None:
+        mapped = found.ipv4_mapped if isinstance(found, IPv6Address) else None
+        return str(mapped or found)
+    if not _NUMBERS.fullmatch(host):
+        return None
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except OSError:
+        return None
+
+
+def is_own_address(address: str) -> bool:
+    """Return whether an address is one of this machine: only those can be bound."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True
 
 
 def why_not(host: str, addresses: Sequence[str], private_hosts: Collection[str]) -> str | None:

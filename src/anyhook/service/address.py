@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import urlsplit
@@ -15,7 +14,9 @@ from anyhook.handlers.network import (
     LOCAL_ADDRESSES,
     LOCALHOST,
     PORTS,
+    address_of,
     is_loopback,
+    is_own_address,
     plain_host,
 )
 
@@ -77,13 +78,14 @@ class Address:
         name = plain_host(parts.hostname)
         if name in (plain_host(self.host), plain_host(self.address)):
             return True
-        if self.is_everywhere:
-            return name in (LOCALHOST, plain_host(socket.gethostname())) or is_loopback(name)
         if name == LOCALHOST:
-            return self.address in LOCAL_ADDRESSES
-        with suppress(ValueError):
-            return _parsed(name) == _parsed(self.address)
-        return False
+            return self.is_everywhere or self.address in LOCAL_ADDRESSES
+        address = address_of(name)
+        if address is None:
+            return self.is_everywhere and name == plain_host(socket.gethostname())
+        if self.is_everywhere:
+            return is_loopback(address) or is_own_address(address)
+        return _parsed(address) == _parsed(self.address)
 
 
 def listen(host: str, port: int, *, is_guarded: bool) -> tuple[socket.socket, Address]:

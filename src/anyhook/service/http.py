@@ -9,12 +9,16 @@ other than 2xx decides nothing, so a denial is an answer like any other.
 from __future__ import annotations
 
 import hmac
+import os
+import re
+import secrets
 import signal
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import anyio
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -22,13 +26,16 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anyhook import __version__
 from anyhook.errors import AnyhookError, EngineClosedError, EventError
-from anyhook.handlers.network import LOCALHOST, PORTS, is_loopback, plain_host
+from anyhook.handlers.base import SERVERS
+from anyhook.handlers.network import LOCALHOST, PORTS, THROUGH, is_loopback, plain_host
 from anyhook.model.json import parse_json
 
 if TYPE_CHECKING:
+    import asyncio
     import socket
     from collections.abc import AsyncIterator, Callable, Collection, Iterator
 
@@ -75,10 +82,19 @@ def make_app(
             return JSONResponse({"ok": True})
         return JSONResponse({"ok": True, "anyhook": __version__, "hooks": responder.hooks})
 
+    name = secrets.token_hex(8)
+
     async def fire(request: Request) -> Response:
         _check(token, request.headers)
+        servers = _servers(request.headers)
+        if name in servers or len(servers) >= MOST_SERVERS:
+            raise HTTPException(508, "a hook of this server leads to it; ask another URL")
         payload = _parsed(await _body(request))
-        return await _while_connected(request, responder, payload)
+        previous = SERVERS.set((*servers, name))
+        try:
+            return await _while_connected(request, responder, payload)
+        finally:
+            SERVERS.reset(previous)
 
     return Starlette(
         routes=[
@@ -91,21 +107,57 @@ def make_app(
     )
 
 
-def run(app: ASGIApp, listening: socket.socket, on_ready: Callable[[], None]) -> None:
+def connection_budget(wanted: int) -> int:
+    """Return how many connections may be open, as the limit of open files allows.
+
+    Args:
+        wanted: The number to stay below.
+    """
+    if os.name != "posix":
+        return wanted
+    import resource
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    return max(1, min(wanted, soft // 4))  # hooks and their processes need the others
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What clients may take of a server, with or without a token.
+
+    Attributes:
+        connections: Connections that are open at the same time.
+        request_seconds: Seconds in which a whole request has to arrive; hooks may take longer.
+    """
+
+    connections: int = 256
+    request_seconds: float = 30.0
+
+
+def run(
+    app: ASGIApp,
+    listening: socket.socket,
+    on_ready: Callable[[], None],
+    limits: Limits | None = None,
+) -> None:
     """Serve an application until the process is told to end.
 
     Args:
         app: The application.
         listening: Where to.
         on_ready: Called when requests are answered.
+        limits: What clients may take.
 
     Raises:
         KeyboardInterrupt: When SIGINT has ended it.
     """
-    config = uvicorn.Config(
+    config = _Config(
+        limits or Limits(),
         app,
         loop="asyncio",
-        http="h11",
+        http=_Connection,
         ws="none",
         lifespan="on",
         log_config=None,
@@ -134,6 +186,71 @@ def _hung_up(server: uvicorn.Server) -> Iterator[None]:
         signal.signal(number, before)
 
 
+class _Config(uvicorn.Config):
+    """Settings of a server, and the connections whose request has not arrived, oldest first."""
+
+    def __init__(self, limits: Limits, app: ASGIApp, **options: Any) -> None:
+        self.connections = connection_budget(limits.connections)
+        # so many are accepted before the first of them is looked at
+        super().__init__(app, backlog=self.connections, **options)
+        self.request_seconds = limits.request_seconds
+        self.waiting: dict[_Connection, None] = {}
+
+
+class _Connection(H11Protocol):
+    """A connection that is closed if no whole request arrives in time, or others need its place.
+
+    uvicorn has no such limits: `limit_concurrency` refuses requests and keeps the connections.
+    """
+
+    config: _Config
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait_for_request()
+        if len(self.connections) > self.config.connections:
+            oldest = next(iter(self.config.waiting))
+            oldest.drop()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if not self._is_request_due():
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        self._stop_waiting()
+        super().on_response_complete()
+        if self._is_request_due() and not self.transport.is_closing():
+            self._wait_for_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def drop(self) -> None:
+        """Close the connection, whatever was sent over it."""
+        self._stop_waiting()
+        self.connections.discard(self)
+        self.transport.abort()
+
+    def _is_request_due(self) -> bool:
+        return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
+
+    def _wait_for_request(self) -> None:
+        self._timer = self.loop.call_later(self.config.request_seconds, self.drop)
+        self.config.waiting[self] = None
+
+    def _stop_waiting(self) -> None:
+        self.config.waiting.pop(self, None)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -146,6 +263,15 @@ class _Server(uvicorn.Server):
 
 
 # -- who may come in
+
+_SERVER = re.compile("[0-9a-f]{16}")
+MOST_SERVERS = 8
+"""Servers that an event may come through."""
+_HOST = re.compile(
+    r"(?:(?P<name>[a-z0-9_.-]+)|\[(?P<ipv6>[0-9a-f:.]*:[0-9a-f:.]*)\])(?::(?P<port>[1-9]\d{0,4}))?",
+    re.ASCII | re.IGNORECASE,
+)
+"""A `Host` header. Parsers of URLs take more, such as a user in front of it, or drop tabs."""
 
 
 class _Gate:
@@ -168,14 +294,13 @@ class _Gate:
     def _is_ours(self, request: Request) -> bool:
         if self._hosts is None:
             return True
-        try:
-            parts = urlsplit(f"//{request.headers.get('host', '')}")
-            host, port = plain_host(parts.hostname or ""), parts.port
-        except ValueError:
+        named = [_HOST.fullmatch(value) for value in request.headers.getlist("host")]
+        if len(named) != 1 or named[0] is None:
             return False
+        host = plain_host(named[0]["name"] or named[0]["ipv6"])
+        port = int(named[0]["port"] or PORTS.get(request.scope.get("scheme", ""), 0))
         server = request.scope.get("server")
-        usual = PORTS.get(request.scope.get("scheme", ""))
-        if server is not None and server[1] is not None and (port or usual) != server[1]:
+        if server is not None and server[1] is not None and port != server[1]:
             return False
         return host == LOCALHOST or is_loopback(host) or host in self._hosts
 
@@ -198,6 +323,11 @@ def _check(token: str | None, headers: Headers) -> None:
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise HTTPException(415, f"an event is JSON: send Content-Type: {JSON}")
+
+
+def _servers(headers: Headers) -> tuple[str, ...]:
+    """Return the names of the servers that an event came through."""
+    return tuple(_SERVER.findall(headers.get(THROUGH, "")))
 
 
 # -- one event

@@ -39,7 +39,6 @@ from anyhook.service.preparation import fork_handlers, prepare
 from anyhook.service.rehearsal import MASK
 from anyhook.warm.client import HEAD, LEASE, STATUS, STOP, check_private, peer_user, take_lock
 from anyhook.warm.frames import (
-    TAKEN_FRAME,
     FrameError,
     Reply,
     Request,
@@ -47,6 +46,7 @@ from anyhook.warm.frames import (
     cold,
     pack_reply,
     parse_request,
+    taken,
     told,
 )
 
@@ -92,20 +92,20 @@ class Call:
         request: What it wants.
         frame: The same, as it came.
         since: When it came.
-        taken: Whether the client knows that it came.
     """
 
     link: socket.socket
     request: Request
     frame: bytes
     since: float
-    taken: bool = False
 
-    def take(self) -> None:
-        """Tell the client, once, that it is being seen to."""
-        if not self.taken:
-            self.taken = True
-            self.say(TAKEN_FRAME)
+    def take(self, executor: int | None = None) -> None:
+        """Promise the client an answer.
+
+        Args:
+            executor: The process that works on it; `None` while it waits for one.
+        """
+        self.say(taken(executor))
 
     def close(self) -> None:
         """Let go of the client."""
@@ -282,6 +282,7 @@ class Worker:
         mine = self._of(call.request.key)
         idle = next((child for child in mine if child.call is None), None)
         if idle is None and len(mine) < EAGER:
+            call.take()  # on a busy machine a fork takes longer than a client waits for this
             idle = self._spawn(call.request.key)
         if idle is not None:
             self._assign(idle, call)
@@ -302,7 +303,7 @@ class Worker:
         return [c for c in self.children.values() if c.key == key and not c.left]
 
     def _assign(self, child: Child, call: Call) -> None:
-        call.take()
+        call.take(child.pid)
         child.call, child.used, child.gone, child.ended = call, time.monotonic(), None, None
         try:
             child.control.settimeout(GRACE)

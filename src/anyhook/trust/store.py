@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock
 from platformdirs import user_data_path
 
 from anyhook.atomic import replace_file
@@ -195,6 +194,8 @@ class TrustStore:
         }
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self._file(project)
+        from filelock import FileLock  # readers of the store do not need it
+
         with FileLock(f"{file}.lock", timeout=LOCK_SECONDS):
             known, _ = self._load(project)
             others = {k: v for k, v in known.items() if v.get("dialect", "") != dialect}
@@ -208,6 +209,8 @@ class TrustStore:
         file = self._file(project)
         if not file.exists():
             return False
+        from filelock import FileLock
+
         with FileLock(f"{file}.lock", timeout=LOCK_SECONDS):
             file.unlink(missing_ok=True)
         return True

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,8 +39,16 @@ extern char **environ;
 #define PIPE_ROOM 4096 /* what every pipe takes without a reader */
 #define LONGEST_FRAME (64u * 1024 * 1024)
 #define AGAIN 10
-#define PATIENCE 1 /* seconds in which a worker that lives takes a request */
+#define SECOND 1000 /* milliseconds */
+#define PATIENCE (1 * SECOND) /* in which a worker that lives takes a request */
+#define QUEUED (3 * SECOND) /* in which it gives the event to a process, or sends it away */
+#define CHECK (1 * SECOND) /* between two looks at that process */
+#define PART_OF_TIMEOUT 0.95 /* the rest is for a cold hook, which then answers at once */
+#define LONGEST_WAIT 604800.0 /* seconds; no hook may take longer */
+#define MOST_PROMISES 16 /* of a worker to see to one event */
+#define NOTICEABLE (50) /* milliseconds that a cold hook has to be given less */
 #define MOST 8 /* workers of one runtime directory */
+#define FAILED 1 /* blocks nothing in any agent */
 #define NOT_FOUND 127
 #define USAGE 64
 #define WORKER "from anyhook.service.worker import main; main()"
@@ -128,7 +137,34 @@ static int pipe_of(const struct bytes *payload) {
     return ends[0];
 }
 
+/* The interpreter exits with 2 if it cannot open the file. Agents take that for a denial. */
+static void check_hook_file(const char *path) {
+    struct stat found;
+    int status = stat(path, &found);
+    if (!status && S_ISSOCK(found.st_mode)) {
+        status = -1;
+        errno = ENXIO;
+    }
+    if (!status && !access(path, R_OK)) return;
+    if (errno == ENOENT || errno == ENOTDIR)
+        fprintf(stderr, "anyhook-run: hook file not found: %s\n", path);
+    else
+        fprintf(stderr, "anyhook-run: hook file cannot be read: %s: %s\n", path, strerror(errno));
+    _exit(FAILED);
+}
+
+static int is_option(const char *word) { return word[0] == '-'; }
+
+/* Other options are refused: the interpreter exits with 2 for those that it does not know. */
+static void check_option(char **words) {
+    int is_text = !strcmp(words[0], "-c") || !strcmp(words[0], "-m");
+    if (is_text && words[1]) return;
+    fprintf(stderr, "anyhook-run: %s: the hook file comes first, its options follow it\n", words[0]);
+    _exit(USAGE);
+}
+
 static void cold(char **argv, const struct bytes *payload) {
+    if (!is_option(argv[1])) check_hook_file(argv[1]);
     if (payload) {
         int fd = payload->size <= PIPE_ROOM ? pipe_of(payload) : file_of(payload);
         if (fd > 0) {
@@ -312,10 +348,62 @@ static void start(const char *python, const char *directory, char *base) {
 
 /* -- one call */
 
-static void wait_at_most(int link, int seconds) {
-    struct timeval limit = {.tv_sec = seconds};
-    setsockopt(link, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    setsockopt(link, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+static long long started, give_up; /* milliseconds of the clock below */
+
+static long long now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (long long)time.tv_sec * SECOND + time.tv_nsec / 1000000;
+}
+
+/* the seconds that the agent waits, if the command names them */
+static double timeout_of(char **words) {
+    double timeout = LONGEST_WAIT;
+    for (; *words; words++) {
+        const char *text = NULL;
+        if (!strncmp(*words, "--timeout=", 10)) text = *words + 10;
+        if (!strcmp(*words, "--timeout") && words[1]) text = words[1];
+        if (!text) continue;
+        char *end;
+        double value = strtod(text, &end);
+        if (end != text && !*end && value > 0 && value < LONGEST_WAIT) timeout = value;
+    }
+    return timeout;
+}
+
+/* whether there is something to read; past the deadline only what has come already counts */
+static int is_readable(int fd, long long patience) {
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    long long left = give_up - now();
+    int limit = (int)(left < patience ? left : patience);
+    int count;
+    do count = poll(&one, 1, limit > 0 ? limit : 0);
+    while (count < 0 && errno == EINTR);
+    return count > 0;
+}
+
+/* whether a process is stopped or a zombie; one that cannot be seen counts as neither */
+static int is_stopped(uint32_t pid) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    ssize_t size = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (size <= 0) return 0;
+    text[size] = 0;
+    const char *end = strrchr(text, ')');
+    return end && end[1] == ' ' && end[2] && strchr("TZX", end[2]);
+}
+
+/* Wait for the answer of the process that runs the hook; it may take as long as the agent waits. */
+static int wait_for(int link, uint32_t executor) {
+    int times = 0;
+    while (!is_readable(link, CHECK)) {
+        times = is_stopped(executor) ? times + 1 : 0;
+        if (times == 2 || now() >= give_up) return -1;
+    }
+    return 0;
 }
 
 static int connect_to(const char *path, int *nobody) {
@@ -325,7 +413,8 @@ static int connect_to(const char *path, int *nobody) {
     int link = socket(AF_UNIX, SOCK_STREAM, 0);
     if (link < 0) return -1;
     fcntl(link, F_SETFD, FD_CLOEXEC);
-    wait_at_most(link, PATIENCE);
+    struct timeval limit = {.tv_sec = PATIENCE / SECOND};
+    setsockopt(link, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(link, (struct sockaddr *)&to, sizeof to) < 0) {
         *nobody = errno == ENOENT || errno == ECONNREFUSED;
         close(link);
@@ -364,8 +453,9 @@ static int send_request(int link, struct bytes *frame, const struct bytes *paylo
     return 0;
 }
 
-static int read_exactly(int fd, char *to, size_t size) {
+static int read_exactly(int fd, char *to, size_t size, long long patience) {
     while (size) {
+        if (!is_readable(fd, patience)) return -1;
         ssize_t n = read(fd, to, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return -1;
@@ -375,13 +465,24 @@ static int read_exactly(int fd, char *to, size_t size) {
     return 0;
 }
 
-static char *read_frame(int link, uint32_t *size) {
+static char *read_frame(int link, uint32_t *size, long long patience) {
     char head[HEAD];
-    if (read_exactly(link, head, HEAD) < 0 || memcmp(head, MAGIC, 4)) return NULL;
+    if (read_exactly(link, head, HEAD, patience) < 0 || memcmp(head, MAGIC, 4)) return NULL;
     *size = get32(head + 4);
     if (*size < 1 || *size > LONGEST_FRAME) return NULL;
     char *body = malloc(*size);
-    return body && !read_exactly(link, body, *size) ? body : NULL;
+    return body && !read_exactly(link, body, *size, patience) ? body : NULL;
+}
+
+static char *read_reply(int link, uint32_t *size) {
+    char *reply = read_frame(link, size, PATIENCE);
+    for (int i = 0; i < MOST_PROMISES && reply && reply[0] == 'A'; i++) {
+        uint32_t executor = *size == 5 ? get32(reply + 1) : 0;
+        if (executor && wait_for(link, executor) < 0) return NULL;
+        free(reply);
+        reply = read_frame(link, size, QUEUED);
+    }
+    return reply;
 }
 
 static void ask(int link, char **argv, const struct bytes *payload) {
@@ -406,11 +507,7 @@ static void ask(int link, char **argv, const struct bytes *payload) {
     if (send_request(link, &frame, payload) < 0) return;
 
     uint32_t size;
-    char *reply = read_frame(link, &size);
-    if (reply && reply[0] == 'A') { /* it is being seen to: the hook may take its time */
-        wait_at_most(link, 0);
-        reply = read_frame(link, &size);
-    }
+    char *reply = read_reply(link, &size);
     if (!reply || reply[0] != 'D' || size < REPLY) return;
     uint32_t err = get32(reply + 3), lost = get32(reply + 7), texts = size - REPLY;
     if (err > texts || lost > texts - err) return;
@@ -423,19 +520,32 @@ static void ask(int link, char **argv, const struct bytes *payload) {
     _exit((unsigned char)reply[1]);
 }
 
+/* A cold hook gets the rest of its time, and not all of it again. */
+static void note_elapsed(void) {
+    long long elapsed = now() - started;
+    char text[32];
+    if (elapsed < NOTICEABLE) return;
+    snprintf(text, sizeof text, "%lld.%03d", elapsed / SECOND, (int)(elapsed % SECOND));
+    setenv("ANYHOOK_ELAPSED", text, 1);
+}
+
 int main(int argc, char **argv) {
     if (argc < 3) {
         fputs("usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n", stderr);
         return USAGE;
     }
     char **words = argv + 1;
+    if (is_option(words[1])) check_option(words + 1);
+    unsetenv("ANYHOOK_ELAPSED");
     char *mode = getenv("ANYHOOK_WORKER");
-    if ((mode && !strcmp(mode, "off")) || words[1][0] == '-' || isatty(0) ||
+    if ((mode && !strcmp(mode, "off")) || is_option(words[1]) || isatty(0) ||
         fcntl(1, F_GETFD) < 0 || fcntl(2, F_GETFD) < 0)
         cold(words, NULL);
     struct bytes payload = {0};
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     read_all(0, &payload);
+    started = now();
+    give_up = started + (long long)(timeout_of(words + 2) * PART_OF_TIMEOUT * SECOND);
     char *python = which(words[0]), *directory = runtime_directory();
     if (!python || !directory) {
         signal(SIGPIPE, before);
@@ -458,6 +568,7 @@ int main(int argc, char **argv) {
     if (link >= 0) {
         ask(link, words, &payload);
         close(link);
+        note_elapsed();
     } else if (nobody)
         start(python, directory, base);
     signal(SIGPIPE, before);

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import sys
+from time import monotonic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +44,28 @@ AGAIN = 10
 """Seconds until a worker that did not come up is tried again."""
 PATIENCE = 1.0
 """Seconds in which a worker that lives takes a request."""
+QUEUED = 3.0
+"""Seconds in which a worker gives an event to a process, or sends it away."""
+CHECK = 1.0
+"""Seconds between two looks at the process that runs a hook."""
+PART_OF_TIMEOUT = 0.95
+"""Part of the agent's time that is waited; the rest is for a cold hook, which answers at once."""
+LONGEST_WAIT = 604800.0
+"""Seconds; no hook may take longer."""
+MOST_PROMISES = 16
+"""How often a worker may promise to see to one event."""
+ELAPSED = "ANYHOOK_ELAPSED"
+"""Variable that reports to a cold hook how many seconds of its time have passed."""
+NOTICEABLE = 0.05
+"""Seconds that a cold hook has to be given less."""
 MOST = 8
 """Workers of one runtime directory."""
 SOCKET, LOCK = ".sock", ".lock"
+FAILED = 1
+"""The exit code that blocks nothing in any agent."""
 NOT_FOUND = 127
 USAGE = 64
-FAILED = 70
+BUG = 70
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error: the hook runs cold
@@ -179,12 +196,13 @@ def read_frame(link: _socket.socket) -> bytes:
     """Read the body of one frame.
 
     Raises:
-        Unavailable: If the other side went away in the middle of it.
+        Unavailable: If the other side went away in the middle of it, or it has a wrong length.
     """
     head = _read_exactly(link, HEAD)
-    if head[: len(MAGIC)] != MAGIC:
+    size = int.from_bytes(head[len(MAGIC) :], "little")
+    if head[: len(MAGIC)] != MAGIC or not 0 < size <= LONGEST_FRAME:
         raise Unavailable("the worker speaks another protocol")
-    return _read_exactly(link, int.from_bytes(head[len(MAGIC) :], "little"))
+    return _read_exactly(link, size)
 
 
 def _read_exactly(link: _socket.socket, size: int) -> bytes:
@@ -246,10 +264,17 @@ def main(argv: Sequence[str]) -> NoReturn:
     if len(argv) < 2:
         os.write(2, b"usage: anyhook-run PYTHON HOOK.py [ARGUMENT ...]\n")
         os._exit(USAGE)
+    _end_by_interrupts()
     environ = os.environ
-    if environ.get(SWITCH) == "off" or argv[1].startswith("-") or not _streams_are_plain():
+    environ.pop(ELAPSED, None)
+    is_option = argv[1].startswith("-")
+    if is_option:
+        _check_option(argv[1:])
+    if environ.get(SWITCH) == "off" or is_option or not _streams_are_plain():
         _cold(argv, None)
     payload = _read_all(0)
+    started = monotonic()
+    give_up = started + timeout_of(argv[2:]) * PART_OF_TIMEOUT
     try:
         path = address(which(argv[0], environ), environ)
         is_there = os.path.lexists(os.path.dirname(path))
@@ -258,16 +283,18 @@ def main(argv: Sequence[str]) -> NoReturn:
     try:
         if is_there:
             check_private(os.path.dirname(path))
-        reply = _ask(path, argv[1:], payload)
+        reply = _ask(path, argv[1:], payload, give_up)
     except (FileNotFoundError, ConnectionRefusedError):
         _start(argv[0], path)
         _cold(argv, payload)
     except (Unavailable, OSError, UnicodeError):
-        _cold(argv, payload)
-    if reply[:1] != DONE or len(reply) < REPLY:
+        _note_elapsed(monotonic() - started)
         _cold(argv, payload)
     middle = REPLY + int.from_bytes(reply[3:7], "little")
     end = middle + int.from_bytes(reply[7:REPLY], "little")
+    if reply[:1] != DONE or len(reply) < REPLY or end > len(reply):
+        _note_elapsed(monotonic() - started)
+        _cold(argv, payload)
     _write_quietly(reply[REPLY:middle])
     try:
         _write_all(1, reply[end:])
@@ -277,18 +304,95 @@ def main(argv: Sequence[str]) -> NoReturn:
     os._exit(reply[1])
 
 
-def _ask(path: str, words: Sequence[str], payload: bytes) -> bytes:
+def timeout_of(words: Sequence[str]) -> float:
+    """Return the seconds that the agent waits, if the command names them."""
+    timeout = LONGEST_WAIT
+    for at, word in enumerate(words):
+        text = word[len("--timeout=") :] if word.startswith("--timeout=") else None
+        if word == "--timeout" and at + 1 < len(words):
+            text = words[at + 1]
+        try:
+            value = float(text) if text is not None else 0.0
+        except ValueError:
+            continue
+        if 0 < value < LONGEST_WAIT:
+            timeout = value
+    return timeout
+
+
+def _note_elapsed(seconds: float) -> None:
+    """Give a cold hook the rest of its time, and not all of it again."""
+    if seconds >= NOTICEABLE:
+        os.environ[ELAPSED] = f"{seconds:.3f}"
+
+
+def _ask(path: str, words: Sequence[str], payload: bytes, give_up: float) -> bytes:
     mask = os.umask(0o077)
     os.umask(mask)
     cwd = os.getcwd()
     frame = pack_run(RUN, cwd, words, os.environ, mask=mask, payload=payload)
+    if len(frame) > LONGEST_FRAME:
+        raise Unavailable("the event is too large")
     link = connect(path + SOCKET)
-    link.sendall(frame)
+    try:
+        link.sendall(frame)
+        return _read_reply(link, give_up)
+    finally:
+        link.close()
+
+
+def _read_reply(link: _socket.socket, give_up: float) -> bytes:
     reply = read_frame(link)
-    if reply == TAKEN:  # it is being seen to: the hook may take its time
-        link.settimeout(None)
+    promises = 0
+    while reply[:1] == TAKEN and promises < MOST_PROMISES:
+        promises += 1
+        executor = int.from_bytes(reply[1:], "little") if len(reply) == 5 else 0
+        if executor:
+            _wait_for(link, executor, give_up)
+        link.settimeout(QUEUED)
         reply = read_frame(link)
     return reply
+
+
+def _wait_for(link: _socket.socket, executor: int, give_up: float) -> None:
+    """Wait for the process that runs the hook; it may take as long as the agent waits.
+
+    Raises:
+        Unavailable: If the process is stopped, or the time is over.
+    """
+    import select
+
+    poll = select.poll()
+    poll.register(link, select.POLLIN)
+    times = 0
+    while not poll.poll(max(0.0, min(CHECK, give_up - monotonic())) * 1000):
+        times = times + 1 if _is_stopped(executor) else 0
+        if times == 2:
+            raise Unavailable("the process that runs the hook is stopped")
+        if monotonic() >= give_up:
+            raise Unavailable("the hook takes longer than its agent waits")
+
+
+def _is_stopped(pid: int) -> bool:
+    """Return whether a process is stopped or a zombie; one that cannot be seen is neither."""
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.read(fd, 512).rpartition(b")")[2][:2] in (b" T", b" Z", b" X")
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def _end_by_interrupts() -> None:
+    """Let SIGINT end this process without a traceback."""
+    import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
+
+    if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
 def _streams_are_plain() -> bool:
@@ -323,20 +427,47 @@ def _write_quietly(data: bytes) -> None:
         return
 
 
+def _check_option(words: Sequence[str]) -> None:
+    """Exit for options other than `-c` and `-m`: the interpreter exits with 2 for unknown ones."""
+    if words[0] in ("-c", "-m") and len(words) > 1:
+        return
+    _fail(f"{words[0]}: the hook file comes first, its options follow it", USAGE)
+
+
+def _check_hook_file(path: str) -> None:
+    """Exit if the file cannot be opened: the interpreter exits with 2, which means a denial."""
+    import errno
+
+    try:
+        is_socket = os.stat(path).st_mode & 0o170000 == 0o140000
+        if not is_socket and os.access(path, os.R_OK):
+            return
+        reason = os.strerror(errno.ENXIO if is_socket else errno.EACCES)
+    except (FileNotFoundError, NotADirectoryError):
+        _fail(f"hook file not found: {path}", FAILED)
+    except OSError as error:
+        reason = error.strerror or ""
+    _fail(f"hook file cannot be read: {path}: {reason}", FAILED)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    _write_quietly(os.fsencode(f"anyhook-run: {message}\n"))
+    os._exit(code)
+
+
 def _cold(argv: Sequence[str], payload: bytes | None) -> NoReturn:
     """Become the hook itself, with the event on standard input."""
+    if not argv[1].startswith("-"):
+        _check_hook_file(argv[1])
     if payload is not None:
         try:
             _give(payload)
         except OSError as error:  # the hook must not run on half an event
-            text = f"anyhook-run: the event cannot be handed on: {error.strerror}\n"
-            _write_quietly(os.fsencode(text))
-            os._exit(FAILED)
+            _fail(f"the event cannot be handed on: {error.strerror}", BUG)
     try:
         os.execvp(argv[0], list(argv))
     except OSError as error:
-        _write_quietly(os.fsencode(f"anyhook-run: {argv[0]}: {error.strerror}\n"))
-        os._exit(NOT_FOUND)
+        _fail(f"{argv[0]}: {error.strerror}", NOT_FOUND)
 
 
 def _give(payload: bytes) -> None:

@@ -20,8 +20,27 @@ BARE = "-IS"
 """Makes an interpreter start fast: without `site`, and so without anybody's packages."""
 CLIENT = "/warm/client.py"
 SHEBANG = b"#!"
-ENTRY = b"anyhook.entry"
-"""What the program `anyhook` imports, as it is installed."""
+IMPORT = "from anyhook.entry import main"
+CALL = "sys.exit(main())"
+INSTALLED_LINES = frozenset(
+    f"""
+# -*- coding: utf-8 -*-
+import re
+import sys
+{IMPORT}
+if __name__ == "__main__":
+sys.argv[0] = re.sub(r"(-script\\.pyw|\\.exe)?$", "", sys.argv[0])
+sys.argv[0] = re.sub(r"(-script\\.pyw?|\\.exe)?$", "", sys.argv[0])
+sys.argv[0] = sys.argv[0].removesuffix(".exe")
+if sys.argv[0].endswith("-script.pyw"):
+sys.argv[0] = sys.argv[0][:-11]
+elif sys.argv[0].endswith(".exe"):
+sys.argv[0] = sys.argv[0][:-4]
+{CALL}
+""".splitlines()
+)
+"""Lines of the program `anyhook` as pip, uv and conda install it, with double quotes. A program
+that has any other line may decide by itself, whatever its name is and whatever it imports."""
 
 
 class HookCommand(NamedTuple):
@@ -119,17 +138,19 @@ def _is_known(program: str) -> bool:
         found = os.stat(program)
     except OSError:
         return False
-    return _holds(program, found.st_mtime_ns, found.st_size)
+    if found.st_mode & 0o170000 != 0o100000:  # opening a pipe would wait for its other end
+        return False
+    return _holds(program, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size)
 
 
 @lru_cache(maxsize=32)
-def _holds(program: str, _modified: int, _size: int) -> bool:
+def _holds(program: str, *_version: int) -> bool:
     name = _name(program)
     try:
         with open(program, "rb") as file:
             content = file.read()
         if name == PROGRAM[0]:
-            return ENTRY in content
+            return _is_entry_point(content.decode("utf-8", "replace"))
         own = native_client() if name == NATIVE else client.__file__
         if own is None:
             return False
@@ -137,6 +158,13 @@ def _holds(program: str, _modified: int, _size: int) -> bool:
             return file.read() == content
     except OSError:
         return False
+
+
+def _is_entry_point(text: str) -> bool:
+    """Return whether a program is the one that an installer writes, and does nothing else."""
+    lines = [line.strip().replace("'", '"') for line in text.splitlines()[1:]]
+    is_complete = IMPORT in lines and lines[-1] == CALL
+    return is_complete and INSTALLED_LINES.issuperset(lines)
 
 
 def _interpreter_of(script: str) -> str | None:

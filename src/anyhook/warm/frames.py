@@ -76,7 +76,13 @@ def frame(*parts: bytes) -> bytes:
     return b"".join((MAGIC, size.to_bytes(4, "little"), *parts))
 
 
-TAKEN_FRAME = frame(TAKEN)
+def taken(executor: int | None = None) -> bytes:
+    """Write the frame that promises an answer.
+
+    Args:
+        executor: The process that works on the event; `None` while it waits for one.
+    """
+    return frame(TAKEN, b"" if executor is None else executor.to_bytes(4, "little"))
 
 
 def body_size(head: bytes) -> int:
@@ -124,6 +130,8 @@ def parse_reply(body: bytes) -> Reply:
         raise FrameError("this is no reply")
     middle = REPLY + int.from_bytes(body[3:7], "little")
     end = middle + int.from_bytes(body[7:REPLY], "little")
+    if end > len(body):
+        raise FrameError("this reply is cut off")
     err, lost, out = body[REPLY:middle], body[middle:end], body[end:]
     return Reply(code=body[1], out=out, err=err, lost=lost, lost_code=body[2])
 
