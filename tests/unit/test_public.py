@@ -110,15 +110,16 @@ def test_no_module_below_the_commands_loads_their_libraries():
 
 MAY_USE = {
     "model": {"errors"},
-    "authoring": {"errors", "model", "dialects"},
+    "authoring": {"errors", "files", "model", "dialects"},
     "testing": {"errors", "model", "dialects", "authoring"},
     "dialects": {"errors", "model"},
-    "trust": {"errors", "model", "atomic"},
+    "trust": {"errors", "files", "model", "atomic"},
     "warm": {"model"},
-    "handlers": {"errors", "model", "dialects", "warm", "authoring"},
-    "settings": {"errors", "model", "dialects", "atomic"},
+    "handlers": {"errors", "files", "model", "dialects", "warm", "authoring"},
+    "settings": {"errors", "files", "model", "dialects", "atomic"},
     "migrate": {
         "errors",
+        "files",
         "model",
         "dialects",
         "handlers",
@@ -130,6 +131,7 @@ MAY_USE = {
     "engine": {"errors", "model", "dialects", "handlers", "settings", "trust"},
     "service": {
         "errors",
+        "files",
         "model",
         "dialects",
         "handlers",

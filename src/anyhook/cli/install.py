@@ -28,7 +28,6 @@ from anyhook.cli.editing import (
     parsed,
     read_text,
     settings_file,
-    stay_inside,
     write_edits,
 )
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
@@ -36,7 +35,7 @@ from anyhook.cli.output import console, print_json, say_error
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
-from anyhook.settings.edit import add_item, remove_item, remove_member
+from anyhook.settings.edit import add_item, remove_item, remove_member, stay_inside
 from anyhook.settings.sources import Surroundings, places
 from anyhook.warm.commands import PROGRAM, prefix, read_command
 

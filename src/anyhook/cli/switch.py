@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.editing import read_text
 from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
 from anyhook.cli.output import console, print_json, say_error, show_path
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
 from anyhook.model.layers import Layer
-from anyhook.settings.edit import add_item, remove_item, write_atomically
+from anyhook.settings.edit import add_item, remove_item, stay_inside, write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +56,7 @@ def disable(
             f"{engine.dialect.title} cannot switch one hook off; take it out of "
             f"{show_path(handlers[0].place.file)}, line {handlers[0].place.line}"
         )
-    before = _text(file)
+    before = _text(engine, file)
     after = add_item(before or "", path, handlers[0].identifier, file=str(file.source.path))
     if after != before:
         write_atomically(file.source.path, after, expected=before)
@@ -83,7 +84,7 @@ def enable(
     for file in engine.hooks.files:
         if identifier not in file.disabled or file.source.layer not in OWN:
             continue
-        before = after = _text(file) or ""
+        before = after = _text(engine, file) or ""
         for switch in engine.dialect.switches:
             if switch.kind == "disabled":
                 after = remove_item(after, switch.path, identifier, file=str(file.source.path))
@@ -127,13 +128,15 @@ def _editable(engine: Engine, layer: Layer) -> LoadedFile:
     return file
 
 
-def _text(file: LoadedFile) -> str | None:
-    try:
-        return file.source.path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"it cannot be read: {error}", path=str(file.source.path)) from error
+def _text(engine: Engine, file: LoadedFile) -> str | None:
+    """Read a settings file that is going to be edited.
+
+    Raises:
+        SettingsError: If it cannot be read, or a link of the repository leads out of the project.
+    """
+    if file.source.layer is not Layer.USER:
+        stay_inside(engine.project_dir, file.source.path)
+    return read_text(file.source.path)
 
 
 def _report(

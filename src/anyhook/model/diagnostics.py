@@ -44,6 +44,11 @@ CODES: dict[str, tuple[Severity, str]] = {
     # settings files
     "settings-unreadable": (Severity.ERROR, "a settings file exists and cannot be read"),
     "settings-syntax": (Severity.ERROR, "a settings file is not JSON with comments"),
+    "settings-kept": (
+        Severity.WARNING,
+        "a settings file was broken by an edit; its hooks stay in force as they were before",
+    ),
+    "settings-gone": (Severity.WARNING, "a settings file with hooks was deleted"),
     "settings-shape": (Severity.ERROR, "a settings file does not hold an object"),
     "duplicate-key": (Severity.WARNING, "an object has the same key twice; only the last counts"),
     "unknown-event": (Severity.ERROR, "a key under `hooks` is no event of the agent"),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from anyhook.dialects.base import Plugins
+from anyhook.files import changed_within_tick, identity_of
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
-from anyhook.model.stamps import stamp_of
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.load import load_file
+from anyhook.settings.load import last_good, load_file
 from anyhook.settings.plugins import plugin_sources
 from anyhook.settings.sources import find_sources
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.dialects.base import Dialect, Rules
+    from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.model.stamps import Stamp
     from anyhook.settings.reader import LoadedFile
-    from anyhook.settings.sources import Surroundings
+    from anyhook.settings.sources import Source, Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +36,19 @@ class HookSet:
         dialect: Whose settings they are.
         files: Every file that was looked at, in the order of a plan.
         watched: What a change of the settings would change.
-        stamps: What the files and the places of extensions looked like.
+        identities: Identities of the watched files when they were read.
         diagnostics: What is wrong with them.
+        objects: Manifests and records of extensions and plugins.
+        read_at: When the identities were taken, in nanoseconds since the epoch.
     """
 
     dialect: Dialect
     files: tuple[LoadedFile, ...]
     watched: tuple[Path, ...]
-    stamps: tuple[Stamp, ...]
+    identities: tuple[FileIdentity, ...]
     diagnostics: tuple[Diagnostic, ...]
+    objects: Mapping[Path, dict[str, Any]] = field(default_factory=dict)
+    read_at: int = 0
 
     @property
     def definitions(self) -> Iterator[HookDefinition]:
@@ -52,8 +57,10 @@ class HookSet:
             yield from file.definitions
 
     def is_stale(self) -> bool:
-        """Tell whether a settings file changed since it was read."""
-        return tuple(map(stamp_of, self.watched)) != self.stamps
+        """Return whether a settings file changed, or may have changed, since it was read."""
+        if any(changed_within_tick(identity, self.read_at) for identity in self.identities):
+            return True
+        return tuple(map(identity_of, self.watched)) != self.identities
 
     def switched_off(self, handler: HandlerSpec, rules: Rules | None = None) -> str | None:
         """Tell whether a handler is switched off.
@@ -164,32 +171,45 @@ class HookSet:
         return merged
 
 
-def load_hooks(dialect: Dialect, around: Surroundings) -> HookSet:
+def load_hooks(dialect: Dialect, around: Surroundings, previous: HookSet | None = None) -> HookSet:
     """Read the settings of every layer.
 
     Args:
         dialect: Whose settings.
         around: The project, home, environment and platform.
+        previous: The settings as they were read before. What cannot be read now stays as it was.
 
     Returns:
         The hooks and what is wrong with the files. Never raises for what files hold.
     """
-    sources, problems, places = find_sources(dialect, around)
+    read_at = time.time_ns()
+    objects: dict[Path, dict[str, Any]] = dict(previous.objects) if previous else {}
+    before = {_key(file.source): file for file in previous.files} if previous else {}
+
+    def load(source: Source) -> LoadedFile:
+        return last_good(load_file(dialect, source), before.get(_key(source)))
+
+    sources, problems, places = find_sources(dialect, around, objects)
     watched = (*(source.path for source in sources), *places)
-    stamps = tuple(map(stamp_of, watched))
-    files = tuple(load_file(dialect, source) for source in sources)
+    identities = tuple(map(identity_of, watched))
+    files = tuple(map(load, sources))
     if isinstance(dialect.packages, Plugins):
-        found_first, _, records = plugin_sources(dialect, dialect.packages, around, files)
-        watched = (*watched, *records, *(source.path for source in found_first))
-        stamps = (*stamps, *map(stamp_of, watched[len(stamps) :]))  # before they are read for good
-        plugins, more, _ = plugin_sources(dialect, dialect.packages, around, files)
-        loaded = (*files, *(load_file(dialect, source) for source in plugins))
+        first, _, records = plugin_sources(dialect, dialect.packages, around, files, objects)
+        watched = (*watched, *records, *(source.path for source in first))
+        # before they are read for good
+        identities = (*identities, *map(identity_of, watched[len(identities) :]))
+        plugins, more, _ = plugin_sources(dialect, dialect.packages, around, files, objects)
         order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
+        loaded = (*files, *map(load, plugins))
         files = tuple(sorted(loaded, key=lambda f: order[f.source.layer]))
         problems = (*problems, *more)
     found = [*problems, *(d for file in files for d in file.diagnostics)]
     found += [*_missing_switch(dialect, files), *_switch_problems(dialect, files)]
-    return HookSet(dialect, files, watched, stamps, tuple(found))
+    return HookSet(dialect, files, watched, identities, tuple(found), objects, read_at)
+
+
+def _key(source: Source) -> tuple[object, ...]:
+    return source.layer, source.path, source.origin, source.hooks_path
 
 
 def _missing_switch(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:

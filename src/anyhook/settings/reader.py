@@ -32,6 +32,7 @@ class LoadedFile:
     Attributes:
         source: Which file.
         exists: Whether it is there.
+        is_broken: Whether it is there and none of it could be used.
         definitions: Its hooks, in file order.
         enabled: What it says about hooks as a whole, if it does.
         disabled: Identifiers of hooks that it switches off, each with its place.
@@ -43,6 +44,7 @@ class LoadedFile:
 
     source: Source
     exists: bool = False
+    is_broken: bool = False
     definitions: tuple[HookDefinition, ...] = ()
     enabled: bool | None = None
     disabled: Mapping[str, Place] = field(default_factory=dict)
@@ -86,7 +88,9 @@ class _FileReader:
                 )
         if not isinstance(self.document.value, dict):
             self.report("settings-shape", 'the file must hold an object, like {"hooks": {…}}', ())
-            return LoadedFile(self.source, exists=True, diagnostics=tuple(self.problems))
+            return LoadedFile(
+                self.source, exists=True, is_broken=True, diagnostics=tuple(self.problems)
+            )
         self._check_misplaced()
         definitions = self.read_events()
         enabled, disabled, only = self.read_switches()
