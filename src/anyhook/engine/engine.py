@@ -480,6 +480,7 @@ class Engine:
         )  # a reload must not change sides
         results = await run_plan(plan, firing, lambda handler: guard.withhold(handler, firing.cwd))
         decision = combine(self.rules, spec, event, results)
+        news = (*news, *plan.diagnostics)
         if news:
             decision = replace(decision, diagnostics=(*news, *decision.diagnostics))
         return decision

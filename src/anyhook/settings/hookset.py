@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -232,20 +231,21 @@ def _missing_switch(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator
 
 def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:
     handlers = [h for file in files for d in file.definitions for h in d.handlers]
-    known = Counter(handler.identifier for handler in handlers)
+    known: dict[str, set[Layer]] = {}
+    for handler in handlers:
+        known.setdefault(handler.identifier, set()).add(handler.layer)
     shown = {handler.shown_identifier for handler in handlers}
+    unknown = 0
     for file in files:
         reach = dialect.authority[file.source.layer]
         for name, place in file.disabled.items():
             if name not in known:
-                hint = did_you_mean(name, shown) or "the name of a hook belongs here"
+                unknown += 1
+                meant = did_you_mean(name, shown) if unknown <= SUGGESTIONS else None
+                hint = meant or "the name of a hook belongs here"
                 yield diagnose("unknown-hook-name", f"no hook is named {name!r}; {hint}", place)
                 continue
-            stronger = {
-                str(h.layer)
-                for h in handlers
-                if h.identifier == name and dialect.authority[h.layer] > reach
-            }
+            stronger = {str(la) for la in known[name] if dialect.authority[la] > reach}
             if stronger:
                 yield diagnose(
                     "powerless-switch",
@@ -255,6 +255,8 @@ def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterato
                 )
 
 
+SUGGESTIONS = 20
+"""Unknown names that are compared with the known ones: that takes time."""
 SWITCHES: dict[str, Callable[[HookSet, Rules, HandlerSpec], str | None]] = {
     "authority": HookSet.by_authority,
     "precedence": HookSet.by_precedence,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyhook.model.definitions import HandlerSpec, HookDefinition
-from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.json import json_type
-from anyhook.model.matching import compile_matcher
+from anyhook.model.matching import compile_matcher, explain_cost
 from anyhook.model.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
     from anyhook.settings.jsonc import Document
     from anyhook.settings.jsonc import Path as JsonPath
     from anyhook.settings.sources import Source
+
+
+Item = TypeVar("Item")
+
+MOST_DEFINITIONS = 1000
+"""Events, definitions, hooks and disabled names of one file; people have a few dozen."""
+MOST_UNKNOWN = 50
+"""Unknown or repeated keys of one object that are reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +85,20 @@ class _FileReader:
         self.source = source
         self.document = document
         self.problems: list[Diagnostic] = []
+        self.definitions = 0
+        self.handlers = 0
 
     def report(self, code: str, message: str, path: JsonPath) -> None:
         self.problems.append(diagnose(code, message, self.document.place(path)))
 
+    def report_error(self, code: str, message: str, path: JsonPath) -> None:
+        """Report a problem that is worse here than it usually is."""
+        place = self.document.place(path)
+        self.problems.append(diagnose(code, message, place, severity=Severity.ERROR))
+
     def read(self) -> LoadedFile:
         if self.document.repeated:
-            for key, place in self.document.repeated_keys():
+            for key, place in islice(self.document.repeated_keys(), MOST_UNKNOWN):
                 self.problems.append(
                     diagnose("duplicate-key", f"{key!r} is here twice; only the last counts", place)
                 )
@@ -135,7 +151,7 @@ class _FileReader:
             self.report("wrong-type", f"{'.'.join(path)} must be an object of events", path)
             return ()
         found: list[HookDefinition] = []
-        for name, entries in hooks.items():
+        for name, entries in self._limited(list(hooks.items()), "events", path):
             if name in self.dialect.by_wire:
                 found += self.read_event(name, entries, (*path, name))
             elif name not in self.dialect.not_events:
@@ -155,8 +171,25 @@ class _FileReader:
         if not isinstance(entries, list):
             self.report("wrong-type", f"{name} must be a list of definitions; left out", path)
             return []
-        read = (self.read_definition(name, item, (*path, i)) for i, item in enumerate(entries))
+        left = MOST_DEFINITIONS - self.definitions
+        items = self._limited(list(enumerate(entries)), "definitions", path, left)
+        self.definitions += len(items)
+        read = (self.read_definition(name, item, (*path, i)) for i, item in items)
         return [definition for definition in read if definition]
+
+    def _limited(
+        self, items: list[Item], what: str, path: JsonPath, most: int = MOST_DEFINITIONS
+    ) -> list[Item]:
+        """Leave out what a file has too much of: a stranger must not be able to hold the host."""
+        if len(items) <= most:
+            return items
+        self.report(
+            "too-many-hooks",
+            f"{len(items):,} {what} are more than anyhook reads ({MOST_DEFINITIONS:,} in a file); "
+            f"the last {len(items) - most:,} are left out",
+            path,
+        )
+        return items[:most]
 
     def read_definition(self, event: str, value: object, path: JsonPath) -> HookDefinition | None:
         if not isinstance(value, dict):
@@ -187,7 +220,10 @@ class _FileReader:
         if matcher:
             self._check_matcher(matcher, spec.style, (*path, "matcher"))
         sequential = self._typed(value, "sequential", bool, "true or false", path)
-        read = (self.read_handler(spec, item, (*path, "hooks", i)) for i, item in enumerate(hooks))
+        left = MOST_DEFINITIONS - self.handlers
+        items = self._limited(list(enumerate(hooks)), "hooks", (*path, "hooks"), left)
+        self.handlers += len(items)
+        read = (self.read_handler(spec, item, (*path, "hooks", i)) for i, item in items)
         handlers = tuple(handler for handler in read if handler)
         if not handlers:
             return None
@@ -213,7 +249,12 @@ class _FileReader:
             self.report("missing-field", 'a definition needs "hooks": [{…}]; left out', path)
 
     def _check_matcher(self, matcher: str, style: str, path: JsonPath) -> None:
-        problem = compile_matcher(matcher, style).problem
+        compiled = compile_matcher(matcher, style)
+        problem = compiled.problem
+        if compiled.is_never_evaluated:
+            self.report_error("costly-matcher", explain_cost(compiled), path)
+        elif compiled.safe_length < LONGEST_NAME:
+            self.report("costly-matcher", explain_cost(compiled), path)
         if problem:
             self.report(
                 "bad-matcher",
@@ -483,7 +524,7 @@ class _FileReader:
             self.report("wrong-type", f"{'.'.join(path)} must be a list of hook names", path)
             return {}
         found = {}
-        for i, name in enumerate(value):
+        for i, name in self._limited(list(enumerate(value)), "disabled names", path):
             if isinstance(name, str):
                 found[name] = self.document.place((*path, i))
             else:
@@ -526,7 +567,7 @@ class _FileReader:
         return None
 
     def _report_unknown(self, value: dict[str, Any], known: frozenset[str], path: JsonPath) -> None:
-        for key in sorted(value.keys() - known):
+        for key in sorted(value.keys() - known)[:MOST_UNKNOWN]:
             hint = did_you_mean(key, known) or "it is ignored"
             self.report("unknown-field", f"no rule knows the field {key!r}; {hint}", (*path, key))
 
@@ -554,6 +595,8 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """Kinds of a handler's own members: what they hold, and how that is called."""
 OURS = frozenset({"sequential"})
 """Members of a definition that anyhook reads in every dialect."""
+LONGEST_NAME = 64
+"""Characters of the longest names of tools that models call; on them, a matcher must be exact."""
 SHARED = frozenset({"tools"})
 """Objects that hold a switch beside settings that are not ours."""
 
