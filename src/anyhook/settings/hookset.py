@@ -69,21 +69,27 @@ class HookSet:
         precedence the strongest word counts for all.
 
         Returns:
-            Where it was switched off, or `None` if it is on.
+            File and line where it was switched off, or `None` if it is on.
         """
         for file in self.files:
             if file.only is not None and handler.layer not in file.only:
-                return str(file.source.path)
+                return str(file.only_at)
         rules = rules or self.dialect.documented
         return SWITCHES[rules.switches](self, rules, handler)
 
     def by_authority(self, rules: Rules, handler: HandlerSpec) -> str | None:
-        """Ask the layers that are at least as strong as the handler's, the strongest first."""
+        """Ask the layers that are at least as strong as the handler's, the strongest first.
+
+        What a layer switches off of its own stays off, whatever other layers switch on.
+        """
         authority = self.dialect.authority
         needed = authority[handler.layer]
         rank = {layer: place for place, layer in enumerate(self.dialect.precedence)}
         judges = list(reversed(self.files))  # of two files of a layer the later one counts
         judges.sort(key=lambda f: (-authority[f.source.layer], -rank.get(f.source.layer, -1)))
+        own = [f for f in judges if f.source.layer is handler.layer and f.enabled is not None]
+        if own and not own[0].enabled:
+            return str(own[0].enabled_at)
         decided = False
         for file in judges:
             if authority[file.source.layer] < needed:
@@ -93,7 +99,7 @@ class HookSet:
             if file.enabled is not None and not decided:
                 decided = True
                 if not file.enabled:
-                    return str(file.source.path)
+                    return str(file.enabled_at)
         return None if decided or rules.enabled else "the agent's default"
 
     def by_precedence(self, rules: Rules, handler: HandlerSpec) -> str | None:
@@ -111,7 +117,7 @@ class HookSet:
         immune = managed is not None and (
             authority[last.source.layer] < managed <= authority[handler.layer]
         )
-        return None if last.enabled or immune else str(last.source.path)
+        return None if last.enabled or immune else str(last.enabled_at)
 
     def url_patterns(self, layer: Layer) -> tuple[str, ...] | None:
         """Return the URLs that hooks of a layer may ask; `None` if nobody restricts them."""

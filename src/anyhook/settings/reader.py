@@ -43,9 +43,11 @@ class LoadedFile:
         exists: Whether it is there.
         is_broken: Whether it is there and none of it could be used.
         definitions: Its hooks, in file order.
-        enabled: What it says about hooks as a whole, if it does.
+        enabled: Whether it switches hooks as a whole on or off, if it does.
+        enabled_at: Where it does that.
         disabled: Identifiers of hooks that it switches off, each with its place.
         only: The layers whose hooks alone may run, if it says so.
+        only_at: Where it says so.
         values: The whole file; empty if it is broken.
         redaction: What it says about secrets in the environment.
         diagnostics: What is wrong with it.
@@ -56,8 +58,10 @@ class LoadedFile:
     is_broken: bool = False
     definitions: tuple[HookDefinition, ...] = ()
     enabled: bool | None = None
+    enabled_at: Place | None = None
     disabled: Mapping[str, Place] = field(default_factory=dict)
     only: frozenset[Layer] | None = None
+    only_at: Place | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     redaction: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -85,6 +89,8 @@ class _FileReader:
         self.source = source
         self.document = document
         self.problems: list[Diagnostic] = []
+        self.enabled_at: Place | None = None
+        self.only_at: Place | None = None
         self.definitions = 0
         self.handlers = 0
 
@@ -115,8 +121,10 @@ class _FileReader:
             exists=True,
             definitions=definitions,
             enabled=enabled,
+            enabled_at=self.enabled_at,
             disabled=disabled,
             only=only,
+            only_at=self.only_at,
             values=self.document.value,
             redaction=self.read_redaction(),
             diagnostics=tuple(self.problems),
@@ -478,8 +486,11 @@ class _FileReader:
                     )
                 elif enabled is None:
                     enabled = value is (switch.kind == "enabled")
+                    self.enabled_at = self.document.place(switch.path)
             elif switch.kind == "only":
-                only = self._read_only(switch, value, only)
+                before, only = only, self._read_only(switch, value, only)
+                if only != before:
+                    self.only_at = self.document.place(switch.path)
             else:
                 disabled |= self._read_disabled(switch.path, value)
         return enabled, disabled, only
