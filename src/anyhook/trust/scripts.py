@@ -74,6 +74,8 @@ MOST_WORDS = 500
 """Different words of a command that are looked into."""
 MOST_LOOKUPS = 5_000
 """Paths that are made of the words of a command."""
+MOST_MISSING = 10
+"""Missing scripts of a command that are listed."""
 MOST_UNCLEAR = 20
 """Unclear words of a command that are listed."""
 ALTERNATIVES = 64
@@ -208,11 +210,12 @@ def missing_scripts(
         elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
             missing.setdefault(word, path)
     pieces = {piece for word in there for piece in word.split()[1:] + word.split()[:-1]}
-    return [
+    surely = [
         Path(path)
         for word, path in missing.items()
         if word not in there | pieces and not any(_ends(found, word) for found in there)
     ]
+    return surely[:MOST_MISSING]
 
 
 def _ends(found: str, word: str) -> bool:
