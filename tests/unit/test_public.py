@@ -128,7 +128,7 @@ MAY_USE = {
         "trust",
         "engine",
     },
-    "engine": {"errors", "model", "dialects", "handlers", "settings", "trust"},
+    "engine": {"errors", "files", "model", "dialects", "handlers", "settings", "trust"},
     "service": {
         "errors",
         "files",
