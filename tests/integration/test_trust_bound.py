@@ -204,6 +204,29 @@ def test_a_directory_with_too_many_files_says_so(world, run, store):
     assert "more files than can be bound" in out
 
 
+def test_scripts_that_are_too_large_together_are_listed_and_not_read(world, run, store):
+    for number in range(40):
+        path = world.write(world.project / "tools" / f"{number}.sh", "")
+        with path.open("r+b") as stream:
+            stream.truncate(60 * 1024 * 1024)
+    configure(world, "cat tools/*.sh")
+
+    out = run("trust", "--yes")[1]
+
+    assert "it is larger than" in out
+
+
+def test_the_order_of_reading_does_not_change_what_is_bound(world, store):
+    script = world.write(world.project / HOOKS / "guard.sh", GUARD + "#" * 5_000_000)
+    hooks = [{"type": "command", "command": c} for c in (f"ls {HOOKS}", f"sh {HOOKS}/guard.sh")]
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": hooks}]}})
+    trust(world, store)
+
+    assert load(world, store).guard.changes() == []
+    os.utime(script)
+    assert load(world, store).guard.changes() == []
+
+
 def test_a_log_that_the_command_writes_is_no_change(world, store):
     configure(world, "cat > seen.json; echo x >> logs/all.txt")
     (world.project / "logs").mkdir()

@@ -22,7 +22,15 @@ from anyhook.errors import SettingsError
 from anyhook.files import changed_within_tick, data_directory, identity_of, locked, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.trust.scripts import command_files
-from anyhook.trust.trees import Script, Tree, beside, read_script, read_tree
+from anyhook.trust.trees import (
+    LARGEST_SCRIPT,
+    MOST_TREES,
+    Script,
+    Tree,
+    beside,
+    read_script,
+    read_tree,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -117,7 +125,12 @@ class Project:
         shared = {self.directory, settings}
         roots = {settings / "hooks": None} if (settings / "hooks").is_dir() else {}
         roots |= dict.fromkeys(d for d in found.directories if d not in shared)
-        scripts = {path: read_script(path) for path in found.files}
+        scripts: dict[Path, Script] = {}
+        left = LARGEST_SCRIPT
+        for path in found.files:
+            identity = identity_of(path)
+            left -= identity[2] if identity else 0
+            scripts[path] = read_script(path, LARGEST_SCRIPT if left >= 0 else 0)
         for directory in shared:
             texts = [s.text or "" for path, s in scripts.items() if path.parent == directory]
             if texts:
@@ -126,8 +139,10 @@ class Project:
         looked_at = [*found.looked_at, str(settings / "hooks")]
         if scripts:
             looked_at += map(str, shared)
-        trees = tuple(self._tree(root) for root in _outermost(roots))
+        outermost = _outermost(roots)
+        trees = tuple(map(self._tree, outermost[:MOST_TREES]))
         unclear = [*found.unclear, *_not_bound(scripts.values(), trees, self.directory)]
+        unclear += [f"{root} (a directory)" for root in outermost[MOST_TREES:]]
         return Subject(
             definition_key(definition, handler),
             handler,
@@ -299,17 +314,18 @@ class TrustStore:
         """
         entries: dict[str, Any] = {}
         trees: dict[str, Any] = {}
+        recorded = _Recorder()
         for subject in found:
             entries[subject.key] = {
                 "dialect": dialect,
                 "command": subject.handler.identifier,
-                "scripts": {str(script.path): _recorded(script) for script in subject.scripts},
+                "scripts": {str(script.path): recorded(script) for script in subject.scripts},
                 "trees": {str(tree.root): tree.digest for tree in subject.trees},
             }
             for tree in subject.trees:
                 if tree.digest not in trees:
                     files = tree.files.items()
-                    trees[tree.digest] = {name: _recorded(script) for name, script in files}
+                    trees[tree.digest] = {name: recorded(script) for name, script in files}
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self._file(project)
         problem = self._unsafe(file)
@@ -379,8 +395,19 @@ CHOWN = "chown -R $(id -u) on it, or set ANYHOOK_DATA_DIR to a directory of your
 """How to repair a store of another user."""
 
 
-def _recorded(script: Script) -> dict[str, str | None]:
-    return {"sha256": script.digest, "text": script.text}
+class _Recorder:
+    """Writes down files, with their text as long as there is room for it."""
+
+    def __init__(self) -> None:
+        self._room = MOST_TEXT
+
+    def __call__(self, script: Script) -> dict[str, str | None]:
+        self._room -= len(script.text or "")
+        return {"sha256": script.digest, "text": script.text if self._room >= 0 else None}
+
+
+MOST_TEXT = 8 * 1024 * 1024
+"""Characters of files that are kept to show differences; the others are bound by their hash."""
 
 
 def _dialect(entry: object) -> str:

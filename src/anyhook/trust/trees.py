@@ -40,10 +40,12 @@ MOST_FILES = 500
 LARGEST_FILE = 4 * 1024 * 1024
 """Bytes of a file in a directory."""
 LARGEST_SCRIPT = 64 * 1024 * 1024
-"""Bytes of a file that a command names."""
+"""Bytes of the files that a command names, all together."""
+MOST_TREES = 8
+"""Directories of one hook."""
 SHOWN_BYTES = 256 * 1024
 """A longer file is bound by its hash and not kept to show a difference."""
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 16 * 1024 * 1024
 """Bytes of all files of one directory."""
 _HASH_BASED = 1
 """Flag of compiled Python that is loaded without a look at the time of its source."""
@@ -98,14 +100,14 @@ class Tree:
         object.__setattr__(self, "digest", made.hexdigest())
 
 
-_READ: dict[Path, Script] = {}
+_READ: dict[tuple[Path, int], Script] = {}
 _READ_SIZE = 4096
 
 
 def read_script(path: Path, limit: int = LARGEST_SCRIPT) -> Script:
     """Read a file; one that did not change since the last time is not read again."""
     identity = identity_of(path)
-    known = _READ.get(path)
+    known = _READ.get((path, limit))
     if known is not None and known.identity == identity and identity is not None:
         return known
     is_settled = not changed_within_tick(identity)
@@ -113,9 +115,7 @@ def read_script(path: Path, limit: int = LARGEST_SCRIPT) -> Script:
     if is_settled:
         if len(_READ) >= _READ_SIZE:
             _READ.clear()
-        _READ[path] = made
-    else:
-        _READ.pop(path, None)
+        _READ[path, limit] = made
     return made
 
 
