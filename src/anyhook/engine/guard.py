@@ -88,7 +88,10 @@ class Guard:
         changed = [self._told(change) for change in changes if change.what == "script"]
         if len(new) < 2:
             return self.diagnostics()
-        labels = ", ".join(dict.fromkeys(handler.label for handler in new))
+        names = list(dict.fromkeys(handler.label for handler in new))
+        labels = ", ".join(names[:LABELS_SHOWN])
+        if len(names) > LABELS_SHOWN:
+            labels += f" and {len(names) - LABELS_SHOWN} more"
         text = f"{len(new)} hooks do not run: their project is not trusted; {self._how()}: {labels}"
         return [diagnose("project-untrusted", text, new[0].place), *changed, *self._problems]
 
@@ -255,5 +258,7 @@ class _Elsewhere:
         return any(identity_of(path) != identity for path, identity in self.identities.items())
 
 
+LABELS_SHOWN = 5
+"""Hooks that one diagnostic names."""
 DIRECTORIES = 256
 """Directories and handlers for which it is remembered what the command names there."""
