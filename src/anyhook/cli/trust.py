@@ -283,5 +283,12 @@ def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
         "line": handler.place.line,
         "state": change.what if change else "trusted",
         "scripts": [{"path": str(x.path), "sha256": x.digest} for x in subject.scripts],
+        "directories": [
+            {
+                "path": str(tree.root),
+                "files": {name: file.digest for name, file in tree.files.items()},
+            }
+            for tree in subject.trees
+        ],
         "difference": list(change.difference) if change else [],
     }

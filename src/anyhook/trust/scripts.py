@@ -258,6 +258,7 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
     word = next(iter(_words(handler)), "")
     if not re.fullmatch(r"[\w./~@+${}-]+", word):
         return None
+    text = _expand(word, variables, project)  # the value of a variable may hold blanks
     if "$" in text.replace(_LITERAL, ""):
         return None
     text = text.replace(_LITERAL, "$")
