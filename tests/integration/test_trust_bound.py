@@ -419,7 +419,8 @@ def test_what_a_layer_switches_off_of_its_own_stays_off(world, run, place, stron
     line = 1 + next(i for i, text in enumerate(lines) if '"enabled": false' in text)
     assert row["state"] == "off"
     assert row["switched_off_by"] == f"{world.files['project']}:{line}"
-    assert f"switched off in .gemini/settings.json:{line}" in " ".join(run("list")[1].split())
+    shown = "".join(run("list")[1].split())
+    assert f"{world.files['project']}:{line}switchesoff:mine" in shown
 
 
 def test_a_layer_that_switches_itself_off_leaves_the_others_alone(world):
