@@ -461,7 +461,7 @@ def test_a_lock_from_the_future_is_fresh_for_a_moment_only(world, run, source, t
     assert migrated(target)
 
 
-def test_a_lock_that_was_left_behind_is_ignored(world, run, source, target):
+def test_a_lock_that_was_left_behind_is_taken_over(world, run, source, target):
     world.write(target, TARGET)
     lock = target.with_name("settings.json.lock")
     lock.mkdir()
@@ -472,7 +472,7 @@ def test_a_lock_that_was_left_behind_is_ignored(world, run, source, target):
     assert code == 0
     assert migrated(target)
     assert target.with_name("settings.json.bak").read_text() == TARGET
-    assert lock.is_dir()
+    assert not lock.exists()
 
 
 CHANGES = {

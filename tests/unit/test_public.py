@@ -117,15 +117,16 @@ def test_no_module_below_the_commands_loads_their_libraries():
 
 MAY_USE = {
     "model": {"errors"},
-    "authoring": {"errors", "model", "dialects"},
+    "authoring": {"errors", "files", "model", "dialects"},
     "testing": {"errors", "model", "dialects", "authoring"},
     "dialects": {"errors", "model"},
-    "trust": {"errors", "model", "atomic"},
+    "trust": {"errors", "files", "model", "atomic"},
     "warm": {"model"},
-    "handlers": {"errors", "model", "dialects", "warm", "authoring"},
-    "settings": {"errors", "model", "dialects", "atomic"},
+    "handlers": {"errors", "files", "model", "dialects", "warm", "authoring"},
+    "settings": {"errors", "files", "model", "dialects", "atomic"},
     "migrate": {
         "errors",
+        "files",
         "model",
         "dialects",
         "handlers",
@@ -134,9 +135,10 @@ MAY_USE = {
         "trust",
         "engine",
     },
-    "engine": {"errors", "model", "dialects", "handlers", "settings", "trust"},
+    "engine": {"errors", "files", "model", "dialects", "handlers", "settings", "trust"},
     "service": {
         "errors",
+        "files",
         "model",
         "dialects",
         "handlers",

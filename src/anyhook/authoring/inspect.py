@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.authoring.degrade import NAMES
 from anyhook.dialects.capabilities import Support, support
+from anyhook.files import read_user_file
 from anyhook.model.events import event_class
 from anyhook.model.record import Record
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect
 
 MARK = "anyhook.authoring"
+LARGEST = 1024 * 1024
+"""Bytes; a larger file is no hook file that people have written."""
 CALLS = {
     "deny": "deny",
     "ask": "ask",
@@ -58,7 +61,7 @@ def scan(path: Path) -> list[Use]:
         path: A file; one that is no hook file, or no Python, has none.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_user_file(path, LARGEST).decode()
         tree = ast.parse(text) if MARK in text else None
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []

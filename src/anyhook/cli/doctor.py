@@ -22,6 +22,7 @@ from anyhook.dialects import AGENTS
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
+from anyhook.files import read_user_file
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
@@ -42,6 +43,8 @@ NAME_LENGTH = 16
 """Characters of a socket's name without the suffix."""
 LONGEST_SOCKET = 103 if sys.platform == "darwin" else 107
 """Bytes of the path of a socket that the system takes."""
+LARGEST_LOG = 16 * 1024 * 1024
+"""Bytes of the log of a worker that are read."""
 LEAST_SPACE = 1024 * 1024
 """Bytes; sockets and locks need next to none, but a full disk has room for none at all."""
 PATIENCE = 10.0
@@ -253,7 +256,7 @@ def _look_at_worker(told: Mapping[str, Any]) -> Iterator[Check]:
 def _look_at_logs(patient: Patient) -> Iterator[Check]:
     for path in logs(patient.directory):
         try:
-            lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = read_user_file(path, LARGEST_LOG).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
         last = printable(lines[-1]) if lines else "it is empty"

@@ -15,12 +15,12 @@ from rich.text import Text
 from anyhook.atomic import replace_file
 from anyhook.cli.output import console, show_path
 from anyhook.errors import SettingsError, UsageError
+from anyhook.files import read_user_file
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.edit import read_bytes, write_atomically
+from anyhook.settings.edit import stay_inside, write_atomically
 from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse, strip_comments
-from anyhook.settings.load import SIZE_LIMIT
-from anyhook.settings.sources import Surroundings, places
+from anyhook.settings.sources import SIZE_LIMIT, Surroundings, places
 
 if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect
@@ -86,15 +86,6 @@ def settings_file(dialect: Dialect, project: Path, scope: str) -> Path:
     return found
 
 
-def stay_inside(project: Path, path: Path) -> None:
-    """Refuse a file of the project that a link of the repository puts elsewhere."""
-    real = os.path.realpath(path)
-    if not Path(real).is_relative_to(os.path.realpath(project)):
-        raise SettingsError(
-            f"a link leads to {real}, outside the project; it was not touched", path=str(path)
-        )
-
-
 def read_text(path: Path) -> str | None:
     """Return what a settings file holds; `None` if there is none.
 
@@ -103,7 +94,7 @@ def read_text(path: Path) -> str | None:
             to have been written by people.
     """
     try:
-        found = read_bytes(path, SIZE_LIMIT)
+        found = read_user_file(path, SIZE_LIMIT)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -34,6 +34,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import EventError, UsageError
+from anyhook.files import read_user_file
 from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import parse_json
 from anyhook.model.suggest import did_you_mean
@@ -54,6 +55,8 @@ OBJECTS_THAT_AGENTS_SEND = ("tool_response", "details")
 """Fields that every agent sends where its event has them, and that an empty object stands for."""
 DIFFERS = 3
 """Exit code of `--exit-code` where one rule set denies and another one does not."""
+LARGEST_EVENTS = 256 * 1024 * 1024
+"""Bytes of a file of events: recordings of long sessions."""
 PROGRESS_FROM = 20
 """Events from which on a progress bar is worth its place."""
 
@@ -280,7 +283,7 @@ def _read_payloads(file: Path, other_options: Iterable[object]) -> list[tuple[st
     if any(other_options):
         raise UsageError("--event-file holds whole events; drop --tool, --input and --set")
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+        text = sys.stdin.read() if str(file) == "-" else _read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from error
     return list(read_payloads(text, str(file)))
@@ -298,12 +301,16 @@ def _decoded(
             yield event, notes
 
 
+def _read_text(path: Path) -> str:
+    return read_user_file(path, LARGEST_EVENTS, pipes=True).decode("utf-8-sig")
+
+
 def _read_json(text: str, option: str) -> Any:
     try:
         if text == "-":
             text = sys.stdin.read()
         elif text.startswith("@"):
-            text = Path(text[1:]).read_text(encoding="utf-8-sig")
+            text = _read_text(Path(text[1:]))
         return parse_json(text)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{option}: {text[1:]} cannot be read: {error}") from error

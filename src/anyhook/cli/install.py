@@ -27,7 +27,6 @@ from anyhook.cli.editing import (
     parsed,
     read_text,
     settings_file,
-    stay_inside,
     write_edits,
 )
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
@@ -36,7 +35,7 @@ from anyhook.dialects import AGENTS, get_dialect
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
-from anyhook.settings.edit import add_item, prune, remove_item
+from anyhook.settings.edit import add_item, prune, remove_item, stay_inside
 from anyhook.settings.hookset import load_hooks as load_hooks_of
 from anyhook.settings.sources import Surroundings, places
 from anyhook.trust.store import TrustStore

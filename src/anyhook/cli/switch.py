@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.options import HERE, AsJson, DialectName, Project, existing_project
+from anyhook.cli.editing import read_text
+from anyhook.cli.options import HERE, AsJson, DialectName, Project, one_agent, scope_of
 from anyhook.cli.output import console, print_json, say_error, show_path, show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -18,7 +19,7 @@ from anyhook.migrate.commands import unwrap
 from anyhook.model.labels import unique_labels
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.edit import add_item, prune, remove_item, write_atomically
+from anyhook.settings.edit import add_item, prune, remove_item, stay_inside, write_atomically
 from anyhook.settings.kept import forget_entry, keep, kept_hooks, put_back, take_out
 from anyhook.settings.reader import LoadedFile
 
@@ -41,7 +42,7 @@ HookName = Annotated[
 def disable(
     name: HookName,
     project: Project = HERE,
-    dialect: DialectName = "gemini",
+    dialect: DialectName = None,
     as_json: AsJson = False,
 ) -> int:
     """Switch a hook off, in the settings file of its own layer.
@@ -56,7 +57,7 @@ def disable(
         anyhook disable guard.py --dialect claude
         anyhook disable settings.json:12
     """
-    engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
+    engine = _engine_of(project, dialect, name)
     kept = kept_hooks(engine.dialect, engine.hooks.files)
     if not _matching(name, [h for d in engine.definitions for h in d.handlers]):
         hooks = _matching(name, [hook.handler for hook in kept])
@@ -68,7 +69,7 @@ def disable(
     layer = max((h.layer for h in handlers), key=lambda la: engine.dialect.authority[la])
     file = _editable(engine, layer)
     path = _switch_path(engine, file)
-    before = _text(file)
+    before = _text(engine, file)
     after = add_item(before or "", path, handlers[0].identifier, file=str(file.source.path))
     if after != before:
         write_atomically(file.source.path, after, expected=before)
@@ -79,7 +80,7 @@ def disable(
 def enable(
     name: HookName,
     project: Project = HERE,
-    dialect: DialectName = "gemini",
+    dialect: DialectName = None,
     as_json: AsJson = False,
 ) -> int:
     """Switch a hook on again, in every file of yours that switches it off.
@@ -91,7 +92,7 @@ def enable(
 
         anyhook enable secret-guard
     """
-    engine = Engine.load(existing_project(project), dialect=dialect, on_message=discard)
+    engine = _engine_of(project, dialect, name)
     kept = kept_hooks(engine.dialect, engine.hooks.files)
     handler = _handlers(engine, name, kept)[0]
     changed = _put_back(engine, [hook for hook in kept if _is_same(hook.handler, handler)])
@@ -99,7 +100,7 @@ def enable(
         if handler.identifier not in file.disabled or file.source.layer not in OWN:
             continue
         path = str(file.source.path)
-        before = after = _text(file) or ""
+        before = after = _text(engine, file) or ""
         for switch in engine.dialect.switches:
             if switch.kind == "disabled":
                 after = remove_item(after, switch.path, handler.identifier, file=path)
@@ -147,7 +148,7 @@ def _take_out(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
     # from the end of a file, so that the places of the others stay as they are
     for handler in sorted(handlers, key=lambda h: (h.place.line or 0, h.place.column or 0))[::-1]:
         file = by_file[handler.place.file]
-        before = _text(file)
+        before = _text(engine, file)
         after, entry = take_out(engine.dialect, before or "", handler)
         record = keep(file.source, entry)
         try:
@@ -164,7 +165,7 @@ def _put_back(engine: Engine, hooks: list[KeptHook]) -> list[Path]:
     changed: list[Path] = []
     for hook in reversed(hooks):
         path = hook.source.path
-        before = _text(LoadedFile(hook.source))
+        before = _text(engine, LoadedFile(hook.source))
         after = put_back(engine.dialect, before or "", hook)
         write_atomically(path, after, expected=before)
         forget_entry(hook.record, hook.entry)
@@ -173,6 +174,24 @@ def _put_back(engine: Engine, hooks: list[KeptHook]) -> list[Path]:
 
 
 # -- which hook is meant
+
+
+def _engine_of(project: Path, dialect: str | None, name: str) -> Engine:
+    """Load the agent that has a hook of that name; the usual agent if none or several have it."""
+    scope = scope_of(project, dialect)
+    if len(scope.agents) == 1:
+        return next(scope.engines())
+    engines = [engine for engine in scope.engines() if _has_hook(engine, name)]
+    if len(engines) == 1:
+        return engines[0]
+    agent = one_agent(scope.project, None)
+    return Engine.load(scope.project, dialect=agent, on_message=discard)
+
+
+def _has_hook(engine: Engine, name: str) -> bool:
+    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    handlers = [handler for d in engine.definitions for handler in d.handlers]
+    return bool(_matching(name, [*handlers, *(hook.handler for hook in kept)]))
 
 
 def _handlers(engine: Engine, name: str, kept: Sequence[KeptHook] = ()) -> list[HandlerSpec]:
@@ -259,13 +278,15 @@ def _editable(engine: Engine, layer: Layer) -> LoadedFile:
     return file
 
 
-def _text(file: LoadedFile) -> str | None:
-    try:
-        return file.source.path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"it cannot be read: {error}", path=str(file.source.path)) from error
+def _text(engine: Engine, file: LoadedFile) -> str | None:
+    """Read a settings file that is going to be edited.
+
+    Raises:
+        SettingsError: If it cannot be read, or a link of the repository leads out of the project.
+    """
+    if file.source.layer is not Layer.USER:
+        stay_inside(engine.project_dir, file.source.path)
+    return read_text(file.source.path)
 
 
 def _report(

@@ -127,6 +127,7 @@ def _agreed(project: Path, reviews: list[Review]) -> bool:
         raise UsageError("there is no terminal to ask on; look with --show, then trust with --yes")
     for review in reviews:
         _print_changes(console(), review.dialect, project, review.changes, review.in_order)
+        _print_not_bound(console(), project, review.subjects)
     return typer.confirm("Trust these hooks and scripts as they are?", default=False)
 
 
@@ -140,12 +141,28 @@ def _show(scope: Scope, reviews: list[Review], done: bool, *, asked: bool) -> No
         title = f"  {review.dialect.title}" if len(reviews) > 1 else ""
         if review.changes and not asked:
             _print_changes(out, review.dialect, scope.project, review.changes, review.in_order)
+        if not asked or not review.changes:
+            _print_not_bound(out, scope.project, review.subjects)
         if review.subjects and (done or not review.changes):
             many = "hooks" if len(review.subjects) != 1 else "hook"
             out.print(f"[green]trusted:[/] {len(review.subjects)} {many}{title}")
         elif review.changes:
             command = f"anyhook trust --dialect {review.dialect.name}"
             out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
+
+
+def _print_not_bound(out: Console, project: Path, subjects: list[Subject]) -> None:
+    """List what the hooks may run and whose changes are not noticed, also if they are trusted."""
+    hooks: dict[str, list[str]] = {}
+    for subject in subjects:
+        for word in subject.unclear:
+            hooks.setdefault(word, []).append(subject.handler.label)
+    for word, labels in hooks.items():
+        shown = printable(word.replace(str(project), "."))
+        more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+        out.print(Text(f"  not bound: {shown}  ({labels[0]}{more})", "yellow"), soft_wrap=True)
+    if hooks:
+        out.print("  A change of what is not bound is not noticed.", style="yellow")
 
 
 def _print_changes(
@@ -172,12 +189,9 @@ def _print_changes(
             out.print(Text(f"  script: {show_path(str(script.path), project)}  {state}"))
             if change.what == "new" and script.text is not None:
                 _print_text(out, script.text)
-        for word in subject.unclear:
-            out.print(
-                Text(
-                    f"  not bound: {printable(word)}; only the shell knows what it names", "yellow"
-                )
-            )
+        for tree in subject.trees:
+            where = show_path(str(tree.root), project)
+            out.print(Text(f"  directory: {where}  {len(tree.files)} files"), soft_wrap=True)
         for line in change.difference:
             out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
 
@@ -269,5 +283,12 @@ def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
         "line": handler.place.line,
         "state": change.what if change else "trusted",
         "scripts": [{"path": str(x.path), "sha256": x.digest} for x in subject.scripts],
+        "directories": [
+            {
+                "path": str(tree.root),
+                "files": {name: file.digest for name, file in tree.files.items()},
+            }
+            for tree in subject.trees
+        ],
         "difference": list(change.difference) if change else [],
     }

@@ -105,7 +105,8 @@ class Engine:
         self._given_services = services
         self._background = Background()
         self._leases = _leases_for(warm)
-        self._read()
+        self.hooks = load_hooks(dialect, around)
+        self._prepare()
 
     @classmethod
     def load(
@@ -227,13 +228,20 @@ class Engine:
         return self._background
 
     def reload(self) -> bool:
-        """Read the settings again. Returns whether a file had changed."""
-        changed = self.hooks.is_stale()
-        self._read()
-        return changed
+        """Read the settings again. Returns whether they had changed.
 
-    def _read(self) -> None:
-        self.hooks = load_hooks(self.dialect, self._around)
+        A file that is empty, half-written or broken stays in force as it was when it was read
+        last; one that was deleted has no hooks.
+        """
+        before, hooks = self.hooks, load_hooks(self.dialect, self._around, self.hooks)
+        self.hooks = hooks
+        if (hooks.files, hooks.diagnostics) == (before.files, before.diagnostics):
+            return False  # the same definitions, with newer identities of their files
+        self._prepare()
+        return True
+
+    def _prepare(self) -> None:
+        """Work out what depends on the settings."""
         self._inherits = Inheritance(
             self._around.environ,
             {layer: self._redaction(layer) for layer in self.dialect.layer_order},
@@ -461,18 +469,28 @@ class Engine:
                 f"{type(event).__name__} is no event; build one, like BeforeTool(tool_name=…), "
                 "or decode a payload with engine.decode(payload)"
             )
-        if self._watch and self.hooks.is_stale():
-            self.reload()
+        news = self._read_again() if self._watch else ()
         plan = self.plan(event)
         if not plan.groups:
-            return NO_DECISION
+            return Decision(diagnostics=news) if news else NO_DECISION
         spec = self.rules.by_canonical[event.name]
         guard, firing = (
             self._guard,
             self._firing(spec, event, plan),
         )  # a reload must not change sides
         results = await run_plan(plan, firing, lambda handler: guard.withhold(handler, firing.cwd))
-        return combine(self.rules, spec, event, results)
+        decision = combine(self.rules, spec, event, results)
+        news = (*news, *plan.diagnostics)
+        if news:
+            decision = replace(decision, diagnostics=(*news, *decision.diagnostics))
+        return decision
+
+    def _read_again(self) -> tuple[Diagnostic, ...]:
+        """Read the settings again if they changed. Returns what is newly wrong with them."""
+        before = self.hooks.diagnostics
+        if not (self.hooks.is_stale() and self.reload()):
+            return ()
+        return tuple(problem for problem in self.hooks.diagnostics if problem not in before)
 
     def complete(self, event: Event) -> Event:
         """Fill in what an event built in Python leaves out: the time, and where the agent stands.

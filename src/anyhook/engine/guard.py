@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.dialects import AGENTS, get_dialect
+from anyhook.files import identity_of
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
-from anyhook.trust.scripts import named_files
-from anyhook.trust.store import TrustStore, subjects
+from anyhook.trust.scripts import command_files
+from anyhook.trust.store import Change, Project, Subject, definition_key, subjects
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anyhook.dialects.base import Dialect
+    from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.trust.store import Change, FileStamp, Subject
+    from anyhook.trust.store import Records, TrustStore
 
 SHIM = " shim --as "
 """What a command holds that sets the variables of another agent."""
@@ -23,10 +28,11 @@ HOW = "look at it with `anyhook trust --dialect {}`, or use --trust-once"
 
 
 class Guard:
-    """Decides for one project and one reading of its settings which handlers may run.
+    """Decides for one project and one version of its settings which handlers may run.
 
-    Nothing is read before a handler that needs trust is about to run. The store and the scripts are
-    looked at again each time, so that neither a change nor a revocation is missed.
+    Nothing is read before a handler that needs trust is about to run, and the files of a handler
+    only if its definition was trusted. Store and files are looked at again each time, so that
+    neither a change nor a revocation is missed.
 
     Args:
         dialect: Says which layers need trust.
@@ -46,9 +52,11 @@ class Guard:
         self._project = Path(os.path.realpath(project))  # one project, however it is reached
         self._store = store
         self._definitions = tuple(d for d in definitions if d.layer in dialect.needs_trust)
-        self._stamp: FileStamp = None
-        self._subjects: dict[int, Subject] | None = None
+        self._identity: FileIdentity = None
+        self._records: Records | None = None
+        self._subjects: dict[int, Subject] = {}
         self._changes: dict[int, Change] = {}
+        self._elsewhere: dict[tuple[int, str], _Elsewhere] = {}
         self._problems: tuple[Diagnostic, ...] = ()
 
     def subjects(self) -> list[Subject]:
@@ -80,20 +88,19 @@ class Guard:
         changed = [self._told(change) for change in changes if change.what == "script"]
         if len(new) < 2:
             return self.diagnostics()
-        labels = ", ".join(dict.fromkeys(handler.label for handler in new))
+        names = list(dict.fromkeys(handler.label for handler in new))
+        labels = ", ".join(names[:LABELS_SHOWN])
+        if len(names) > LABELS_SHOWN:
+            labels += f" and {len(names) - LABELS_SHOWN} more"
         text = f"{len(new)} hooks do not run: their project is not trusted; {self._how()}: {labels}"
         return [diagnose("project-untrusted", text, new[0].place), *changed, *self._problems]
 
     def may_match(self, definition: HookDefinition) -> bool:
-        """Tell whether the pattern of a definition may be evaluated."""
+        """Return whether the pattern of a definition may be evaluated."""
         if self._store is None or definition.layer not in self._dialect.needs_trust:
             return True
         self._look()
-        known = self._subjects or {}
-        return all(
-            id(handler) in known and id(handler) not in self._changes
-            for handler in definition.handlers
-        )
+        return all(id(handler) in self._subjects for handler in definition.handlers)
 
     def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
         """Return the result of a handler that must not run, or `None` if it may.
@@ -105,45 +112,105 @@ class Guard:
         if self._store is None or handler.layer not in self._dialect.needs_trust:
             return None
         self._look()
-        subject = (self._subjects or {}).get(id(handler))
         change = self._changes.get(id(handler))
-        if change is None and subject is not None:
-            stranger = self._stranger(subject, cwd)
-            if stranger is None and subject.is_unchanged():
-                return None
-            told = self._changed(handler, stranger)
-        else:
-            told = self._told(change) if change else self._changed(handler)
+        if change is not None and not self._was_restored(change):
+            return self._withheld(handler, self._told(change))
+        subject = self._subjects.get(id(handler))
+        if subject is None or not self._is_as_trusted(subject):
+            return self._withheld(handler, self._changed(handler))
+        stranger = self._stranger(subject, cwd)
+        if stranger is not None:
+            return self._withheld(handler, self._changed(handler, stranger))
+        return None
+
+    def _was_restored(self, change: Change) -> bool:
+        """Return whether the files of a handler are by now what was trusted."""
+        subject = change.subject
+        if change.what == "new" or subject.is_unchanged() or not self._is_as_trusted(subject):
+            return False
+        del self._changes[id(subject.handler)]
+        return True
+
+    def _withheld(self, handler: HandlerSpec, told: Diagnostic) -> HandlerResult:
         return HandlerResult(
             handler, Status.WITHHELD, error="the project is not trusted", diagnostics=(told,)
         )
 
+    def _is_as_trusted(self, subject: Subject) -> bool:
+        """Compare the files of a trusted handler with what was trusted, if one was touched."""
+        if subject.is_unchanged():
+            return True
+        handler = subject.handler
+        definition = next(d for d in self._definitions if handler in d.handlers)
+        now = Project(self._project, self.variables()).subject(definition, handler)
+        if self._records is None or self._records.change(now) is not None:
+            return False
+        self._subjects[id(handler)] = now
+        return True
+
     def _stranger(self, subject: Subject, cwd: str) -> Path | None:
-        """Find a file that the command names now, from where it would run, and nobody saw."""
-        known = {script.path for script in subject.scripts}
+        """Return a file that the command runs where it starts, and that was not trusted.
+
+        In another directory than the project's, the same words can name other files.
+        """
         start = Path(os.path.realpath(cwd)) if cwd else self._project
-        variables = {**self.variables(start), **subject.handler.variables}
-        named = named_files(subject.handler, self._project, variables, start=start)
-        return next((path for path in named if path not in known and path.exists()), None)
+        if start == self._project:
+            return None
+        key = (id(subject.handler), cwd)
+        known = self._elsewhere.get(key)
+        if known is None or known.subject is not subject or known.is_stale():
+            variables = {**self.variables(start), **subject.handler.variables}
+            found = command_files(subject.handler, self._project, variables, start=start)
+            trusted = {script.path for script in subject.scripts}
+            trees = [tree.root for tree in subject.trees]
+            stranger = None
+            for path in found.files:
+                is_bound = path in trusted or any(map(path.is_relative_to, trees))
+                if not is_bound and path.exists():
+                    stranger = path
+                    break
+            identities = {path: identity_of(path) for path in (str(start), *found.looked_at)}
+            known = _Elsewhere(subject, stranger, identities)
+            if len(self._elsewhere) >= DIRECTORIES:
+                self._elsewhere.clear()
+            self._elsewhere[key] = known
+        return known.stranger
 
     def _look(self) -> None:
+        """Read the store again if it changed, and compare the hooks with it."""
         if self._store is None:
             return
-        stamp = self._store.stamp(self._project)
-        if self._subjects is not None and stamp == self._stamp:
+        identity = self._store.identity(self._project)
+        if self._records is not None and identity == self._identity:
             return
-        told: tuple[Diagnostic, ...] = ()
-        try:
-            found = self.subjects()
-        except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
-            found = []
-            text = f"the project's hooks cannot be judged, so none of them runs: {error}"
-            told = (diagnose("project-untrusted", text),)
-        changes, problems = self._store.changes(self._project, found)
-        self._problems = (*told, *problems)
-        self._stamp = stamp
-        self._subjects = {id(subject.handler): subject for subject in found}
-        self._changes = {id(change.subject.handler): change for change in changes}
+        self._identity = identity
+        records = self._records = self._store.records(self._project)
+        self._problems = records.problems
+        self._subjects, self._changes = {}, {}
+        project = Project(self._project, self.variables())
+        for definition in self._definitions:
+            for handler in definition.handlers:
+                try:
+                    self._judge(records, project, definition, handler)
+                except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
+                    self._subjects.pop(id(handler), None)
+                    text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
+                    problem = diagnose("project-untrusted", text, handler.place)
+                    self._problems = (*self._problems, problem)
+
+    def _judge(
+        self, records: Records, project: Project, definition: HookDefinition, handler: HandlerSpec
+    ) -> None:
+        key = definition_key(definition, handler)
+        if not records.knows(key):  # not even its files are read
+            subject = Subject(key, handler, definition.event, definition.matcher)
+        else:
+            subject = project.subject(definition, handler)
+        change = records.change(subject)
+        if change is None:
+            self._subjects[id(handler)] = subject
+        else:
+            self._changes[id(handler)] = change
 
     def _how(self) -> str:
         return HOW.format(self._dialect.name)
@@ -163,7 +230,7 @@ class Guard:
         why = (
             f"it names {stranger} now, which was not trusted"
             if stranger
-            else "its script changed since it was trusted"
+            else "a file of it changed since it was trusted"
         )
         return diagnose(
             "trust-changed",
@@ -171,3 +238,27 @@ class Guard:
             handler.place,
             handler=handler.label,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Elsewhere:
+    """What a command names in another directory than the project's.
+
+    Attributes:
+        subject: The handler, as it is trusted.
+        stranger: A file that was not trusted; `None` if there is none.
+        identities: Everything whose appearance or change may change that.
+    """
+
+    subject: Subject
+    stranger: Path | None
+    identities: Mapping[str, FileIdentity]
+
+    def is_stale(self) -> bool:
+        return any(identity_of(path) != identity for path, identity in self.identities.items())
+
+
+LABELS_SHOWN = 5
+"""Hooks that one diagnostic names."""
+DIRECTORIES = 256
+"""Directories and handlers for which it is remembered what the command names there."""

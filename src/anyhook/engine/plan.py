@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.model.diagnostics import diagnose
 from anyhook.model.layers import Layer
-from anyhook.model.matching import compile_matcher
+from anyhook.model.matching import compile_matcher, explain_cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.diagnostics import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +24,11 @@ class Plan:
     Attributes:
         groups: Handlers of one group run in order, each seeing what the one before changed; the
             groups run side by side.
+        diagnostics: Matchers that were not evaluated, because that can take for ever.
     """
 
     groups: tuple[tuple[HandlerSpec, ...], ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def handlers(self) -> tuple[HandlerSpec, ...]:
@@ -67,10 +71,14 @@ def make_plan(
     spec = rules.by_canonical[event]
     rank = {layer: place for place, layer in enumerate(dialect.layer_order)}
 
+    problems: list[Diagnostic] = []
+
     def covers(definition: HookDefinition) -> bool:
         matcher = compile_matcher(definition.matcher, spec.style)
         if matcher.expression is not None and not may_match(definition):
             return True
+        if not matcher.is_evaluated(subject):
+            problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
         return matcher.matches(subject)
 
     matched = sorted(
@@ -100,7 +108,7 @@ def make_plan(
             groups += [(handler,) for handler in own]
     if rules.sequence == "all" and any(d.sequential for d in matched if _has(d, runs)):
         groups = [tuple(handler for group in groups for handler in group)]
-    return Plan(tuple(groups)) if groups else EMPTY_PLAN
+    return Plan(tuple(groups), tuple(problems)) if groups else EMPTY_PLAN
 
 
 def _has(definition: HookDefinition, runs: set[int]) -> bool:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from anyhook.dialects.base import Denial
 from anyhook.engine.script_facts import ScriptFacts, facts_of, language_of
+from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.events import EVENTS
 from anyhook.model.suggest import closest
-from anyhook.settings.load import NotReadableError, read_limited
+from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.trust.scripts import named_files, program
 
 if TYPE_CHECKING:
@@ -74,8 +75,8 @@ def check_scripts(
 def read_script(path: Path) -> str | None:
     """Return the text of a script; `None` if it is no file that can be read as text."""
     try:
-        return read_limited(path).decode("utf-8")
-    except (OSError, ValueError, NotReadableError):
+        return read_user_file(path, SIZE_LIMIT).decode("utf-8")
+    except (OSError, ValueError):
         return None
 
 

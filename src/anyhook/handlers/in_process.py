@@ -24,10 +24,10 @@ import anyio
 from anyhook.authoring.load import MODULE_PREFIX, load_hooks
 from anyhook.authoring.run import Lost, Output, Run, options
 from anyhook.errors import AnyhookError
+from anyhook.files import identity_of
 from anyhook.handlers.function import is_async
 from anyhook.handlers.process import ProcessResult
 from anyhook.handlers.threads import call_in_thread
-from anyhook.model.stamps import stamp_of
 from anyhook.warm.client import SWITCH
 from anyhook.warm.installed import is_installed
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
     from anyhook.authoring.hooks import Hooks
+    from anyhook.files import FileIdentity
     from anyhook.handlers.leases import Leases
-    from anyhook.model.stamps import Stamp
     from anyhook.warm.commands import HookCommand
 
 
@@ -61,7 +61,7 @@ class _File:
         turn: Held while its functions run: they need not be able to run twice at once.
     """
 
-    stamp: Stamp
+    stamp: FileIdentity
     hooks: Hooks | None = None
     needs_thread: bool = True
     turn: threading.Lock = field(default_factory=threading.Lock)
@@ -128,7 +128,7 @@ class InProcess:
             or found is None
             or found.needs_thread
             or self._pid != os.getpid()
-            or found.stamp != stamp_of(path)
+            or found.stamp != identity_of(path)
         ):
             return None
         return found
@@ -166,14 +166,14 @@ class InProcess:
         if self._pid != os.getpid():  # in a fork, nobody gives a turn back
             self._files.clear()
             self._pid = os.getpid()
-        stamp = stamp_of(path)
+        stamp = identity_of(path)
         found = self._files.get(path)
         if found is None or found.stamp != stamp:
             loaded: _File = await call_in_thread(self._load, path, stamp)
             return loaded
         return found
 
-    def _load(self, path: str, stamp: Stamp) -> _File:
+    def _load(self, path: str, stamp: FileIdentity) -> _File:
         """Load a file, once for all events that wait for it."""
         if not _loading.acquire(timeout=PATIENCE):
             return _File(stamp)
@@ -278,7 +278,7 @@ def _finish(file: _File, run: Run) -> None:
         file.turn.release()
 
 
-def _loaded(file: Path, stamp: Stamp) -> _File:
+def _loaded(file: Path, stamp: FileIdentity) -> _File:
     """Load a hook file, if it can be run here."""
     before = set(sys.modules)
     try:

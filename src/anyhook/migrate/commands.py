@@ -6,9 +6,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from anyhook.authoring.inspect import MARK
+from anyhook.authoring.inspect import LARGEST, MARK
 from anyhook.dialects import get_dialect
 from anyhook.errors import UsageError
+from anyhook.files import read_user_file
 from anyhook.handlers.shell import uses
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
 
@@ -204,6 +205,6 @@ def is_portable(command: str, files: Sequence[Path]) -> bool:
 
 def _is_hook_file(file: Path) -> bool:
     try:
-        return file.suffix == ".py" and MARK in file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return file.suffix == ".py" and MARK.encode() in read_user_file(file, LARGEST)
+    except (OSError, ValueError):
         return False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.base import Take
 from anyhook.dialects.translate import counterparts
+from anyhook.files import read_user_file
 from anyhook.handlers.shell import refer, unquoted
 from anyhook.migrate.commands import (
     counterpart_variables,
@@ -461,10 +462,10 @@ class Move:
         texts = [self.handler.command or " ".join(self.handler.argv or ())]
         for file in self._files():
             try:
-                data = file.read_bytes()
+                data = read_user_file(file, LARGEST_SCRIPT)
             except OSError:
                 continue
-            if len(data) <= LARGEST_SCRIPT and b"\0" not in data:
+            if b"\0" not in data:
                 texts.append(data.decode("utf-8", "replace"))
         runs = program(self.handler, self.building.around.project, {})
         name = str(runs).replace("\\", "/").rpartition("/")[2]

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from anyhook.dialects.translate import translate_subject
-from anyhook.model.matching import MATCH_ALL, compile_matcher
+from anyhook.model.matching import MATCH_ALL, compile_matcher, explain_cost
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -65,9 +65,18 @@ def translate_matcher(
     if old.subject is None or text in MATCH_ALL:
         kept = pattern if new.subject is not None and old.subject is not None else None
         return Translated(patterns=(kept,))
+    matcher = compile_matcher(text, old.style)
+    if matcher.is_never_evaluated or len(text) > LONGEST_LIST:
+        return Translated(patterns=(), missing=((text[:LONGEST_SHOWN], explain_cost(matcher)),))
     if old.subject == TOOL:
         return _tools(source, old, text, target, new)
     return _subjects(source, old, text, target, new)
+
+
+LONGEST_LIST = 16 * 1024
+"""Characters of a list of names; each is looked up in the words of both agents."""
+LONGEST_SHOWN = 60
+"""Characters of a pattern that are shown where all of it is left out."""
 
 
 # -- lifecycle: closed lists of words
@@ -253,10 +262,12 @@ def _translated(source: Dialect, piece: _Piece, target: Dialect, *, searched: bo
         return _named(source, text, target)
     exact = piece.start and piece.end and not (is_name and searched)
     matcher = compile_matcher(f"^(?:{text})$" if exact else text, "expression")
-    now = [tool for tool, row in words.tools.items() if matcher.matches(row.names[0])]
-    once = [tool for tool, row in words.tools.items() if any(map(matcher.matches, row.names))]
+    is_costly = not all(matcher.is_evaluated(name) for name in words.canonical)
+    tools = {} if is_costly else words.tools
+    now = [tool for tool, row in tools.items() if matcher.matches(row.names[0])]
+    once = [tool for tool, row in tools.items() if any(map(matcher.matches, row.names))]
     names = tuple(name for tool in now or once for name in _names(target, tool))
-    cannot = matcher.problem is not None or _RULE.match(text) or _NO_NAME.search(text)
+    cannot = is_costly or matcher.problem is not None or _RULE.match(text) or _NO_NAME.search(text)
     anywhere = is_name and searched and not known
     check = not cannot and (anywhere or _may_be_mcp(source, piece)) and not (is_name and known)
     if is_name and not names and not known and (text in source.old_tools or not searched):
@@ -268,7 +279,8 @@ def _translated(source: Dialect, piece: _Piece, target: Dialect, *, searched: bo
         why = f"{source.title} itself searches for it anywhere in a tool's name"
         wider = ((text, why),)
     nothing = not (names or check)
-    missing = ((text, _why_missing(source, text, target)),) if nothing else ()
+    why = explain_cost(matcher) if is_costly else _why_missing(source, text, target)
+    missing = ((text, why),) if nothing else ()
     return _Found(names=names, check=check, missing=missing, wider=wider)
 
 

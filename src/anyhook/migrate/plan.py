@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.translate import counterparts
 from anyhook.errors import SettingsError, UsageError
+from anyhook.files import read_user_file
 from anyhook.migrate.commands import PROGRAM, unwrap, wrap
 from anyhook.migrate.handler import Building, Move, timeout_of
 from anyhook.migrate.losses import (
@@ -26,7 +27,7 @@ from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import HookSet, load_hooks
 from anyhook.settings.jsonc import JsonSyntaxError, parse
-from anyhook.settings.load import NotReadableError, read_limited
+from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -263,8 +264,9 @@ def _raw(dialect: Dialect, file: LoadedFile) -> dict[tuple[int | None, int | Non
     if not file.definitions:
         return {}
     try:
-        document = parse(read_limited(file.source.path).decode(), str(file.source.path))
-    except (OSError, ValueError, NotReadableError, JsonSyntaxError) as error:
+        text = read_user_file(file.source.path, SIZE_LIMIT).decode()
+        document = parse(text, str(file.source.path))
+    except (OSError, ValueError, JsonSyntaxError) as error:
         raise SettingsError(f"it changed while it was read: {error}", path=file_name) from error
     value: Any = document.value
     for key in dialect.hooks_path:

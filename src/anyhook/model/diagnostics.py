@@ -44,9 +44,15 @@ CODES: dict[str, tuple[Severity, str]] = {
     # settings files
     "settings-unreadable": (Severity.ERROR, "a settings file exists and cannot be read"),
     "settings-syntax": (Severity.ERROR, "a settings file is not JSON with comments"),
+    "settings-kept": (
+        Severity.WARNING,
+        "a settings file was broken by an edit; its hooks stay in force as they were before",
+    ),
+    "settings-gone": (Severity.WARNING, "a settings file with hooks was deleted"),
     "settings-shape": (Severity.ERROR, "a settings file does not hold an object"),
     "duplicate-key": (Severity.WARNING, "an object has the same key twice; only the last counts"),
     "unknown-event": (Severity.ERROR, "a key under `hooks` is no event of the agent"),
+    "too-many-hooks": (Severity.ERROR, "a file has more hooks than anyhook reads"),
     "unknown-field": (Severity.WARNING, "a field that no rule knows"),
     "misplaced-hooks": (Severity.ERROR, "hooks stand where the agent does not look for them"),
     "wrong-type": (Severity.ERROR, "a value has the wrong type; it is left out"),
@@ -63,6 +69,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "bad-condition": (Severity.ERROR, "a condition that is no rule; the hook runs on every call"),
     "switch-missing": (Severity.WARNING, "the agent itself runs no hooks without a switch"),
     "bad-matcher": (Severity.ERROR, "a matcher that is no valid pattern; it matches literally"),
+    "costly-matcher": (
+        Severity.WARNING,
+        "a matcher that can take for ever; where it may, it counts as a match",
+    ),
     "dead-matcher": (Severity.WARNING, "a matcher that hits nothing the agent has"),
     "ignored-matcher": (Severity.INFO, "a matcher on an event that has nothing to match"),
     "duplicate-hook": (Severity.INFO, "the same handler is configured more than once"),

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from regress import Regex, RegressError
 
+from anyhook.model.complexity import LONGEST_PATTERN, LONGEST_SUBJECT, longest_safe_subject
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,12 +38,24 @@ class Matcher:
         names: The exact names, if it consists of names.
         expression: The compiled expression, if it is one.
         problem: Why it does not compile; then it matches its own text only.
+        safe_length: Characters of a subject up to which the expression is evaluated. An expression
+            can take for ever on a longer one; it counts as a match then, so that a guard runs.
     """
 
     pattern: str
     names: frozenset[str] | None = None
     expression: Regex | None = None
     problem: str | None = None
+    safe_length: int = LONGEST_SUBJECT
+
+    @property
+    def is_never_evaluated(self) -> bool:
+        """Whether the pattern is too long or too costly for any subject; it covers all of them."""
+        return self.safe_length < 0
+
+    def is_evaluated(self, subject: str | None) -> bool:
+        """Return whether the answer of `matches` is exact, and no guess that it may match."""
+        return subject is None or self.names is not None or len(subject) <= self.safe_length
 
     def matches(self, subject: str | None) -> bool:
         """Tell whether the pattern covers a subject; an event without one is always covered."""
@@ -49,12 +63,37 @@ class Matcher:
             return True
         if self.names is not None:
             return subject in self.names
+        if len(subject) > self.safe_length:
+            return True
         return self.expression is not None and self.expression.find(_plain(subject)) is not None
 
 
 def _plain(text: str) -> str:
     """Replace lone surrogates, which the matching library refuses."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def explain_cost(matcher: Matcher) -> str:
+    """Return why a matcher is not evaluated, and what to write instead: for a diagnostic."""
+    shown = repr(
+        matcher.pattern if len(matcher.pattern) <= SHOWN else matcher.pattern[:SHOWN] + "…"
+    )
+    if len(matcher.pattern) > LONGEST_PATTERN:
+        why = (
+            f"is longer than {LONGEST_PATTERN:,} characters, so it counts as a match on everything"
+        )
+    elif matcher.is_never_evaluated:
+        why = "can take for ever, so it counts as a match on everything"
+    else:
+        why = (
+            f"can take for ever on more than {matcher.safe_length} characters, so it counts as a "
+            "match on them"
+        )
+    return f"{shown} {why}; write names (`a|b`), or one `.*` and no quantifier inside another"
+
+
+SHOWN = 60
+"""Characters of a pattern that are shown."""
 
 
 @lru_cache(maxsize=1024)
@@ -92,8 +131,11 @@ def _names(text: str, names: list[str]) -> Matcher:
 
 
 def _expression(text: str) -> Matcher:
+    if len(text) > LONGEST_PATTERN:
+        return Matcher(text, safe_length=-1)
     try:
-        return Matcher(text, expression=Regex(_plain(text)))
+        expression = Regex(_plain(text))
+        return Matcher(text, expression=expression, safe_length=longest_safe_subject(text))
     except RegressError as error:
         return Matcher(text, names=frozenset({text}), problem=str(error))
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+LONGEST = 100
+"""Characters; comparing takes quadratic time, and names are short."""
+MOST = 1000
+"""Names that are compared."""
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known name most like `word`, ignoring case, or `None` if none is close."""
     from difflib import get_close_matches
 
-    by_folded = {name.casefold().replace("_", "").replace("-", ""): name for name in known}
+    if len(word) > LONGEST:
+        return None
+    names = [name for name in islice(known, MOST) if len(name) <= LONGEST]
+    by_folded = {name.casefold().replace("_", "").replace("-", ""): name for name in names}
     folded = word.casefold().replace("_", "").replace("-", "")
     found = get_close_matches(folded, by_folded, n=1, cutoff=0.7)
     return by_folded[found[0]] if found else None

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import re
-
-_UNSAFE = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
-)
-"""Control characters, invisible and direction marks, and lone surrogates."""
+_KEPT = frozenset("\n\t ")
+"""Characters that are no letters and are shown as they are."""
 
 
 def printable(text: str) -> str:
-    """Show control characters, direction marks and lone surrogates as escapes; keep line breaks.
+    """Show everything that a reader cannot see as an escape; keep line breaks and tabs.
 
-    What a hook or a repository says must not colour, hide or move what a person reads before
-    trusting it.
+    Those are control characters, marks of direction, soft hyphens, tags, blanks of other widths,
+    lone surrogates, and combining characters, which are drawn over the character before. What a
+    hook or a repository holds must not colour, hide or move what a person reads before trusting it.
     """
-    if text.isprintable():  # none of the unsafe ones is
+    if text.isascii() and text.isprintable():
         return text
-    return re.sub(_UNSAFE, lambda match: match[0].encode("unicode_escape").decode(), text)
+    from unicodedata import category
+
+    shown = []
+    for char in text:
+        is_plain = char in _KEPT or (char.isascii() and char.isprintable())
+        if is_plain or category(char)[0] not in "CMZ":
+            shown.append(char)
+        else:
+            shown.append(char.encode("unicode_escape").decode())
+    return "".join(shown)

@@ -16,7 +16,7 @@ import sys
 import time
 from types import CodeType, ModuleType
 
-from anyhook.model.stamps import Stamp, stamp_of
+from anyhook.files import FileIdentity, identity_of
 from anyhook.warm.installed import is_installed
 
 TYPE_CHECKING = False
@@ -61,8 +61,8 @@ class Loaded:
         self.module = module
         self._seen = seen
         self._modules = 0
-        self._own: dict[str, Stamp] = dict([seen.first])
-        self._installed: dict[str, Stamp] = {}
+        self._own: dict[str, FileIdentity] = dict([seen.first])
+        self._installed: dict[str, FileIdentity] = {}
         self._looked = 0.0
         self._begun = seen.begun
         self._search = {path: _importable(path) for path in (sys.path[0], *_search_path())}
@@ -82,10 +82,10 @@ class Loaded:
         self._seen.paths.clear()
         self._looked = time.monotonic()
 
-    def _stamp_before(self, path: str) -> Stamp:
+    def _stamp_before(self, path: str) -> FileIdentity:
         """Return the stamp of what was read; of nothing if it may have been edited."""
-        found = stamp_of(path)
-        if found is not None and self._begun <= found[0] <= time.time_ns():
+        found = identity_of(path)
+        if found is not None and self._begun <= found[4] <= time.time_ns():
             return _EDITED_MEANWHILE
         return found
 
@@ -99,7 +99,7 @@ class Loaded:
             if environ.get(name) != value:
                 return f"the variable {os.fsdecode(name)} is another"
         for path, before in self._own.items():
-            if stamp_of(path) != before:
+            if identity_of(path) != before:
                 return f"{path} has changed"
         beside = sys.path[0]
         if _importable(beside) != self._search.get(beside):
@@ -111,7 +111,7 @@ class Loaded:
                 if _importable(path) != names:
                     return f"there are other modules in {path}"
             for path, before in self._installed.items():
-                if stamp_of(path) != before:
+                if identity_of(path) != before:
                     return f"{path} has changed"
         return None
 
@@ -154,7 +154,7 @@ class Seen:
         self.did: str | None = None
         self.is_loading = False
         self.begun = 0
-        self.first: tuple[str, Stamp] = ("", None)
+        self.first: tuple[str, FileIdentity] = ("", None)
 
     def forget(self) -> None:
         """Begin anew, with another file."""
@@ -253,7 +253,7 @@ def load(
         paused.append(hooks)
         raise _Paused
 
-    seen.first = os.path.abspath(path), stamp_of(path)
+    seen.first = os.path.abspath(path), identity_of(path)
     try:
         with open(path, "rb") as file:
             source = file.read()
@@ -294,7 +294,7 @@ def note_variables(seen: Seen, environ: WatchedEnviron, given: Mapping[bytes, by
     environ.looked.clear()
 
 
-_EDITED_MEANWHILE: Stamp = (0, -1, 0)
+_EDITED_MEANWHILE: FileIdentity = (0, 0, -1, 0, 0)
 """Equals no stamp, so that the file is loaded once more."""
 
 

@@ -16,6 +16,7 @@ from anyhook.dialects.wire import answer_of, encode_answer
 from anyhook.engine.engine import MAX_PROCESSES, Engine
 from anyhook.engine.plan import Plan
 from anyhook.errors import EventError, UsageError
+from anyhook.files import identity_of
 from anyhook.handlers.base import Services
 from anyhook.handlers.process import OUTPUT_LIMIT
 from anyhook.handlers.threads import call_in_thread
@@ -23,7 +24,6 @@ from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
-from anyhook.model.stamps import stamp_of
 from anyhook.settings.sources import Surroundings
 
 if TYPE_CHECKING:
@@ -208,18 +208,18 @@ class _HookFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._stamp = stamp_of(path)
+        self._stamp = identity_of(path)
         self.hooks = load_hooks(path)
 
     def has_changed(self) -> bool:
-        return stamp_of(self._path) != self._stamp
+        return identity_of(self._path) != self._stamp
 
     async def reload(self) -> str | None:
         """Read it again. Returns why that was not possible.
 
         Until that is done the file counts as changed, so that events wait for the new version.
         """
-        stamp = stamp_of(self._path)
+        stamp = identity_of(self._path)
         try:
             with anyio.fail_after(RELOAD):
                 self.hooks = await call_in_thread(load_hooks, self._path)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.stamps import stamp_of
+from anyhook.files import identity_of
 from anyhook.service.executor import (
     BYE,
     IDLE,
@@ -169,7 +169,7 @@ class Worker:
         self.poll = select.poll()
         self.actions: dict[int, Callable[[int], None]] = {}
         self.begun: dict[int, tuple[socket.socket, bytearray, float]] = {}
-        self.own = {path: stamp_of(path) for path in _own_files()}
+        self.own = {path: identity_of(path) for path in _own_files()}
         self.listener = self._listen()
 
     def _listen(self) -> socket.socket:
@@ -265,11 +265,11 @@ class Worker:
         """Say why an event cannot be served at all."""
         if now - self.looked > UPGRADED:
             self.looked = now
-            self.stopping = self.stopping or any(stamp_of(p) != s for p, s in self.own.items())
+            self.stopping = self.stopping or any(identity_of(p) != s for p, s in self.own.items())
         if self.stopping:
             return "the worker is ending, to be replaced"
         reason, before, when = self.not_warm.get(key, ("", None, 0.0))
-        if reason and now - when < NOT_AGAIN and before == stamp_of(_file_of(key)):
+        if reason and now - when < NOT_AGAIN and before == identity_of(_file_of(key)):
             return reason
         self.not_warm.pop(key, None)
         return None
@@ -414,7 +414,7 @@ class Worker:
         elif said[:1] == NOT_WARM:
             reason = said[1:].decode("utf-8", "replace")
             path = _file_of(child.key)
-            self.not_warm[child.key] = (reason, stamp_of(path), time.monotonic())
+            self.not_warm[child.key] = (reason, identity_of(path), time.monotonic())
             call, child.call = child.call, None
             self._end(child)
             if call is not None:

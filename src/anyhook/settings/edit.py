@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic import replace_file
 from anyhook.errors import SettingsError
+from anyhook.files import locked, read_user_file
 from anyhook.settings.jsonc import (
     Document,
     JsonSyntaxError,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 DEFAULT_INDENT = "  "
 STALE = 10.0
-"""Seconds after which nobody holds a lock any more: those who hold one touch it more often."""
+"""Seconds after which the lock of an agent is stale: an agent touches a lock that it holds."""
 
 
 def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -195,23 +196,17 @@ def _collapsed(text: str, path: JsonPath, file: str) -> str:
     return text[: at + 1] + text[end:] if is_empty else text
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
-    """Read a regular file; a pipe or a device in its place must neither hold nor fill anything.
+def stay_inside(project: Path, path: Path) -> None:
+    """Refuse to edit a file of the project that a link of the repository puts elsewhere.
 
     Raises:
-        OSError: If it cannot be read, is no regular file, or holds more bytes than the limit.
+        SettingsError: If the path leads out of the project.
     """
-    with open(path, "rb", opener=_open_without_waiting) as stream:
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", str(path))
-        found = stream.read(limit + 1)
-    if len(found) > limit:
-        raise OSError(errno.EFBIG, f"it is larger than {limit // 1024} KiB", str(path))
-    return found
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    real = os.path.realpath(path)
+    if not Path(real).is_relative_to(os.path.realpath(project)):
+        raise SettingsError(
+            f"a link leads to {real}, outside the project; it was not touched", path=str(path)
+        )
 
 
 def write_atomically(
@@ -229,14 +224,15 @@ def write_atomically(
         The file that keeps what was there before; `None` if nothing had to be kept.
 
     Raises:
-        SettingsError: If the file holds something else by now, another program holds its lock
-            (`NAME.lock` beside it), or it cannot be written. Then the file is as it was.
+        SettingsError: If the file holds something else by now, another process of anyhook or an
+            agent (`NAME.lock` beside it) is editing it, or it cannot be written. Then the file is
+            as it was.
     """
     real = Path(os.path.realpath(path))
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
         _refuse_read_only(real, path)
-        with _uninterrupted(), _locked(real, path):
+        with _uninterrupted(), locked(real), _locked_for_agents(real, path):
             before = None if expected is None else expected.encode()
             if not _is_still(real, before):
                 told = "it changed while it was being edited; try again"
@@ -263,7 +259,7 @@ def _refuse_read_only(real: Path, path: Path) -> None:
 def _is_still(real: Path, before: bytes | None) -> bool:
     """Read the file again and tell whether it holds what it held before."""
     try:
-        return read_bytes(real, len(before or b"")) == before
+        return read_user_file(real, len(before or b"")) == before
     except FileNotFoundError:
         return before is None
     except OSError as error:
@@ -311,7 +307,7 @@ def _take_name(temporary: Path, copy: Path) -> None:
 def _keeps(copy: Path, before: bytes) -> bool:
     """Tell whether a file, and no link to another one, holds this already."""
     try:
-        return not copy.is_symlink() and read_bytes(copy, len(before)) == before
+        return not copy.is_symlink() and read_user_file(copy, len(before)) == before
     except OSError:
         return False
 
@@ -331,22 +327,36 @@ def _uninterrupted() -> Iterator[None]:
 
 
 @contextmanager
-def _locked(real: Path, path: Path) -> Iterator[None]:
-    """Hold the lock of a file, which is a directory beside it: agents lock their files so."""
+def _locked_for_agents(real: Path, path: Path) -> Iterator[None]:
+    """Hold a directory beside the file, which is how agents lock their files.
+
+    A directory outlives a process that is killed. One that its owner has not touched for `STALE`
+    seconds is taken over; the caller holds the lock that excludes other processes of anyhook.
+    """
     lock = real.with_name(f"{real.name}.lock")
-    try:
-        lock.mkdir()
-    except FileExistsError:
-        if _is_held(lock):
-            told = f"another program is editing it ({lock.name} is there); it was not changed"
-            raise SettingsError(told, path=str(path)) from None
-        yield  # left behind by a program that is gone
-        return
+    if not _take(lock):
+        told = f"another program is editing it ({lock.name} is there); it was not changed"
+        raise SettingsError(told, path=str(path))
     try:
         yield
     finally:
-        with suppress(OSError):  # somebody else took it away, or put something into it
+        with suppress(OSError):  # another program removed it, or put a file into it
             lock.rmdir()
+
+
+def _take(lock: Path) -> bool:
+    """Make the directory, in place of one that was left behind if need be."""
+    for _ in range(2):
+        try:
+            lock.mkdir()
+        except FileExistsError:
+            if _is_held(lock):
+                return False
+            with suppress(FileNotFoundError):
+                lock.rmdir()
+        else:
+            return True
+    return False
 
 
 def _is_held(lock: Path) -> bool:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from anyhook.dialects.base import Plugins
+from anyhook.files import changed_within_tick, identity_of
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
-from anyhook.model.stamps import stamp_of
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.load import load_file
+from anyhook.settings.load import last_good, load_file
 from anyhook.settings.plugins import plugin_sources
 from anyhook.settings.sources import find_sources
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.dialects.base import Dialect, Rules
+    from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.model.stamps import Stamp
     from anyhook.settings.reader import LoadedFile
-    from anyhook.settings.sources import Surroundings
+    from anyhook.settings.sources import Source, Surroundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,19 @@ class HookSet:
         dialect: Whose settings they are.
         files: Every file that was looked at, in the order of a plan.
         watched: What a change of the settings would change.
-        stamps: What the files and the places of extensions looked like.
+        identities: Identities of the watched files when they were read.
         diagnostics: What is wrong with them.
+        objects: Manifests and records of extensions and plugins.
+        read_at: When the identities were taken, in nanoseconds since the epoch.
     """
 
     dialect: Dialect
     files: tuple[LoadedFile, ...]
     watched: tuple[Path, ...]
-    stamps: tuple[Stamp, ...]
+    identities: tuple[FileIdentity, ...]
     diagnostics: tuple[Diagnostic, ...]
+    objects: Mapping[Path, dict[str, Any]] = field(default_factory=dict)
+    read_at: int = 0
 
     @property
     def definitions(self) -> Iterator[HookDefinition]:
@@ -52,8 +56,10 @@ class HookSet:
             yield from file.definitions
 
     def is_stale(self) -> bool:
-        """Tell whether a settings file changed since it was read."""
-        return tuple(map(stamp_of, self.watched)) != self.stamps
+        """Return whether a settings file changed, or may have changed, since it was read."""
+        if any(changed_within_tick(identity, self.read_at) for identity in self.identities):
+            return True
+        return tuple(map(identity_of, self.watched)) != self.identities
 
     def switched_off(self, handler: HandlerSpec, rules: Rules | None = None) -> str | None:
         """Tell whether a handler is switched off.
@@ -63,21 +69,27 @@ class HookSet:
         precedence the strongest word counts for all.
 
         Returns:
-            Where it was switched off, or `None` if it is on.
+            File and line where it was switched off, or `None` if it is on.
         """
         for file in self.files:
             if file.only is not None and handler.layer not in file.only:
-                return str(file.source.path)
+                return str(file.only_at)
         rules = rules or self.dialect.documented
         return SWITCHES[rules.switches](self, rules, handler)
 
     def by_authority(self, rules: Rules, handler: HandlerSpec) -> str | None:
-        """Ask the layers that are at least as strong as the handler's, the strongest first."""
+        """Ask the layers that are at least as strong as the handler's, the strongest first.
+
+        What a layer switches off of its own stays off, whatever other layers switch on.
+        """
         authority = self.dialect.authority
         needed = authority[handler.layer]
         rank = {layer: place for place, layer in enumerate(self.dialect.precedence)}
         judges = list(reversed(self.files))  # of two files of a layer the later one counts
         judges.sort(key=lambda f: (-authority[f.source.layer], -rank.get(f.source.layer, -1)))
+        own = [f for f in judges if f.source.layer is handler.layer and f.enabled is not None]
+        if own and not own[0].enabled:
+            return str(own[0].enabled_at)
         decided = False
         for file in judges:
             if authority[file.source.layer] < needed:
@@ -87,7 +99,7 @@ class HookSet:
             if file.enabled is not None and not decided:
                 decided = True
                 if not file.enabled:
-                    return str(file.source.path)
+                    return str(file.enabled_at)
         return None if decided or rules.enabled else "the agent's default"
 
     def by_precedence(self, rules: Rules, handler: HandlerSpec) -> str | None:
@@ -105,7 +117,7 @@ class HookSet:
         immune = managed is not None and (
             authority[last.source.layer] < managed <= authority[handler.layer]
         )
-        return None if last.enabled or immune else str(last.source.path)
+        return None if last.enabled or immune else str(last.enabled_at)
 
     def url_patterns(self, layer: Layer) -> tuple[str, ...] | None:
         """Return the URLs that hooks of a layer may ask; `None` if nobody restricts them."""
@@ -164,32 +176,45 @@ class HookSet:
         return merged
 
 
-def load_hooks(dialect: Dialect, around: Surroundings) -> HookSet:
+def load_hooks(dialect: Dialect, around: Surroundings, previous: HookSet | None = None) -> HookSet:
     """Read the settings of every layer.
 
     Args:
         dialect: Whose settings.
         around: The project, home, environment and platform.
+        previous: The settings as they were read before. What cannot be read now stays as it was.
 
     Returns:
         The hooks and what is wrong with the files. Never raises for what files hold.
     """
-    sources, problems, places = find_sources(dialect, around)
+    read_at = time.time_ns()
+    objects: dict[Path, dict[str, Any]] = dict(previous.objects) if previous else {}
+    before = {_key(file.source): file for file in previous.files} if previous else {}
+
+    def load(source: Source) -> LoadedFile:
+        return last_good(load_file(dialect, source), before.get(_key(source)))
+
+    sources, problems, places = find_sources(dialect, around, objects)
     watched = (*(source.path for source in sources), *places)
-    stamps = tuple(map(stamp_of, watched))
-    files = tuple(load_file(dialect, source) for source in sources)
+    identities = tuple(map(identity_of, watched))
+    files = tuple(map(load, sources))
     if isinstance(dialect.packages, Plugins):
-        found_first, _, records = plugin_sources(dialect, dialect.packages, around, files)
-        watched = (*watched, *records, *(source.path for source in found_first))
-        stamps = (*stamps, *map(stamp_of, watched[len(stamps) :]))  # before they are read for good
-        plugins, more, _ = plugin_sources(dialect, dialect.packages, around, files)
-        loaded = (*files, *(load_file(dialect, source) for source in plugins))
+        first, _, records = plugin_sources(dialect, dialect.packages, around, files, objects)
+        watched = (*watched, *records, *(source.path for source in first))
+        # before they are read for good
+        identities = (*identities, *map(identity_of, watched[len(identities) :]))
+        plugins, more, _ = plugin_sources(dialect, dialect.packages, around, files, objects)
         order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
+        loaded = (*files, *map(load, plugins))
         files = tuple(sorted(loaded, key=lambda f: order[f.source.layer]))
         problems = (*problems, *more)
     found = [*problems, *(d for file in files for d in file.diagnostics)]
     found += [*_missing_switch(dialect, files), *_switch_problems(dialect, files)]
-    return HookSet(dialect, files, watched, stamps, tuple(found))
+    return HookSet(dialect, files, watched, identities, tuple(found), objects, read_at)
+
+
+def _key(source: Source) -> tuple[object, ...]:
+    return source.layer, source.path, source.origin, source.hooks_path
 
 
 def _missing_switch(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:
@@ -212,20 +237,21 @@ def _missing_switch(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator
 
 def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterator[Diagnostic]:
     handlers = [h for file in files for d in file.definitions for h in d.handlers]
-    known = Counter(handler.identifier for handler in handlers)
+    known: dict[str, set[Layer]] = {}
+    for handler in handlers:
+        known.setdefault(handler.identifier, set()).add(handler.layer)
     shown = {handler.shown_identifier for handler in handlers}
+    unknown = 0
     for file in files:
         reach = dialect.authority[file.source.layer]
         for name, place in file.disabled.items():
             if name not in known:
-                hint = did_you_mean(name, shown) or "the name of a hook belongs here"
+                unknown += 1
+                meant = did_you_mean(name, shown) if unknown <= SUGGESTIONS else None
+                hint = meant or "the name of a hook belongs here"
                 yield diagnose("unknown-hook-name", f"no hook is named {name!r}; {hint}", place)
                 continue
-            stronger = {
-                str(h.layer)
-                for h in handlers
-                if h.identifier == name and dialect.authority[h.layer] > reach
-            }
+            stronger = {str(la) for la in known[name] if dialect.authority[la] > reach}
             if stronger:
                 yield diagnose(
                     "powerless-switch",
@@ -235,6 +261,8 @@ def _switch_problems(dialect: Dialect, files: tuple[LoadedFile, ...]) -> Iterato
                 )
 
 
+SUGGESTIONS = 20
+"""Unknown names that are compared with the known ones: that takes time."""
 SWITCHES: dict[str, Callable[[HookSet, Rules, HandlerSpec], str | None]] = {
     "authority": HookSet.by_authority,
     "precedence": HookSet.by_precedence,

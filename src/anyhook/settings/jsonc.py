@@ -51,6 +51,8 @@ _ADVICE = {
 }
 
 Path = tuple[str | int, ...]
+DEEPEST = 20
+"""Levels below which repeated keys are not looked for."""
 
 
 class JsonSyntaxError(Exception):
@@ -123,16 +125,20 @@ class Document:
         return self._spans[at]
 
     def repeated_keys(self) -> Iterator[tuple[str, Place]]:
-        """Find every key that its object has twice, with the place of the later one."""
-        waiting = [_skip(self.plain, 0)]
+        """Find every key that its object has twice, with the place of the later one.
+
+        Every level is decoded anew, so what is nested deeper than `DEEPEST` is not looked at.
+        """
+        waiting = [(_skip(self.plain, 0), 0)]
         while waiting:
+            at, depth = waiting.pop()
             seen: set[str | int] = set()
-            for span in _iter_children(self.plain, waiting.pop()):
+            for span in _iter_children(self.plain, at):
                 if span.step in seen:
                     yield str(span.step), self.place_at(span.key)
                 seen.add(span.step)
-                if self.plain[span.start] in "{[":
-                    waiting.append(span.start)
+                if self.plain[span.start] in "{[" and depth < DEEPEST:
+                    waiting.append((span.start, depth + 1))
 
 
 @dataclass(frozen=True, slots=True)

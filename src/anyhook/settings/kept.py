@@ -19,12 +19,13 @@ from platformdirs import user_data_path
 
 from anyhook.atomic import replace_file
 from anyhook.errors import SettingsError
+from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
-from anyhook.settings.edit import add_item, prune, read_bytes, read_settings, remove_item
+from anyhook.settings.edit import add_item, prune, read_settings, remove_item
 from anyhook.settings.jsonc import parse
-from anyhook.settings.load import SIZE_LIMIT
 from anyhook.settings.reader import read_document
+from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -104,7 +105,7 @@ def _kept(dialect: Dialect, source: Source) -> Iterator[KeptHook]:
 
 def _read(record: Path) -> list[dict[str, Any]]:
     try:
-        value = json.loads(read_bytes(record, SIZE_LIMIT))
+        value = json.loads(read_user_file(record, SIZE_LIMIT))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError) as error:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def plugin_sources(
-    dialect: Dialect, spec: Plugins, around: Surroundings, files: Sequence[LoadedFile]
+    dialect: Dialect,
+    spec: Plugins,
+    around: Surroundings,
+    files: Sequence[LoadedFile],
+    objects: dict[Path, dict[str, Any]],
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...], tuple[Path, ...]]:
     """List the files of hooks of the plugins that are installed and enabled.
 
@@ -29,6 +33,7 @@ def plugin_sources(
         spec: Where they are recorded and what they look like.
         around: The project, home, environment and platform.
         files: The settings, which say what is enabled.
+        objects: Manifests and records as they were read last; updated.
 
     Returns:
         The files, what is wrong with plugins, and the places whose change could change that. A
@@ -37,7 +42,7 @@ def plugin_sources(
     problems: list[Diagnostic] = []
     config = config_dir(dialect, around)
     record = Path(spec.record.format(config=config))
-    installed = (read_object(record, problems) or {}).get("plugins")
+    installed = (read_object(record, problems, objects) or {}).get("plugins")
     watched = [record]
     sources: list[Source] = []
     for name, entry in (installed if isinstance(installed, dict) else {}).items():
@@ -49,7 +54,7 @@ def plugin_sources(
         if layer is None:
             continue
         watched.append(root / spec.manifest)
-        manifest = read_object(root / spec.manifest, problems) or {}
+        manifest = read_object(root / spec.manifest, problems, objects) or {}
         data = spec.data.format(config=config, plugin=name.partition("@")[0])
         paths = {"plugin": str(root), "data": data}
         options = _options(dialect, files, name)

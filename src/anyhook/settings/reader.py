@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyhook.model.definitions import HandlerSpec, HookDefinition
-from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.json import json_type
-from anyhook.model.matching import compile_matcher
+from anyhook.model.matching import compile_matcher, explain_cost
 from anyhook.model.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
     from anyhook.settings.sources import Source
 
 
+Item = TypeVar("Item")
+
+MOST_DEFINITIONS = 1000
+"""Events, definitions, hooks and disabled names of one file; people have a few dozen."""
+MOST_UNKNOWN = 50
+"""Unknown or repeated keys of one object that are reported."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
     """What one file says.
@@ -32,10 +41,13 @@ class LoadedFile:
     Attributes:
         source: Which file.
         exists: Whether it is there.
+        is_broken: Whether it is there and none of it could be used.
         definitions: Its hooks, in file order.
-        enabled: What it says about hooks as a whole, if it does.
+        enabled: Whether it switches hooks as a whole on or off, if it does.
+        enabled_at: Where it does that.
         disabled: Identifiers of hooks that it switches off, each with its place.
         only: The layers whose hooks alone may run, if it says so.
+        only_at: Where it says so.
         values: The whole file; empty if it is broken.
         redaction: What it says about secrets in the environment.
         diagnostics: What is wrong with it.
@@ -43,10 +55,13 @@ class LoadedFile:
 
     source: Source
     exists: bool = False
+    is_broken: bool = False
     definitions: tuple[HookDefinition, ...] = ()
     enabled: bool | None = None
+    enabled_at: Place | None = None
     disabled: Mapping[str, Place] = field(default_factory=dict)
     only: frozenset[Layer] | None = None
+    only_at: Place | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
     redaction: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -74,19 +89,30 @@ class _FileReader:
         self.source = source
         self.document = document
         self.problems: list[Diagnostic] = []
+        self.enabled_at: Place | None = None
+        self.only_at: Place | None = None
+        self.definitions = 0
+        self.handlers = 0
 
     def report(self, code: str, message: str, path: JsonPath) -> None:
         self.problems.append(diagnose(code, message, self.document.place(path)))
 
+    def report_error(self, code: str, message: str, path: JsonPath) -> None:
+        """Report a problem that is worse here than it usually is."""
+        place = self.document.place(path)
+        self.problems.append(diagnose(code, message, place, severity=Severity.ERROR))
+
     def read(self) -> LoadedFile:
         if self.document.repeated:
-            for key, place in self.document.repeated_keys():
+            for key, place in islice(self.document.repeated_keys(), MOST_UNKNOWN):
                 self.problems.append(
                     diagnose("duplicate-key", f"{key!r} is here twice; only the last counts", place)
                 )
         if not isinstance(self.document.value, dict):
             self.report("settings-shape", 'the file must hold an object, like {"hooks": {…}}', ())
-            return LoadedFile(self.source, exists=True, diagnostics=tuple(self.problems))
+            return LoadedFile(
+                self.source, exists=True, is_broken=True, diagnostics=tuple(self.problems)
+            )
         self._check_misplaced()
         definitions = self.read_events()
         enabled, disabled, only = self.read_switches()
@@ -95,8 +121,10 @@ class _FileReader:
             exists=True,
             definitions=definitions,
             enabled=enabled,
+            enabled_at=self.enabled_at,
             disabled=disabled,
             only=only,
+            only_at=self.only_at,
             values=self.document.value,
             redaction=self.read_redaction(),
             diagnostics=tuple(self.problems),
@@ -131,7 +159,7 @@ class _FileReader:
             self.report("wrong-type", f"{'.'.join(path)} must be an object of events", path)
             return ()
         found: list[HookDefinition] = []
-        for name, entries in hooks.items():
+        for name, entries in self._limited(list(hooks.items()), "events", path):
             if name in self.dialect.by_wire:
                 found += self.read_event(name, entries, (*path, name))
             elif name not in self.dialect.not_events:
@@ -151,8 +179,25 @@ class _FileReader:
         if not isinstance(entries, list):
             self.report("wrong-type", f"{name} must be a list of definitions; left out", path)
             return []
-        read = (self.read_definition(name, item, (*path, i)) for i, item in enumerate(entries))
+        left = MOST_DEFINITIONS - self.definitions
+        items = self._limited(list(enumerate(entries)), "definitions", path, left)
+        self.definitions += len(items)
+        read = (self.read_definition(name, item, (*path, i)) for i, item in items)
         return [definition for definition in read if definition]
+
+    def _limited(
+        self, items: list[Item], what: str, path: JsonPath, most: int = MOST_DEFINITIONS
+    ) -> list[Item]:
+        """Leave out what a file has too much of: a stranger must not be able to hold the host."""
+        if len(items) <= most:
+            return items
+        self.report(
+            "too-many-hooks",
+            f"{len(items):,} {what} are more than anyhook reads ({MOST_DEFINITIONS:,} in a file); "
+            f"the last {len(items) - most:,} are left out",
+            path,
+        )
+        return items[:most]
 
     def read_definition(self, event: str, value: object, path: JsonPath) -> HookDefinition | None:
         if not isinstance(value, dict):
@@ -183,7 +228,10 @@ class _FileReader:
         if matcher:
             self._check_matcher(matcher, spec.style, (*path, "matcher"))
         sequential = self._typed(value, "sequential", bool, "true or false", path)
-        read = (self.read_handler(spec, item, (*path, "hooks", i)) for i, item in enumerate(hooks))
+        left = MOST_DEFINITIONS - self.handlers
+        items = self._limited(list(enumerate(hooks)), "hooks", (*path, "hooks"), left)
+        self.handlers += len(items)
+        read = (self.read_handler(spec, item, (*path, "hooks", i)) for i, item in items)
         handlers = tuple(handler for handler in read if handler)
         if not handlers:
             return None
@@ -209,7 +257,12 @@ class _FileReader:
             self.report("missing-field", 'a definition needs "hooks": [{…}]; left out', path)
 
     def _check_matcher(self, matcher: str, style: str, path: JsonPath) -> None:
-        problem = compile_matcher(matcher, style).problem
+        compiled = compile_matcher(matcher, style)
+        problem = compiled.problem
+        if compiled.is_never_evaluated:
+            self.report_error("costly-matcher", explain_cost(compiled), path)
+        elif compiled.safe_length < LONGEST_NAME:
+            self.report("costly-matcher", explain_cost(compiled), path)
         if problem:
             self.report(
                 "bad-matcher",
@@ -433,8 +486,11 @@ class _FileReader:
                     )
                 elif enabled is None:
                     enabled = value is (switch.kind == "enabled")
+                    self.enabled_at = self.document.place(switch.path)
             elif switch.kind == "only":
-                only = self._read_only(switch, value, only)
+                before, only = only, self._read_only(switch, value, only)
+                if only != before:
+                    self.only_at = self.document.place(switch.path)
             else:
                 disabled |= self._read_disabled(switch.path, value)
         return enabled, disabled, only
@@ -479,7 +535,7 @@ class _FileReader:
             self.report("wrong-type", f"{'.'.join(path)} must be a list of hook names", path)
             return {}
         found = {}
-        for i, name in enumerate(value):
+        for i, name in self._limited(list(enumerate(value)), "disabled names", path):
             if isinstance(name, str):
                 found[name] = self.document.place((*path, i))
             else:
@@ -522,7 +578,7 @@ class _FileReader:
         return None
 
     def _report_unknown(self, value: dict[str, Any], known: frozenset[str], path: JsonPath) -> None:
-        for key in sorted(value.keys() - known):
+        for key in sorted(value.keys() - known)[:MOST_UNKNOWN]:
             hint = did_you_mean(key, known) or "it is ignored"
             self.report("unknown-field", f"no rule knows the field {key!r}; {hint}", (*path, key))
 
@@ -550,6 +606,8 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """Kinds of a handler's own members: what they hold, and how that is called."""
 OURS = frozenset({"sequential"})
 """Members of a definition that anyhook reads in every dialect."""
+LONGEST_NAME = 64
+"""Characters of the longest names of tools that models call; on them, a matcher must be exact."""
 SHARED = frozenset({"tools"})
 """Objects that hold a switch beside settings that are not ours."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.base import Extensions
+from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.dialects.base import Dialect
+
+
+SIZE_LIMIT = 1024 * 1024
+"""Bytes; settings are written by people, and a repository must not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,14 @@ class Source:
 
 
 def find_sources(
-    dialect: Dialect, around: Surroundings
+    dialect: Dialect, around: Surroundings, objects: dict[Path, dict[str, Any]] | None = None
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...], tuple[Path, ...]]:
     """List the files of every layer, in the order of a plan.
 
     Args:
         dialect: Whose files.
         around: The project, home, environment and platform.
+        objects: Manifests and records as they were read last; updated.
 
     Returns:
         The files, whether they exist or not, what is wrong with extensions, and the places whose
@@ -104,7 +110,8 @@ def find_sources(
     problems: list[Diagnostic] = []
     watched = [path.parent for _, path in patterns(dialect, around) if "*" in path.name]
     if isinstance(dialect.packages, Extensions):
-        sources += _extension_sources(dialect.packages, around, problems, watched)
+        objects = {} if objects is None else objects
+        sources += _extension_sources(dialect.packages, around, problems, watched, objects)
     order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
     found = tuple(sorted(sources, key=lambda s: order[s.layer]))
     return found, tuple(problems), tuple(watched)
@@ -153,6 +160,7 @@ def _extension_sources(
     around: Surroundings,
     problems: list[Diagnostic],
     watched: list[Path],
+    objects: dict[Path, dict[str, Any]],
 ) -> Iterator[Source]:
     root = Path(spec.directory.format(home=around.home))
     watched += [root, root / spec.enablement]
@@ -161,15 +169,15 @@ def _extension_sources(
     except OSError as error:
         problems.append(diagnose("extension-unreadable", f"{error.strerror}", Place(str(root))))
         return
-    overrides = read_object(root / spec.enablement, problems) or {}
+    overrides = read_object(root / spec.enablement, problems, objects) or {}
     for directory in directories:
         if not os.path.isdir(directory):  # noqa: PTH112 - never raises
             continue
-        record = read_object(directory / spec.install_record, problems) or {}
+        record = read_object(directory / spec.install_record, problems, objects) or {}
         linked = record.get("source") if record.get("type") == "link" else None
         base = Path(linked) if isinstance(linked, str) else directory
         watched += [base / spec.manifest, base / ".env"]
-        manifest = read_object(base / spec.manifest, problems)
+        manifest = read_object(base / spec.manifest, problems, objects)
         if manifest is None:
             continue
         name = str(manifest.get("name") or directory.name)
@@ -211,7 +219,7 @@ def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
     }
     file = base / ".env"
     try:
-        text = file.read_text(encoding="utf-8", errors="replace") if declared else ""
+        text = read_user_file(file, SIZE_LIMIT).decode("utf-8", "replace") if declared else ""
     except OSError:  # it has none, or none for us
         return {}
     lines = (line.strip() for line in text.splitlines())
@@ -220,18 +228,36 @@ def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
     return {key: values[key] for key in sorted(declared & values.keys()) if "\0" not in values[key]}
 
 
-def read_object(path: Path, problems: list[Diagnostic]) -> dict[str, Any] | None:
-    """Read a JSON object; `None` if there is no such file, or, with a problem, no object in it."""
+def read_object(
+    path: Path, problems: list[Diagnostic], objects: dict[Path, dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Read a JSON object.
+
+    Args:
+        path: The file.
+        problems: What is wrong with it is added here.
+        objects: Objects as they were read last. One that cannot be read now stays as it was: it may
+            be half-written.
+
+    Returns:
+        The object; `None` if there is no such file, or if it never could be read.
+    """
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = _as_object(json.loads(read_user_file(path, SIZE_LIMIT).decode()))
     except (FileNotFoundError, NotADirectoryError):
+        objects.pop(path, None)
         return None
-    except (OSError, ValueError, RecursionError) as error:
-        problems.append(diagnose("extension-unreadable", f"{error}", Place(str(path))))
-        return None
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        if path in objects:
+            why = f"{why}; it stays in force as it was before"
+        problems.append(diagnose("extension-unreadable", why, Place(str(path))))
+        return objects.get(path)
+    objects[path] = value
+    return value
+
+
+def _as_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        problems.append(
-            diagnose("extension-unreadable", "it must hold an object", Place(str(path)))
-        )
-        return None
+        raise TypeError("it must hold an object")
     return value

@@ -1,9 +1,8 @@
-"""Which files a command names, as far as that can be told without running it.
+"""Which files a command names, as far as its text shows that without running it.
 
-Trust is bound to them, so that a changed script asks again. What a script itself loads is not
-followed. What only the running shell can resolve, and directories whose files may be run, are
-reported as unclear, so that a person sees what is not bound. Nothing here takes long, whatever a
-stranger wrote.
+Trust is bound to them and to the directories that they are in (`anyhook.trust.trees`). Constructs
+that only the running shell can resolve are listed as unclear, so that a person sees what is not
+bound. The work for one command is bounded, whatever a stranger wrote.
 """
 
 from __future__ import annotations
@@ -11,9 +10,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from anyhook.trust.trees import beside, is_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +32,19 @@ _NESTED = " '\""
 """What a word holds that is a command line by itself."""
 _GLOB = re.compile(r"[*?\[]")
 _BRACES = re.compile(r"([^{}]*)\{([^{}]*)\}(.*)", re.DOTALL)
-_UNCLEAR = re.compile(r"\$\(|`|\$\{?\w|\$'|~[+-]")
+_UNCLEAR = re.compile(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]")
+_OPAQUE = frozenset(
+    "eval exec source . xargs parallel find -exec -execdir run-parts for printf function trap "
+    "npx bunx pnpx uvx pipx npm pnpm yarn bun uv poetry pdm hatch nox tox make just task rake "
+    "bundle composer cargo go gradle mvn bazel nix docker podman ssh".split()
+)
+"""Words that run something which the command line does not name in full."""
+_SEARCH_PATH = re.compile(r"(?:\w*PATH|\w*LIB|\w*_ENV|ENV|LD_\w+)\Z")
+"""Variables that say where programs and modules are looked for."""
+_ASSIGNMENT = re.compile(r"(\w+)\+?=")
+_INTERPRETER = re.compile(r"(?:.*/)?(?:python|pypy|node|ruby|perl|php|bun|deno)[\d.]*\Z")
+_INLINE = re.compile(r"-(?:[cemp].*|-eval|-print)?\Z")
+"""Options after which an interpreter looks for modules in the working directory."""
 _CHANGES_DIRECTORY = frozenset({"cd", "pushd", "-C", "--directory", "--prefix", "--chdir", "--cwd"})
 _MODULE_FILES = ("{}.py", "{}/__main__.py")
 _PACKAGE = ("package.json",)
@@ -51,14 +66,125 @@ _LITERAL = "\ue000"
 """Stands for a `$` in the value of a variable, which means itself."""
 LONGEST_WORD = 4096
 """Characters; a longer word is no path."""
-LONGEST_COMMAND = 64 * 1024
+LONGEST_COMMAND = 16 * 1024
 """Characters; a longer command is not looked into, and shown as unclear."""
 ENTRIES = 2000
-"""Directory entries that are looked at for the patterns of one word."""
+"""Directory entries that are looked at for the patterns of one command."""
+MOST_WORDS = 500
+"""Different words of a command that are looked into."""
+MOST_LOOKUPS = 5_000
+"""Paths that are made of the words of a command."""
+MOST_MISSING = 10
+"""Missing scripts of a command that are listed."""
+MOST_UNCLEAR = 20
+"""Unclear words of a command that are listed."""
 ALTERNATIVES = 64
 """Words that braces are expanded to at most."""
+MOST_DIRECTORIES = 16
+"""Directories that a command may change to; names are looked up in each."""
 DEPTH = 3
 """Command lines inside command lines that are looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFiles:
+    """What the text of a command shows of the files that it runs.
+
+    Attributes:
+        files: Files that it names; one with a slash also if it is not there.
+        directories: Directories of the project whose files it may run.
+        looked_at: Everything whose appearance or change may change this answer.
+        unclear: Words that may name files that are not in the answer.
+    """
+
+    files: tuple[Path, ...] = ()
+    directories: tuple[Path, ...] = ()
+    looked_at: tuple[str, ...] = ()
+    unclear: tuple[str, ...] = ()
+
+
+def command_files(
+    handler: HandlerSpec,
+    project: Path,
+    variables: Mapping[str, str],
+    *,
+    start: Path | None = None,
+) -> CommandFiles:
+    """Find the files that a handler's command names and that its author can change.
+
+    Those are the files of the project, read through links, and scripts elsewhere; where the
+    command runs outside of the project, also the files there.
+
+    Args:
+        handler: A command handler.
+        project: Directory of the project.
+        variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
+        start: Where the command runs; by default in the project.
+    """
+    search = _Search(handler, start or project, variables)
+    place = _Place(project, start)
+    is_opaque = search.is_opaque
+    files: dict[str, None] = {}
+    directories: dict[str, None] = dict.fromkeys(search.bases[1:])
+    looked_at: dict[str, None] = {}
+    for word, path in search.candidates():
+        looked_at[path] = None
+        mode = _mode(path)
+        if stat.S_ISDIR(mode):
+            if is_opaque:
+                directories[path] = None
+        elif mode and (_SCRIPT_NAME.fullmatch(word) or place.holds(path)):
+            files[path] = None
+            if is_script(path):
+                directories[os.path.dirname(path)] = None  # noqa: PTH120 - text is faster
+        elif not mode and _is_one_path(word) and place.holds(path):
+            files[path] = None
+        if is_opaque and "/" in word:
+            directories[os.path.dirname(path)] = None  # noqa: PTH120
+    if search.runs_inline:
+        looked_at[search.start] = None
+        files |= dict.fromkeys(map(str, beside(Path(search.start), " ".join(search.words))))
+    inner = [d for d in directories if place.is_below(d) and stat.S_ISDIR(_mode(d))]
+    return CommandFiles(
+        tuple(map(Path, files)),
+        tuple(map(Path, inner)),
+        (*looked_at, *search.listed),
+        tuple(_unclear(search, place)),
+    )
+
+
+class _Place:
+    """The project, and the directory outside of it in which a command runs."""
+
+    def __init__(self, project: Path, start: Path | None) -> None:
+        self.project = str(project)
+        self._real = os.path.realpath(project)
+        outside = start is not None and not start.is_relative_to(project)
+        self._start = str(start) if outside else None
+
+    def holds(self, path: str) -> bool:
+        """Return whether a path, or what it links to, is inside."""
+        if _is_inside(path, self.project):
+            return True
+        if self._start is not None and _is_inside(path, self._start):
+            return True
+        return _is_inside(os.path.realpath(path), self._real)
+
+    def is_below(self, path: str) -> bool:
+        """Return whether a path is inside of the project, and not the project itself."""
+        return path != self.project and _is_inside(path, self.project)
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
+
+
+def _mode(path: str) -> int:
+    """Return the kind of a file; 0 if there is none."""
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return 0
 
 
 def named_files(
@@ -68,31 +194,8 @@ def named_files(
     *,
     start: Path | None = None,
 ) -> list[Path]:
-    """List the files that a handler's command names and that its author can change.
-
-    Those are the files of the project, read through links, and scripts elsewhere. A name with a
-    slash is listed even if there is no such file, so that its appearance is a change.
-
-    Args:
-        handler: A command handler.
-        project: Directory of the project.
-        variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
-        start: Where the command runs; by default in the project.
-
-    Returns:
-        Absolute paths in the order in which they are named.
-    """
-    found: dict[Path, None] = {}
-    root = os.path.realpath(project)
-    for word, path in _candidates(handler, start or project, variables):
-        target = Path(os.path.realpath(path))
-        inside = path.is_relative_to(project) or target.is_relative_to(root)
-        if os.path.isfile(path):  # noqa: PTH113 - a path of any length is no exception
-            if inside or _SCRIPT_NAME.fullmatch(word):
-                found[path] = None
-        elif inside and _is_one_path(word) and not os.path.isdir(path):  # noqa: PTH112
-            found[path] = None
-    return list(found)
+    """List the files that a handler's command names; see `command_files`."""
+    return list(command_files(handler, project, variables, start=start).files)
 
 
 def missing_scripts(
@@ -100,18 +203,19 @@ def missing_scripts(
 ) -> list[Path]:
     """List the files that a command surely means to run and that do not exist."""
     there: set[str] = set()
-    missing: dict[str, Path] = {}
-    for word, path in _candidates(handler, project, variables):
+    missing: dict[str, str] = {}
+    for word, path in _Search(handler, project, variables).candidates(hidden=False):
         if os.path.exists(path):  # noqa: PTH110
             there.add(word)
         elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
             missing.setdefault(word, path)
     pieces = {piece for word in there for piece in word.split()[1:] + word.split()[:-1]}
-    return [
-        path
+    surely = [
+        Path(path)
         for word, path in missing.items()
         if word not in there | pieces and not any(_ends(found, word) for found in there)
     ]
+    return surely[:MOST_MISSING]
 
 
 def _ends(found: str, word: str) -> bool:
@@ -122,19 +226,31 @@ def _ends(found: str, word: str) -> bool:
 def unclear_words(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[str]:
     """List what a command may run and what is not bound: for a person to see.
 
-    Those are words that only the running shell can resolve, and directories of the project.
+    Those are words that only the running shell can resolve, programs that run what files of the
+    project or installed packages hold, and directories of the project.
     """
-    if _is_too_long(handler):
+    return list(command_files(handler, project, variables).unclear)
+
+
+def _unclear(search: _Search, place: _Place) -> list[str]:
+    if search.is_too_long:
         return ["the whole command: it is too long to look into"]
     found: dict[str, None] = {}
-    for word, text, previous in _with_previous(handler, variables, project):
-        if "/" in word and _UNCLEAR.search(text):
+    for word, text, previous in search.words_in_context:
+        if text == "$":
+            found["$(…) (the output of a command)"] = None
+        elif _UNCLEAR.search(text) or (word in _OPAQUE and word not in found):
             found[word] = None
         elif previous not in _CHANGES_DIRECTORY:
-            inside = (p for p in _paths(text, [project]) if p != project)
-            if any(os.path.isdir(p) and p.is_relative_to(project) for p in inside):  # noqa: PTH112
+            inside = (p for p in search.paths(text, [place.project]) if place.is_below(p))
+            if any(stat.S_ISDIR(_mode(path)) for path in inside):
                 found[f"{word} (a directory)"] = None
-    return list(found)
+    words = list(found)
+    if len(words) > MOST_UNCLEAR:
+        words = [*words[:MOST_UNCLEAR], f"{len(words) - MOST_UNCLEAR} more words"]
+    if search.is_exhausted:
+        words.append("the rest of the command: it is too complex to look into")
+    return words
 
 
 def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:
@@ -146,30 +262,127 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
     if "$" in text.replace(_LITERAL, ""):
         return None
     text = text.replace(_LITERAL, "$")
-    return _resolve(text, project) if "/" in text else text
+    if "/" not in text:
+        return text
+    path = _resolve(text, str(project))
+    return None if path is None else Path(path)
 
 
-def _candidates(
-    handler: HandlerSpec, start: Path, variables: Mapping[str, str]
-) -> Iterator[tuple[str, Path]]:
-    """Yield every word that may be a path, with the paths that it may mean."""
-    words = list(_with_previous(handler, variables, start))
-    bases = [start]
-    for word, text, previous in words:
-        if previous in _CHANGES_DIRECTORY and not word.startswith("-"):
-            bases += [p for p in _paths(text, bases) if os.path.isdir(p)]  # noqa: PTH112
-    for word, text, previous in words:
-        for name in _hidden_names(text, previous):
-            yield from ((name, p) for p in _paths(name, bases) if os.path.isfile(p))  # noqa: PTH113
-        yield from ((word, path) for path in _paths(text, bases))
+@dataclass(slots=True)
+class _Search:
+    """The paths that the words of one command may mean, within a budget.
+
+    Attributes:
+        bases: Directories in which the command may run: where it starts, and where it changes to.
+        listed: Directories whose entries were compared with patterns.
+        is_exhausted: Whether something was left out because the command is too complex.
+    """
+
+    handler: HandlerSpec
+    directory: Path
+    variables: Mapping[str, str]
+    start: str = ""
+    words: tuple[str, ...] = ()
+    words_in_context: list[tuple[str, str, str]] = field(default_factory=list)
+    bases: list[str] = field(default_factory=list)
+    listed: dict[str, None] = field(default_factory=dict)
+    is_exhausted: bool = False
+    lookups: int = MOST_LOOKUPS
+    entries: list[int] = field(default_factory=lambda: [ENTRIES])
+
+    def __post_init__(self) -> None:
+        self.start = str(self.directory)
+        self.words = tuple(dict.fromkeys(_words(self.handler)))
+        if len(self.words) > MOST_WORDS:
+            self.words = self.words[:MOST_WORDS]
+            self.is_exhausted = True
+        all_words = _words(self.handler)[: 4 * MOST_WORDS]
+        context = _with_previous(all_words, self.variables, self.directory)
+        self.words_in_context = list(dict.fromkeys(context))[:MOST_WORDS]
+        self.bases = [self.start]
+        for word, text, previous in self.words_in_context:
+            if previous in _CHANGES_DIRECTORY and not word.startswith("-"):
+                self._change_to(text)
+
+    def _change_to(self, text: str) -> None:
+        for path in self.paths(text, self.bases):
+            if len(self.bases) >= MOST_DIRECTORIES:
+                self.is_exhausted = True
+                return
+            if path not in self.bases and os.path.isdir(path):  # noqa: PTH112
+                self.bases.append(path)
+
+    @property
+    def is_too_long(self) -> bool:
+        return _is_too_long(self.handler)
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether the command may run files whose names it does not hold in full."""
+        if not _OPAQUE.isdisjoint(self.words) or any(map(_SEARCH_PATH.match, self.handler.env)):
+            return True
+        for word in self.words:
+            assigned = _ASSIGNMENT.match(word)
+            if assigned and (_SEARCH_PATH.match(assigned[1]) or "/" in word):
+                return True
+        return any(_UNCLEAR.search(text) for _, text, _ in self.words_in_context)
+
+    @property
+    def runs_inline(self) -> bool:
+        """Whether an interpreter gets its program without a file, and looks for modules here."""
+        return any(
+            _INTERPRETER.match(previous) and _INLINE.match(word)
+            for previous, word in zip(self.words, self.words[1:], strict=False)
+        )
+
+    def candidates(self, *, hidden: bool = True) -> Iterator[tuple[str, str]]:
+        """Yield every word that may be a path, with the paths that it may mean."""
+        for word, text, previous in self.words_in_context:
+            for name in _hidden_names(text, previous) if hidden else ():
+                for path in self.paths(name, self.bases):
+                    yield name if stat.S_ISREG(_mode(path)) else "", path
+            for path in self.paths(text, self.bases):
+                yield word, path
+
+    def paths(self, text: str, bases: Iterable[str]) -> list[str]:
+        """Return the paths that a word may mean in some directories."""
+        if not text or len(text) > LONGEST_WORD or "$" in text or not _can_be_a_name(text):
+            return []
+        text = text.replace(_LITERAL, "$")
+        found: list[str] = []
+        for base in bases:
+            if self.lookups <= 0:
+                self.is_exhausted = True
+                return found
+            self.lookups -= 1
+            if _GLOB.search(text) and not text.startswith(("/", "~")):
+                found += self._glob(base, text.split("/"))
+            path = _resolve(text, base)
+            if path is not None:
+                found.append(path)
+        return found
+
+    def _glob(self, base: str, pieces: list[str]) -> list[str]:
+        if len(pieces) > DEEPEST_PATTERN:
+            self.is_exhausted = True
+            return []
+        self.listed[base] = None
+        found = [str(path) for path in _glob(Path(base), pieces, self.entries)]
+        if self.entries[0] <= 0:
+            self.is_exhausted = True
+        return found
+
+
+DEEPEST_PATTERN = 20
+"""Directories of a pattern of files."""
 
 
 def _with_previous(
-    handler: HandlerSpec, variables: Mapping[str, str], here: Path
+    words: Iterable[str], variables: Mapping[str, str], here: Path
 ) -> Iterator[tuple[str, str, str]]:
     """Yield every word, as written and expanded, and the one before it that is no mere option."""
     previous = ""
-    for word in _words(handler):
+    for word in words:
         text = _expand(word, variables, here)
         yield word, text, previous
         if not word.startswith("-") or word in _CHANGES_DIRECTORY or word == "-m":
@@ -200,15 +413,35 @@ def _words(handler: HandlerSpec) -> tuple[str, ...]:
 
 @lru_cache(maxsize=512)
 def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
-    found: list[str] = []
-    for word in (*argv, *_lex(command), *env):
-        _add(word, found, DEPTH)
-    return tuple(found)
+    found: dict[str, None] = {}
+    words: list[str] = []
+    for word in (*argv, *_without_targets(_lex(command)), *env):
+        if len(found) > 2 * MOST_WORDS:
+            break
+        if word in found:
+            words.append(word)
+            continue
+        pieces: list[str] = []
+        _add(word, pieces, DEPTH)
+        found |= dict.fromkeys(pieces)
+        words += pieces[: 2 * MOST_WORDS]
+    return tuple(words)
+
+
+def _without_targets(words: list[str]) -> Iterator[str]:
+    """Leave out the files that a command writes: they are named again where they are run."""
+    previous = ""
+    for word in words:
+        if not previous.startswith(">"):
+            yield word
+        previous = word
 
 
 def _add(word: str, found: list[str], depth: int) -> None:
     """Add a word, what its braces stand for, and the words of a command line inside it."""
     if set(word) <= _OPERATORS:
+        return
+    if len(found) > 2 * MOST_WORDS:
         return
     found += _alternatives(word)
     plain = _HERE.sub(".", word)
@@ -261,20 +494,6 @@ def _is_one_path(word: str) -> bool:
     )
 
 
-def _paths(text: str, bases: Iterable[Path]) -> list[Path]:
-    if not text or len(text) > LONGEST_WORD or "$" in text or not _can_be_a_name(text):
-        return []
-    text = text.replace(_LITERAL, "$")
-    found = []
-    for base in bases:
-        if _GLOB.search(text) and not text.startswith(("/", "~")):
-            found += _glob(base, text.split("/"), [ENTRIES])
-        path = _resolve(text, base)
-        if path is not None:
-            found.append(path)
-    return found
-
-
 def _can_be_a_name(text: str) -> bool:
     try:
         return b"\0" not in os.fsencode(text)
@@ -306,8 +525,10 @@ def _glob(base: Path, pieces: list[str], budget: list[int]) -> list[Path]:
     return [path for found in matched for path in _glob(found, rest, budget)]
 
 
-def _resolve(word: str, base: Path) -> Path | None:
-    try:
-        return Path(os.path.normpath(base / Path(word).expanduser()))
-    except (RuntimeError, ValueError):  # the home of nobody, or no path at all
-        return None
+def _resolve(word: str, base: str) -> str | None:
+    """Return an absolute path; `None` if a word is none."""
+    if word.startswith("~"):
+        word = os.path.expanduser(word)  # noqa: PTH111
+        if word.startswith("~"):  # a user who does not exist
+            return None
+    return os.path.normpath(os.path.join(base, word))  # noqa: PTH118

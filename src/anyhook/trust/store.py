@@ -1,56 +1,46 @@
 """The trust store: which hooks of which project the user has seen and allowed.
 
 One file a project under the user's data directory, written atomically under a lock. It holds the
-definitions and the scripts as they were, so that a change can be shown.
+definitions and the files as they were, so that a change can be shown.
 """
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+import stat
+import time
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from platformdirs import user_data_path
-
 from anyhook.atomic import replace_file
+from anyhook.errors import SettingsError
+from anyhook.files import changed_within_tick, data_directory, identity_of, locked, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.trust.scripts import named_files, unclear_words
+from anyhook.trust.scripts import command_files
+from anyhook.trust.trees import (
+    LARGEST_SCRIPT,
+    MOST_TREES,
+    Script,
+    Tree,
+    beside,
+    read_script,
+    read_tree,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
-VARIABLE = "ANYHOOK_DATA_DIR"
-"""Environment variable that names another data directory."""
-SHOWN_BYTES = 256 * 1024
-"""A longer script is bound by its hash and not kept to show a difference."""
-LOCK_SECONDS = 10.0
-"""How long another process may hold the store before it is an error."""
-
-FileStamp = tuple[int, int, int, int] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """A file as it is now.
-
-    Attributes:
-        path: The file.
-        digest: SHA-256 of its content; `None` if it is not there.
-        text: Its content, if it is text and not too long.
-        stamp: What it looked like when it was read.
-    """
-
-    path: Path
-    digest: str | None
-    text: str | None
-    stamp: FileStamp
+LARGEST_STORE = 64 * 1024 * 1024
+"""Bytes of what is recorded about one project."""
+WRITABLE = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,40 +52,134 @@ class Subject:
         handler: The handler.
         event: Canonical name of its event.
         matcher: The matcher of its definition.
-        scripts: The files that it names.
-        unclear: Words that may name files, and cannot be told before it runs.
+        scripts: The files that it names, and code beside them.
+        trees: The directories that belong to it, with all their files.
+        unclear: What it may run and what is not bound.
+        looked_at: Identities of everything that this depends on.
+        read_at: When it was read, in nanoseconds since the epoch.
     """
 
     key: str
     handler: HandlerSpec
     event: str
     matcher: str | None
-    scripts: tuple[Script, ...]
+    scripts: tuple[Script, ...] = ()
+    trees: tuple[Tree, ...] = ()
     unclear: tuple[str, ...] = ()
+    looked_at: Mapping[str, FileIdentity] = field(default_factory=dict)
+    read_at: int = 0
 
     def is_unchanged(self) -> bool:
-        """Tell whether its scripts still are what they were when it was read."""
+        """Return whether no file or directory that it depends on was touched since it was read."""
+        return all(
+            identity_of(path) == identity and not changed_within_tick(identity, self.read_at)
+            for path, identity in self._identities()
+        )
+
+    def _identities(self) -> Iterator[tuple[Path | str, FileIdentity]]:
         for script in self.scripts:
-            if _stamp(script.path) == script.stamp:
-                continue
-            if _read(script.path).digest != script.digest:
-                return False
-        return True
+            yield script.path, script.identity
+        for tree in self.trees:
+            yield from tree.identities.items()
+        yield from self.looked_at.items()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """What differs from what was trusted.
 
     Attributes:
         subject: The handler.
-        what: `new`, or `script` if only a file changed.
-        difference: Lines of a unified difference, if there is something to compare.
+        what: `new`, or `script` if only files changed.
     """
 
     subject: Subject
     what: str
-    difference: tuple[str, ...] = ()
+    records: Records | None = field(default=None, repr=False)
+
+    @cached_property
+    def difference(self) -> tuple[str, ...]:
+        """Lines of a unified difference; made when they are looked at, for that takes time."""
+        return tuple(self.records.differences(self.subject)) if self.records else ()
+
+
+class Project:
+    """What the hooks of one project have in common.
+
+    Args:
+        directory: Directory of the project.
+        variables: Variables of the dialect that hold paths.
+    """
+
+    def __init__(self, directory: Path, variables: Mapping[str, str]) -> None:
+        self.directory = directory
+        self.variables = variables
+        self._trees: dict[Path, Tree] = {}
+
+    def subject(self, definition: HookDefinition, handler: HandlerSpec) -> Subject:
+        """Read what a handler is made of."""
+        read_at = time.time_ns()
+        known = {**self.variables, **handler.variables}
+        found = command_files(handler, self.directory, known)
+        settings = Path(os.path.realpath(definition.place.file)).parent
+        shared = {self.directory, settings}
+        roots = {settings / "hooks": None} if (settings / "hooks").is_dir() else {}
+        roots |= dict.fromkeys(d for d in found.directories if d not in shared)
+        scripts: dict[Path, Script] = {}
+        left = LARGEST_SCRIPT
+        for path in found.files:
+            identity = identity_of(path)
+            left -= identity[2] if identity else 0
+            scripts[path] = read_script(path, LARGEST_SCRIPT if left >= 0 else 0)
+        for directory in shared:
+            texts = [s.text or "" for path, s in scripts.items() if path.parent == directory]
+            if texts:
+                near = beside(directory, " ".join(texts))
+                scripts |= {path: read_script(path) for path in near}
+        looked_at = [*found.looked_at, str(settings / "hooks")]
+        if scripts:
+            looked_at += map(str, shared)
+        outermost = _outermost(roots)
+        trees = tuple(map(self._tree, outermost[:MOST_TREES]))
+        unclear = [*found.unclear, *_not_bound(scripts.values(), trees, self.directory)]
+        unclear += [f"{root} (a directory)" for root in outermost[MOST_TREES:]]
+        return Subject(
+            definition_key(definition, handler),
+            handler,
+            definition.event,
+            definition.matcher,
+            tuple(scripts.values()),
+            trees,
+            tuple(unclear),
+            {path: identity_of(path) for path in looked_at},
+            read_at,
+        )
+
+    def _tree(self, root: Path) -> Tree:
+        if root not in self._trees:
+            self._trees[root] = read_tree(root)
+        return self._trees[root]
+
+
+def _outermost(roots: Iterable[Path]) -> list[Path]:
+    """Leave out directories that are inside of others."""
+    kept: list[Path] = []
+    for root in sorted(roots, key=lambda path: len(path.parts)):
+        if not any(root.is_relative_to(other) for other in kept):
+            kept.append(root)
+    return kept
+
+
+def _not_bound(scripts: Iterable[Script], trees: Iterable[Tree], project: Path) -> Iterator[str]:
+    """List files that a change of would not be noticed."""
+    for script in scripts:
+        if not script.is_bound:
+            yield f"{script.path} ({script.digest})"
+        elif script.digest and not script.path.is_relative_to(project):
+            yield f"what {script.path} loads, which is outside of the project"
+    for tree in trees:
+        for name in tree.left_out:
+            yield f"{tree.root}: {name}"
 
 
 def subjects(
@@ -111,25 +195,82 @@ def subjects(
     Returns:
         One subject a handler.
     """
-    found = []
-    scripts: dict[Path, Script] = {}
-    for definition in definitions:
-        for handler in definition.handlers:
-            known = {**variables, **handler.variables}
-            files = named_files(handler, project, known)
-            for path in files:
-                scripts.setdefault(path, _read(path))
-            found.append(
-                Subject(
-                    _key(definition, handler),
-                    handler,
-                    definition.event,
-                    definition.matcher,
-                    tuple(scripts[path] for path in files),
-                    tuple(unclear_words(handler, project, known)),
-                )
-            )
-    return found
+    shared = Project(project, variables)
+    return [
+        shared.subject(definition, handler)
+        for definition in definitions
+        for handler in definition.handlers
+    ]
+
+
+class Records:
+    """What is recorded about one project.
+
+    Args:
+        entries: By the key of a definition, what was trusted.
+        trees: By digest, the files of a directory as they were.
+        problems: What is wrong with the store.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, Any] | None = None,
+        trees: Mapping[str, Any] | None = None,
+        problems: tuple[Diagnostic, ...] = (),
+    ) -> None:
+        self.entries = entries or {}
+        self.trees = trees or {}
+        self.problems = problems
+
+    def knows(self, key: str) -> bool:
+        """Return whether a definition was trusted, whatever its files are now."""
+        return isinstance(self.entries.get(key), dict)
+
+    def change(self, subject: Subject) -> Change | None:
+        """Compare a subject with what was trusted; `None` if it is the same."""
+        if not self.knows(subject.key):
+            return Change(subject, "new")
+        entry = self.entries[subject.key]
+        scripts = {path: value.get("sha256") for path, value in _objects(entry, "scripts").items()}
+        now = {str(script.path): script.digest for script in subject.scripts}
+        # what was not there and is not named any more is no difference
+        before = {path: digest for path, digest in scripts.items() if digest or path in now}
+        now = {path: digest for path, digest in now.items() if digest or path in before}
+        trees = entry.get("trees")
+        same_trees = trees == {str(tree.root): tree.digest for tree in subject.trees}
+        if before == now and same_trees:
+            return None
+        return Change(subject, "script", self)
+
+    def differences(self, subject: Subject) -> Iterator[str]:
+        """Yield the lines of a difference between what was trusted and what is there."""
+        entry = self.entries.get(subject.key)
+        before = _objects(entry, "scripts")
+        named = {str(script.path) for script in subject.scripts}
+        gone = [read_script(Path(path)) for path in before if path not in named]
+        for script in (*subject.scripts, *gone):
+            yield from _difference(str(script.path), before.get(str(script.path)), script)
+        roots = entry.get("trees") if isinstance(entry, dict) else None
+        roots = roots if isinstance(roots, dict) else {}
+        now = {str(tree.root): tree for tree in subject.trees}
+        for root in dict.fromkeys((*roots, *now)):
+            tree = now.get(root) or read_tree(Path(root))
+            if tree.digest == roots.get(root):
+                continue
+            old = _objects(self.trees, str(roots.get(root)))
+            lines: list[str] = []
+            for name in sorted({*old, *tree.files}):
+                path = f"{root}/{name}"
+                if path not in named:
+                    lines += _difference(path, old.get(name), tree.files.get(name))
+            yield from lines or [f"{root}: what belongs to it changed"]
+
+
+def _objects(holder: object, key: str) -> dict[str, Any]:
+    """Return the objects inside of an object of the store, which may hold anything."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    items = value.items() if isinstance(value, dict) else ()
+    return {name: item if isinstance(item, dict) else {} for name, item in items}
 
 
 class TrustStore:
@@ -141,14 +282,11 @@ class TrustStore:
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
-        if directory is None:
-            base = os.environ.get(VARIABLE)
-            directory = (Path(base) if base else user_data_path("anyhook")) / "trust"
-        self.directory = Path(directory)
+        self.directory = Path(data_directory() / "trust" if directory is None else directory)
 
-    def stamp(self, project: Path) -> FileStamp:
-        """Look whether what is recorded about a project changed, without reading it."""
-        return _stamp(self._file(project))
+    def identity(self, project: Path) -> FileIdentity:
+        """Return what changes when what is recorded about a project does, without reading it."""
+        return identity_of(self._file(project))
 
     def changes(
         self, project: Path, found: Iterable[Subject]
@@ -158,17 +296,9 @@ class TrustStore:
         Returns:
             What is not trusted (empty: everything is), and what is wrong with the store.
         """
-        entries, problems = self._load(project)
-        changes = []
-        for subject in found:
-            known = entries.get(subject.key)
-            if known is None:
-                changes.append(Change(subject, "new"))
-                continue
-            difference = tuple(_differences(known, subject))
-            if difference:
-                changes.append(Change(subject, "script", difference))
-        return changes, problems
+        records = self.records(project)
+        changes = [change for subject in found if (change := records.change(subject))]
+        return changes, records.problems
 
     def trust(self, project: Path, found: Iterable[Subject], *, dialect: str = "") -> None:
         """Record that a project's hooks for one agent may run as they are now, and no others.
@@ -179,39 +309,42 @@ class TrustStore:
             dialect: Whose hooks they are; what is recorded for other agents stays.
 
         Raises:
-            OSError: If the store cannot be written.
-            filelock.Timeout: If another process holds it.
+            OSError: If the store cannot be written, or another process holds it.
+            SettingsError: If others can write it.
         """
-        entries = {
-            subject.key: {
+        entries: dict[str, Any] = {}
+        trees: dict[str, Any] = {}
+        recorded = _Recorder()
+        for subject in found:
+            entries[subject.key] = {
                 "dialect": dialect,
                 "command": subject.handler.identifier,
-                "scripts": {
-                    str(s.path): {"sha256": s.digest, "text": s.text} for s in subject.scripts
-                },
+                "scripts": {str(script.path): recorded(script) for script in subject.scripts},
+                "trees": {str(tree.root): tree.digest for tree in subject.trees},
             }
-            for subject in found
-        }
+            for tree in subject.trees:
+                if tree.digest not in trees:
+                    files = tree.files.items()
+                    trees[tree.digest] = {name: recorded(script) for name, script in files}
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self._file(project)
-        from filelock import FileLock  # readers of the store do not need it
-
-        with FileLock(f"{file}.lock", timeout=LOCK_SECONDS):
-            known, _ = self._load(project)
-            others = {k: v for k, v in known.items() if v.get("dialect", "") != dialect}
-            content = json.dumps(
-                {"project": str(project), "version": 1, "hooks": {**others, **entries}}, indent=1
-            )
-            replace_file(file, content.encode(), mode=0o600)
+        problem = self._unsafe(file)
+        if problem:
+            raise SettingsError(problem, path=str(self.directory))
+        with locked(file):
+            known = self.records(project)
+            entries |= {k: v for k, v in known.entries.items() if _dialect(v) != dialect}
+            used = {digest for entry in entries.values() for digest in _digests(entry)}
+            trees |= {k: v for k, v in known.trees.items() if k in used}
+            content = {"project": str(project), "version": 2, "hooks": entries, "trees": trees}
+            replace_file(file, json.dumps(content, indent=1).encode(), mode=0o600)
 
     def revoke(self, project: Path) -> bool:
         """Forget a project. Returns whether it was known."""
         file = self._file(project)
         if not file.exists():
             return False
-        from filelock import FileLock
-
-        with FileLock(f"{file}.lock", timeout=LOCK_SECONDS):
+        with locked(file):
             file.unlink(missing_ok=True)
         return True
 
@@ -220,27 +353,74 @@ class TrustStore:
         name = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         return self.directory / f"{name}.json"
 
-    def _load(self, project: Path) -> tuple[dict[str, Any], tuple[Diagnostic, ...]]:
+    def records(self, project: Path) -> Records:
+        """Read what is recorded about a project. Never raises for what the store holds."""
         file = self._file(project)
-        try:
-            entries = json.loads(file.read_text(encoding="utf-8"))["hooks"]
-            if isinstance(entries, dict):
-                return entries, ()
-            problem = "it does not hold what anyhook wrote"
-        except FileNotFoundError:
-            return {}, ()
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            problem = str(error) or type(error).__name__
-        return {}, (
-            diagnose(
-                "trust-store",
-                f"{problem}; trust the project again: anyhook trust",
-                Place(str(file)),
-            ),
-        )
+        problem = self._unsafe(file)
+        if problem is None:
+            try:
+                content = json.loads(read_user_file(file, LARGEST_STORE))
+                if isinstance(content["hooks"], dict):
+                    return Records(content["hooks"], _objects(content, "trees"))
+                problem = "it does not hold what anyhook wrote"
+            except FileNotFoundError:
+                return Records()
+            except OSError as error:
+                problem = error.strerror or str(error)
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                problem = str(error) or type(error).__name__
+            problem += "; trust the project again: anyhook trust"
+        return Records(problems=(diagnose("trust-store", problem, Place(str(file))),))
+
+    def _unsafe(self, file: Path) -> str | None:
+        """Return why the store is not believed: others than the user can write it, as ssh does."""
+        if not hasattr(os, "geteuid"):
+            return None
+        for path in (file, self.directory, *self.directory.absolute().parents):
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            if status.st_uid not in (0, os.geteuid()):
+                return f"{path} belongs to another user, so nothing in it is trusted; run: {CHOWN}"
+            is_ours = path in (file, self.directory)
+            others = status.st_mode & (WRITABLE if is_ours else stat.S_IWOTH)
+            if others and (is_ours or not status.st_mode & stat.S_ISVTX):
+                why = "can be written by other users, so nothing in it is trusted"
+                return f"{path} {why}; run: chmod go-w {path}"
+        return None
 
 
-def _key(definition: HookDefinition, handler: HandlerSpec) -> str:
+CHOWN = "chown -R $(id -u) on it, or set ANYHOOK_DATA_DIR to a directory of your own"
+"""How to repair a store of another user."""
+
+
+class _Recorder:
+    """Writes down files, with their text as long as there is room for it."""
+
+    def __init__(self) -> None:
+        self._room = MOST_TEXT
+
+    def __call__(self, script: Script) -> dict[str, str | None]:
+        self._room -= len(script.text or "")
+        return {"sha256": script.digest, "text": script.text if self._room >= 0 else None}
+
+
+MOST_TEXT = 8 * 1024 * 1024
+"""Characters of files that are kept to show differences; the others are bound by their hash."""
+
+
+def _dialect(entry: object) -> str:
+    return str(entry.get("dialect", "")) if isinstance(entry, dict) else ""
+
+
+def _digests(entry: object) -> list[str]:
+    trees = entry.get("trees") if isinstance(entry, dict) else None
+    return [str(digest) for digest in trees.values()] if isinstance(trees, dict) else []
+
+
+def definition_key(definition: HookDefinition, handler: HandlerSpec) -> str:
+    """Return the digest of what the settings say of a handler."""
     made_of = [
         definition.event,
         definition.matcher,
@@ -259,51 +439,24 @@ def _key(definition: HookDefinition, handler: HandlerSpec) -> str:
     return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
 
 
-def _stamp(path: Path) -> FileStamp:
-    try:
-        status = path.stat()
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+def _difference(path: str, before: Mapping[str, Any] | None, now: Script | None) -> Iterator[str]:
+    """Yield how one file differs from what was trusted."""
+    old = before or {}
+    digest = now.digest if now else None
+    if old.get("sha256") == digest:
+        return
+    old_text, new_text = old.get("text"), now.text if now else None
+    if isinstance(old_text, str) and new_text is not None:
+        old_lines, new_lines = old_text.splitlines(), new_text.splitlines()
+        if max(len(old_lines), len(new_lines)) <= MOST_LINES:
+            titles = (f"{path} (trusted)", f"{path} (now)")
+            yield from difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")
+            return
+    yield f"{path}: was {_state(old.get('sha256'))}, is {_state(digest)}"
 
 
-def _read(path: Path) -> Script:
-    before = _stamp(path)
-    try:
-        content = path.read_bytes() if path.is_file() else None
-    except OSError:
-        content = None
-    if content is None:
-        return Script(path, None, None, before)
-    text = None
-    if len(content) <= SHOWN_BYTES:
-        with contextlib.suppress(UnicodeDecodeError):
-            text = content.decode()
-    return Script(path, hashlib.sha256(content).hexdigest(), text, before)
-
-
-def _differences(known: object, subject: Subject) -> Iterator[str]:
-    recorded = known.get("scripts") if isinstance(known, dict) else None
-    scripts = recorded if isinstance(recorded, dict) else {}
-    named = {str(script.path) for script in subject.scripts}
-    gone = (_read(Path(path)) for path in scripts if path not in named)
-    for script in (*subject.scripts, *gone):
-        before = scripts.get(str(script.path))
-        before = before if isinstance(before, dict) else {"sha256": None, "text": None}
-        if before.get("sha256") == script.digest:
-            continue
-        old, new = before.get("text"), script.text
-        if isinstance(old, str) and new is not None:
-            yield from difflib.unified_diff(
-                old.splitlines(),
-                new.splitlines(),
-                f"{script.path} (trusted)",
-                f"{script.path} (now)",
-                lineterm="",
-            )
-        else:
-            states = (_state(before.get("sha256")), _state(script.digest))
-            yield f"{script.path}: was {states[0]}, is {states[1]}"
+MOST_LINES = 5000
+"""Lines of a file that are compared: that takes quadratic time."""
 
 
 def _state(digest: object) -> str:
