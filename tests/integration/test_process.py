@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from anyhook.handlers import process_posix
-from anyhook.handlers.process import OUTPUT_LIMIT, run_process
+from anyhook.handlers.process import OUTPUT_LIMIT, REPLY_LIMIT, run_process
 from tests.integration.leftovers import none_left
 
 pytestmark = [
@@ -95,6 +95,26 @@ async def test_a_flood_of_output_is_cut_and_read_to_its_end(shell):
     assert end.stdout_truncated
     assert not end.stderr_truncated
     assert (end.exit_code, end.stderr) == (0, "end\n")
+
+
+@pytest.mark.parametrize("begin", ["{", " \n\t{", "\ufeff{"])
+async def test_a_reply_may_be_longer_than_other_output(shell, begin):
+    end = await shell(
+        f"printf '{begin}'; head -c 3000000 /dev/zero | tr '\\0' x", output_limit=1000
+    )
+
+    assert not end.stdout_truncated
+    assert len(end.stdout) == len(begin) + 3_000_000
+
+
+@pytest.mark.parametrize("begin", ["{", ""])
+async def test_a_reply_and_blanks_are_bounded_too(shell, begin):
+    end = await shell(
+        f"printf '{begin}'; head -c 30000000 /dev/zero | tr '\\0' ' '", output_limit=9
+    )
+
+    assert end.stdout_truncated
+    assert len(end.stdout) == REPLY_LIMIT
 
 
 async def test_a_flood_of_errors_is_cut_too(shell):

@@ -47,6 +47,8 @@ class Take(Words):
     """The same, with the word Warning in front."""
     WARN = "warn"
     """The command failed; nothing it printed is applied."""
+    FAIL = "fail"
+    """Its reply cannot be read, and so it has failed, whatever else it did."""
 
 
 class PlainText(Words):
@@ -94,6 +96,11 @@ class ExitRow(Record, kw_only=False):
     empty: Take
     streams: tuple[str, ...] = ("stdout",)
     parses: bool = True
+
+    @property
+    def cut(self) -> Take:
+        """What a JSON reply does that was longer than what is kept: a verdict in it is lost."""
+        return Take.FAIL if self.json is Take.APPLY else self.broken
 
 
 class ExitTable(Record, kw_only=False):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.dialects.output import Exit, decode_exit, report_unused
+from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
 from anyhook.handlers.environment import expand, make_fit
 from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
@@ -194,7 +194,8 @@ def _result(
     else:
         said = _read(firing, handler, end)
         status, answer, has_failed = said.status, said.answer, said.failed
-        found, error = (*notes, *said.diagnostics), None
+        found = (*notes, *said.diagnostics)
+        error = TOO_LONG if status is Status.FAILED else None
     return HandlerResult(
         handler,
         status,

@@ -25,7 +25,7 @@ from anyhook.authoring.load import MODULE_PREFIX, load_hooks
 from anyhook.authoring.run import Lost, Output, Run, options
 from anyhook.errors import AnyhookError
 from anyhook.handlers.function import is_async
-from anyhook.handlers.process import ProcessResult
+from anyhook.handlers.process import ProcessResult, result_of_reply
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.stamps import stamp_of
 from anyhook.warm.client import SWITCH
@@ -197,15 +197,8 @@ class _Kept(Output):
     def result(self, limit: int, duration: float) -> ProcessResult:
         """Put it as that of a program."""
         told = "".join(f"{line}\n" for line in self.told)
-        out, err = self.text, told.encode("utf-8", "backslashreplace")
-        return ProcessResult(
-            exit_code=self.code,
-            stdout=out[:limit].decode("utf-8", "replace"),
-            stderr=err[:limit].decode("utf-8", "replace"),
-            stdout_truncated=len(out) > limit,
-            stderr_truncated=len(err) > limit,
-            duration=duration,
-        )
+        errors = told.encode("utf-8", "backslashreplace")
+        return result_of_reply(self.code, self.text, errors, output_limit=limit, duration=duration)
 
     def write(self, text: bytes, lost: Lost) -> None:  # noqa: ARG002 - it is read here
         self.text = text

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import RunVar
 
-from anyhook.handlers.process import ProcessResult
+from anyhook.handlers.process import ProcessResult, result_of_reply
 from anyhook.warm import client
 from anyhook.warm.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
 from anyhook.warm.frames import FrameError, body_size, parse_reply
@@ -219,13 +219,8 @@ class Leases:
         if body is None:
             return ProcessResult(timed_out=scope.cancelled_caught, duration=duration)
         reply = parse_reply(body)
-        return ProcessResult(
-            exit_code=reply.code,
-            stdout=reply.out[:output_limit].decode("utf-8", "replace"),
-            stderr=reply.err[:output_limit].decode("utf-8", "replace"),
-            stdout_truncated=len(reply.out) > output_limit,
-            stderr_truncated=len(reply.err) > output_limit,
-            duration=duration,
+        return result_of_reply(
+            reply.code, reply.out, reply.err, output_limit=output_limit, duration=duration
         )
 
     async def _ask(self, key: Key, env: Mapping[str, str], payload: bytes) -> bytes:

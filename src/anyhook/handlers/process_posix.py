@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
-from anyhook.handlers.process import DRAIN, DRAIN_SILENT, ProcessResult
+from anyhook.handlers.process import (
+    DRAIN,
+    DRAIN_SILENT,
+    REPLY_LIMIT,
+    KeptOutput,
+    ProcessResult,
+)
 from anyhook.handlers.process_start import start
 
 if TYPE_CHECKING:
@@ -165,7 +171,9 @@ class _Child:
         finally:
             ends.close(*ends.theirs)
         self._stdin, *read_ends = ends.ours
-        self.stdout, self.stderr = (_Stream(fd, output_limit) for fd in read_ends)
+        out, err = read_ends
+        self.stdout = _Stream(out, KeptOutput(output_limit, REPLY_LIMIT))
+        self.stderr = _Stream(err, KeptOutput(output_limit))
         self._streams = {stream.fd: stream for stream in (self.stdout, self.stderr)}
         try:
             self.exit_fd, self._exit_closer = _watch_exit(self._pid)
@@ -283,10 +291,10 @@ class _Child:
         return ProcessResult(
             exit_code=code if killed_by is None else None,
             signal=_signal_name(killed_by) if killed_by else None,
-            stdout=self.stdout.text(),
-            stderr=self.stderr.text(),
-            stdout_truncated=self.stdout.truncated,
-            stderr_truncated=self.stderr.truncated,
+            stdout=self.stdout.kept.text(),
+            stderr=self.stderr.kept.text(),
+            stdout_truncated=self.stdout.kept.truncated,
+            stderr_truncated=self.stderr.kept.truncated,
             timed_out=timed_out,
             held_open=held_open,
             duration=duration,
@@ -320,7 +328,8 @@ class _Child:
             if not chunk:
                 self._close_stream(stream)
                 return
-            stream.keep(chunk)
+            stream.started = True
+            stream.kept.add(chunk)
 
     def _close_stream(self, stream: _Stream) -> None:
         if self._streams.pop(stream.fd, None):
@@ -386,26 +395,12 @@ def _write(fd: int, data: memoryview) -> int:
 
 
 class _Stream:
-    """One output stream, kept up to a limit."""
+    """One output stream: its descriptor, and what came out of it."""
 
-    def __init__(self, fd: int, limit: int) -> None:
+    def __init__(self, fd: int, kept: KeptOutput) -> None:
         self.fd = fd
+        self.kept = kept
         self.started = False
-        self.truncated = False
-        self._room = limit
-        self._chunks: list[bytes] = []
-
-    def keep(self, chunk: bytes) -> None:
-        self.started = True
-        if len(chunk) > self._room:
-            self.truncated = True
-            chunk = chunk[: self._room]
-        if chunk:
-            self._chunks.append(chunk)
-            self._room -= len(chunk)
-
-    def text(self) -> str:
-        return b"".join(self._chunks).decode("utf-8", "replace")
 
 
 class _Ends(NamedTuple):

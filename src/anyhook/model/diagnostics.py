@@ -99,6 +99,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         "a decision was printed by a handler that failed; it is not applied",
     ),
     "output-truncated": (Severity.WARNING, "a stream was longer than the limit"),
+    "reply-too-long": (Severity.ERROR, "a JSON reply is too long to be read; the hook failed"),
     "output-not-object": (Severity.WARNING, "standard output is JSON but no object"),
     "output-field": (Severity.WARNING, "a field of the output has the wrong type; it is left out"),
     "output-word": (Severity.WARNING, "a word that is no decision"),
