@@ -14,7 +14,7 @@ from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
 from anyhook.handlers.environment import expand, make_fit
 from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
-from anyhook.handlers.process import run_process
+from anyhook.handlers.process import ProcessResult, run_process
 from anyhook.handlers.shell import refer
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.output import Said
     from anyhook.handlers.base import Firing
-    from anyhook.handlers.process import ProcessResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
 
@@ -60,19 +59,29 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
         started = time.perf_counter()
         end = await _run_warm(firing, handler, argv, env)
         if end is None:
-            direct = find_direct(argv, env, firing.cwd) if handler.argv is None else None
-            end = await run_process(
-                argv,
-                cwd=firing.cwd,
-                env=env,
-                stdin=lambda: firing.payload,
-                timeout=handler.timeout,
-                output_limit=firing.output_limit,
-                direct=direct,
-            )
+            end = await _run_cold(firing, handler, argv, env, started)
     finally:
         limiter.release()
     return _result(firing, handler, end, started - firing.epoch, repaired)
+
+
+async def _run_cold(
+    firing: Firing, handler: HandlerSpec, argv: list[str], env: dict[str, str], started: float
+) -> ProcessResult:
+    """Run a command as a process, in what is left of its time: a worker may have tried before."""
+    spent = time.perf_counter() - started
+    if spent >= handler.timeout:
+        return ProcessResult(timed_out=True, duration=spent)
+    direct = find_direct(argv, env, firing.cwd) if handler.argv is None else None
+    return await run_process(
+        argv,
+        cwd=firing.cwd,
+        env=env,
+        stdin=lambda: firing.payload,
+        timeout=handler.timeout - spent,
+        output_limit=firing.output_limit,
+        direct=direct,
+    )
 
 
 async def _run_warm(

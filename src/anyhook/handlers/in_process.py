@@ -107,10 +107,12 @@ class InProcess:
                 output = await self._run(path, command, env, stdin)
             if scope.cancelled_caught:
                 return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
+        spent = time.perf_counter() - started
         if output is not None:
-            return output.result(output_limit, time.perf_counter() - started)
+            return output.result(output_limit, spent)
+        left = None if timeout is None else timeout - spent
         return await self._otherwise.run(
-            command, cwd=cwd, env=env, stdin=stdin, timeout=timeout, output_limit=output_limit
+            command, cwd=cwd, env=env, stdin=stdin, timeout=left, output_limit=output_limit
         )
 
     @staticmethod

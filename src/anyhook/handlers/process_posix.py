@@ -112,6 +112,8 @@ async def _until(child: _Child, done: Callable[[], bool], timeout: float | None)
         while not done():
             await anyio.wait_readable(child.fileno())
             child.pump()
+    if not done():  # the host may have been stopped past the deadline, and the command was in time
+        child.pump()
     return done()
 
 
