@@ -52,6 +52,24 @@ def world(tmp_path):
     return World(tmp_path)
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize("dialect", ["gemini", "claude", "terminai", "generic"])
+@pytest.mark.parametrize(("code", "is_hinted"), [(1, True), (3, False)])
+async def test_exit_code_1_is_reported_with_the_code_that_blocks(
+    tmp_path, dialect, code, is_hinted
+):
+    world = World(tmp_path, dialect=dialect)
+    wire = world.dialect.event("before_tool").wire
+    world.settings("user", hooks(f"echo no >&2; exit {code}", event=wire))
+
+    async with world.load() as engine:
+        decision = await engine.dispatch(WRITE)
+
+    (found,) = [d for d in decision.diagnostics if d.code == "handler-exit"]
+    assert f"exit code {code}: no" in found.message
+    assert ("exit code 2 blocks; 1 only warns" in found.message) is is_hinted
+
+
 def hooks(*commands, matcher="*", event="BeforeTool", **options):
     many = [
         {"type": "command", "name": f"h{i}", "command": c, **options}

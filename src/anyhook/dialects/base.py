@@ -78,6 +78,12 @@ class Denial(Words):
     """Nothing; the event cannot be denied."""
 
 
+SHORTEST_TIMEOUT = 0.01
+"""Seconds; no command ends sooner, so that a shorter timeout would switch its hook off."""
+ONLY_WARNS = "exit code 2 blocks; 1 only warns"
+"""The hint for exit code 1 where it denies nothing: authors of guards expect that it does."""
+
+
 class ExitRow(Record, kw_only=False):
     """How one kind of end is read.
 
@@ -88,6 +94,7 @@ class ExitRow(Record, kw_only=False):
         empty: What silence does.
         streams: Where the output is looked for; the first that is not blank counts.
         parses: Whether JSON is looked for at all.
+        hint: What is added to the report of a failure on an event that exit code 2 denies.
     """
 
     json: Take
@@ -96,6 +103,7 @@ class ExitRow(Record, kw_only=False):
     empty: Take
     streams: tuple[str, ...] = ("stdout",)
     parses: bool = True
+    hint: str = ""
 
     @property
     def cut(self) -> Take:

@@ -341,7 +341,10 @@ class _Reader:
         lines = trim(end.stderr).splitlines() or [""]
         told = lines[-1] if lines[0].startswith("Traceback") else lines[0]
         if end.code != 0:
-            self.report("handler-exit", f"ended with {how}" + (f": {told[:200]}" if told else ""))
+            text = f"ended with {how}" + (f": {told[:200]}" if told else "")
+            hint = self.rules.exit_table(self.spec.canonical).row(end.code).hint
+            shows_hint = hint and self.spec.can_block
+            self.report("handler-exit", f"{text} ({hint})" if shows_hint else text)
         self.report_ignored(end.stdout)
         return Status.WARNED, NO_OPINION
 

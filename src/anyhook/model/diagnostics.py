@@ -55,7 +55,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     ),
     "missing-field": (Severity.ERROR, "a required field is missing; the hook is left out"),
     "unknown-type": (Severity.ERROR, "a hook type that the agent does not have"),
-    "bad-timeout": (Severity.ERROR, "a timeout that is no positive number; the default is used"),
+    "bad-timeout": (
+        Severity.ERROR,
+        "a timeout that is no positive number or below 10 ms; the default is used",
+    ),
     "timeout-unit": (Severity.WARNING, "a timeout so short that another unit was meant"),
     "type-not-here": (Severity.WARNING, "a hook type that does not run on its event"),
     "condition-not-here": (Severity.WARNING, "a hook with a condition that never runs"),

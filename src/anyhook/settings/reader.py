@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anyhook.dialects.base import SHORTEST_TIMEOUT
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.matching import compile_matcher
@@ -360,6 +361,15 @@ class _FileReader:
             )
             return min(default, cap)
         seconds: float = given * unit
+        if seconds < SHORTEST_TIMEOUT:
+            self.report(
+                "bad-timeout",
+                f"timeout must be at least {SHORTEST_TIMEOUT:g} s, and {given:g} means "
+                f"{seconds:g} s here; for {given:g} seconds write {given / unit:g}; "
+                f"{default:g} s is used",
+                (*path, "timeout"),
+            )
+            return min(default, cap)
         if seconds < self.dialect.short_timeout:
             self.report(
                 "timeout-unit",
