@@ -17,6 +17,7 @@ from anyhook.dialects.wire import decode_event, encode_decision, encode_event
 from anyhook.engine.absent import check_required, switched_off
 from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard
+from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan
@@ -291,7 +292,12 @@ class Engine:
         return (*self._settings_diagnostics(), *self._guard.diagnostics())
 
     def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
-        return (*self._detected, *self.hooks.diagnostics, *switched_off(self.hooks))
+        return (
+            *self._detected,
+            *host_diagnostics(self._around.environ),
+            *self.hooks.diagnostics,
+            *switched_off(self.hooks),
+        )
 
     def runs(self, handler: HandlerSpec) -> bool:
         """Return whether a handler of the settings is switched on and trusted."""

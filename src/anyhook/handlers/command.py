@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import anyio
 
 from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
-from anyhook.handlers.environment import expand, make_fit
+from anyhook.handlers.environment import add_own, expand, make_fit
 from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
 from anyhook.handlers.process import ProcessResult, run_process
-from anyhook.handlers.shell import refer
+from anyhook.handlers.shell import find_shell, refer, wanted_shells
+from anyhook.handlers.shell_variables import controls_shell
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.warm.commands import PROGRAM, read_command
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from anyhook.handlers.base import Firing
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+
+
+NO_SHELL = "there is no shell on the PATH"
 
 
 async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
@@ -49,7 +51,7 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
         return failed(firing, handler, why)
     argv = command_line(firing, handler, env)
     if argv is None:
-        return failed(firing, handler, "there is no shell on the PATH")
+        return failed(firing, handler, NO_SHELL)
     limiter = firing.limiter()
     try:
         limiter.acquire_nowait()  # saves a turn of the event loop when there is room
@@ -138,10 +140,11 @@ def command_environment(
         The environment, and the names of variables whose values had to be changed to fit.
     """
     env, repaired = firing.environ(handler.layer)
-    own = dict.fromkeys((*handler.variables, *handler.env))
+    own = [n for n in dict.fromkeys((*handler.variables, *handler.env)) if not controls_shell(n)]
     if own:
         env.update(handler.variables)
-        env.update({name: expand(text, env) for name, text in handler.env.items()})
+        add_own(env, handler.env)
+        own = [name for name in own if name in env]
         repaired = tuple(name for name in repaired if name not in own) + make_fit(env, own)
     return env, repaired
 
@@ -153,8 +156,10 @@ def command_line(firing: Firing, handler: HandlerSpec, env: dict[str, str]) -> l
     if handler.argv is not None:
         told = {name: env[name] for name in (*firing.dialect.environment, *handler.variables)}
         return [expand(word, told) for word in handler.argv]
-    wanted = firing.dialect.shells.get(handler.options.get("shell", ""), firing.dialect.shell)
-    shell = _find_shell(wanted, env.get("PATH"))
+    wanted = wanted_shells(firing.dialect, handler)
+    # The host's own PATH comes first: what a hook sets is for the programs that its line starts.
+    paths = (firing.host_environ.get("PATH"), env.get("PATH"))
+    shell = find_shell(wanted, *paths)
     return [*shell, refer(handler.command or "", handler.variables)] if shell else None
 
 
@@ -166,17 +171,6 @@ def _filled(word: str, env: dict[str, str], firing: Firing, handler: HandlerSpec
 
 
 _PLACEHOLDER = re.compile(r"\$\{([\w.-]+)\}")
-
-
-@lru_cache(maxsize=32)
-def _find_shell(
-    candidates: tuple[tuple[str, ...], ...], path: str | None
-) -> tuple[str, ...] | None:
-    for program, *options in candidates:
-        found = shutil.which(program, path=path)
-        if found:
-            return (found, *options)
-    return None
 
 
 def _result(

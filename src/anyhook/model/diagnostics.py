@@ -75,6 +75,11 @@ CODES: dict[str, tuple[Severity, str]] = {
     "not-executable": (Severity.ERROR, "a command is a file that may not be executed"),
     "ability": (Severity.WARNING, "a hook asks for something that the agent cannot do"),
     "missing-program": (Severity.WARNING, "a command starts with a program that is not there"),
+    "missing-shell": (Severity.ERROR, "there is no shell that could run a command line"),
+    "shell-variable": (
+        Severity.WARNING,
+        "a variable that would change the shell itself is not passed to hooks",
+    ),
     "missing-script": (Severity.ERROR, "a command names a script that does not exist"),
     "extension-unreadable": (Severity.ERROR, "an extension's manifest or hooks cannot be read"),
     # the agent and its hooks

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.base import SHORTEST_TIMEOUT
+from anyhook.handlers.shell_variables import controls_shell
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.matching import compile_matcher
@@ -389,7 +390,12 @@ class _FileReader:
         given = self._typed(value, "env", dict, "an object of strings", path) or {}
         env: dict[str, str] = {}
         for key, text in given.items():
-            if isinstance(text, str) and key and "=" not in key and not _cannot_be_run(key + text):
+            is_valid = isinstance(text, str) and key and "=" not in key
+            if is_valid and controls_shell(key):
+                self._report_env(key, "would change the shell that runs the hook", path)
+            elif is_valid and key == "PATH" and not text:
+                self._report_env(key, "is empty, so that no program would be found", path)
+            elif is_valid and not _cannot_be_run(key + text):
                 env[key] = self._hydrate(text)
             else:
                 self.report(
@@ -398,6 +404,9 @@ class _FileReader:
                     (*path, "env", key),
                 )
         return env
+
+    def _report_env(self, key: str, problem: str, path: JsonPath) -> None:
+        self.report("shell-variable", f"env.{key} {problem}; left out", (*path, "env", key))
 
     # -- switches
 
