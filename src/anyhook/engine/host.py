@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.handlers.shell_variables import controlling
 from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
+from anyhook.model.shell_variables import controlling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

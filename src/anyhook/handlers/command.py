@@ -14,9 +14,9 @@ from anyhook.handlers.environment import add_own, expand, make_fit
 from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
 from anyhook.handlers.process import ProcessResult, run_process
 from anyhook.handlers.shell import find_shell, refer, wanted_shells
-from anyhook.handlers.shell_variables import controls_shell
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
+from anyhook.model.shell_variables import controls_shell
 from anyhook.warm.commands import PROGRAM, read_command
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _result(
         base = failed(
             firing,
             handler,
-            f"ran into its timeout of {handler.timeout:g} s and was ended",
+            _why_late(handler, end),
             status=Status.TIMED_OUT,
             notes=(*notes, *unused),
         )
@@ -214,6 +214,14 @@ def _result(
         diagnostics=found,
         failed=has_failed,
     )
+
+
+def _why_late(handler: HandlerSpec, end: ProcessResult) -> str:
+    late = f"ran into its timeout of {handler.timeout:g} s"
+    if not end.survivors:
+        return f"{late} and was ended"
+    numbers = ", ".join(map(str, end.survivors))
+    return f"{late}; these of its processes could not be ended: {numbers}"
 
 
 def _read(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Said:

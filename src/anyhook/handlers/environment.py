@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anyhook.handlers.shell_variables import controls_shell
+from anyhook.model.shell_variables import controls_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -47,8 +47,9 @@ class ProcessResult:
         stderr: Standard error, likewise.
         stdout_truncated: Standard output was longer than the limit.
         stderr_truncated: Standard error was.
-        timed_out: It was ended at its deadline.
-        held_open: A child of it kept a stream open and was ended.
+        timed_out: It did not end by its deadline.
+        survivors: Numbers of its processes that could not be ended then.
+        held_open: A child of it kept a stream open, which was closed.
         duration: Seconds.
         error: Why it could not be started.
     """
@@ -60,6 +61,7 @@ class ProcessResult:
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     timed_out: bool = False
+    survivors: tuple[int, ...] = ()
     held_open: bool = False
     duration: float = 0.0
     error: str | None = None
@@ -157,10 +159,10 @@ async def run_process(
 ) -> ProcessResult:
     """Run a command to its end, in its own session and process group.
 
-    Input and output move at the same time. At the deadline the whole group gets SIGTERM, after
-    `grace` SIGKILL. The result is due when the command has ended and its output was drained for a
-    bounded time, whoever still holds the pipe. When the call is cancelled, the group is ended the
-    same way before the cancellation goes on.
+    Input and output move at the same time. At the deadline all its processes get SIGTERM, after
+    `grace` SIGKILL (see `anyhook.handlers.process_tree`). The result is due when the command has
+    ended and its output was drained for a bounded time, whoever still holds the pipe. When the call
+    is cancelled, the processes are ended the same way before the cancellation goes on.
 
     Args:
         argv: Program and arguments; the program is looked up on the `PATH` of `env`.

@@ -29,6 +29,7 @@ from anyhook.handlers.process import (
     ProcessResult,
 )
 from anyhook.handlers.process_start import start
+from anyhook.handlers.process_tree import MARK, POLL, ProcessTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +93,7 @@ async def run(
         try:
             if timed_out or not child.exited or held_open:
                 with anyio.CancelScope(shield=True):
-                    await _end(child, grace if not child.exited else 0.0)
+                    await (_end_group(child) if child.exited else _end(child, grace))
         except OSError:
             child.kill_now()
         except BaseException:  # cancelled again, past the shield: asyncio's own way
@@ -118,10 +119,28 @@ async def _until(child: _Child, done: Callable[[], bool], timeout: float | None)
 
 
 async def _end(child: _Child, grace: float) -> None:
-    """End the whole group, politely first. Bounded: grace, then the time to reap."""
-    if grace > 0:
-        child.send(signal.SIGTERM)
-        await _until(child, lambda: child.exited and child.closed, grace)
+    """End everything that the command started, politely first.
+
+    Bounded: grace, then the time to reap.
+    """
+    polite_until = time.monotonic() + grace
+    child.send(signal.SIGTERM)
+    others = child.tree.send(signal.SIGTERM)
+    await _until(child, lambda: child.exited and child.closed, grace)
+    while others and time.monotonic() < polite_until:
+        await anyio.sleep(POLL)
+        others = child.tree.others()
+    child.send(signal.SIGKILL)
+    deadline = time.monotonic() + REAP
+    child.survivors = child.tree.send(signal.SIGKILL)
+    await _until(child, lambda: child.exited, REAP)
+    while child.survivors and time.monotonic() < deadline:
+        await anyio.sleep(POLL)
+        child.survivors = child.tree.send(signal.SIGKILL)
+
+
+async def _end_group(child: _Child) -> None:
+    """End what a command that has ended left in its group, and what still holds its output."""
     child.send(signal.SIGKILL)
     await _until(child, lambda: child.exited, REAP)
 
@@ -156,6 +175,7 @@ class _Child:
     ) -> None:
         self.exited = False
         self.ended_by_itself = False
+        self.survivors: list[int] = []
         self._is_closed = False
         self.exit_fd, self._exit_closer = -1, _nothing
         self._code: int | None = None
@@ -165,7 +185,10 @@ class _Child:
         try:
             if max(ends.ours) + SCARCE > resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= 0:
                 self._spare = selectors.DefaultSelector()  # before there is anything to lose
-            self._pid = _start(argv, cwd, env, ends.theirs, direct)
+            self.tree = ProcessTree(env)
+            self._pid = self.tree.leader = _start(
+                argv, cwd, env, ends.theirs, direct, extra=(MARK, self.tree.variable)
+            )
         except BaseException:
             ends.close(*ends.ours)
             self._close_spare()
@@ -210,6 +233,7 @@ class _Child:
     def _abandon(self) -> None:
         """End a command that cannot be watched; it must not outlive us."""
         self.send(signal.SIGKILL)
+        self.tree.send(signal.SIGKILL)
         self.exited = True
         self.close()
 
@@ -258,14 +282,20 @@ class _Child:
             os.killpg(self._pid, number)
 
     def kill_now(self) -> None:
-        """End the whole group, with little patience, and wait for that without an event loop."""
+        """End everything, with little patience, and wait for that without an event loop."""
+        had_ended = self.exited
         for number, patience in ((signal.SIGTERM, HURRY), (signal.SIGKILL, REAP)):
             self.send(number)
+            left = [] if had_ended else self.tree.send(number)
             deadline = time.monotonic() + patience
             with contextlib.suppress(OSError):
                 while not self.exited and time.monotonic() < deadline:
                     self._watch().select(deadline - time.monotonic())
                     self.pump()
+            while left and time.monotonic() < deadline:
+                time.sleep(POLL)
+                kills = number is signal.SIGKILL
+                left = self.tree.send(number) if kills else self.tree.others()
 
     def close(self) -> None:
         """Let go of everything and reap the command."""
@@ -284,6 +314,7 @@ class _Child:
             self._code = _reap(self._pid, 0)
         else:  # stuck in the kernel
             _stuck.append(self._pid)
+            self.survivors = sorted({self._pid, *self.survivors})
 
     def result(self, timed_out: bool, held_open: bool, duration: float) -> ProcessResult:
         """Say how it ended."""
@@ -298,6 +329,7 @@ class _Child:
             stdout_truncated=self.stdout.kept.truncated,
             stderr_truncated=self.stderr.kept.truncated,
             timed_out=timed_out,
+            survivors=tuple(self.survivors),
             held_open=held_open,
             duration=duration,
             error=STATUS_LOST if is_lost and not timed_out else None,
@@ -373,12 +405,21 @@ def _start(
     env: Mapping[str, str],
     ends: Sequence[int],
     direct: Direct | None,
+    *,
+    extra: tuple[str, str],
 ) -> int:
     _stuck[:] = [pid for pid in _stuck if _is_running(pid)]
     if direct is not None:
         with contextlib.suppress(OSError):
-            return start(direct.argv, cwd=cwd, env=direct.env, ends=ends, program=direct.program)
-    return start(argv, cwd=cwd, env=env, ends=ends)
+            return start(
+                direct.argv,
+                cwd=cwd,
+                env=direct.env,
+                ends=ends,
+                program=direct.program,
+                extra=extra,
+            )
+    return start(argv, cwd=cwd, env=env, ends=ends, extra=extra)
 
 
 def _write(fd: int, data: memoryview) -> int:

@@ -13,10 +13,10 @@ import sys
 
 from anyhook.dialects import get_dialect, recognise
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.handlers.shell_variables import controls_shell
 from anyhook.migrate.options import must_block, parse_options
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
+from anyhook.model.shell_variables import controls_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -352,7 +352,7 @@ class _Shim:
         target: EventSpec,
     ) -> int:
         if end.error is not None or end.timed_out:
-            why = end.error or f"ran into its timeout of {self.options.timeout:g} s and was ended"
+            why = end.error or self._why_late(end)
             if not self.may_fail and spec.closes:
                 return self._reply(_denial(f"{self.label} {why}"), asked, shown, host, target)
             return self.give_up(why)
@@ -369,6 +369,13 @@ class _Shim:
         if not target.silence:  # an agent that takes any output for an answer must not see this
             self.aside = b""
         return self._reply(answer, asked, shown, host, target)
+
+    def _why_late(self, end: PlainEnd) -> str:
+        late = f"ran into its timeout of {self.options.timeout:g} s"
+        if not end.survivors:
+            return f"{late} and was ended"
+        numbers = ", ".join(map(str, end.survivors))
+        return f"{late}; these of its processes could not be ended: {numbers}"
 
     def _relay(self, end: PlainEnd, spec: EventSpec) -> int:
         """Give the host what its own kind of command said, to the byte."""

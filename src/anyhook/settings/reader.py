@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.base import SHORTEST_TIMEOUT
-from anyhook.handlers.shell_variables import controls_shell
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.matching import compile_matcher
+from anyhook.model.shell_variables import controls_shell
 from anyhook.model.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
