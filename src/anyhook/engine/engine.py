@@ -6,6 +6,7 @@ import datetime
 import os
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,11 @@ from anyhook.dialects import get_dialect
 from anyhook.dialects.wire import decode_event, encode_decision, encode_event
 from anyhook.engine.absent import check_required, switched_off
 from anyhook.engine.combine import combine
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import Guard, SharedGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
-from anyhook.engine.run import run_plan
+from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.errors import EngineClosedError, EventError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.base import Firing, Services, get_kind
@@ -241,9 +242,10 @@ class Engine:
             self.dialect.redaction,
             self.dialect.drops,
         )
-        self._guard = Guard(
-            self.dialect, self._around.project, self._store, tuple(self.hooks.definitions)
-        )
+        definitions = tuple(self.hooks.definitions)
+        judged = (self.dialect, self._around.project, self._store, definitions)
+        self._guard = Guard(*judged)
+        self._shared_guard = SharedGuard(Guard(*judged))
         self._plans = {}
         self._heard = None
         layers = self.dialect.layer_order
@@ -469,11 +471,7 @@ class Engine:
         if not plan.groups:
             return NO_DECISION
         spec = self.rules.by_canonical[event.name]
-        guard, firing = (
-            self._guard,
-            self._firing(spec, event, plan),
-        )  # a reload must not change sides
-        results = await run_plan(plan, firing, lambda handler: guard.withhold(handler, firing.cwd))
+        results = await run_plan(plan, self._firing(spec, event, plan))
         return combine(self.rules, spec, event, results)
 
     def complete(self, event: Event) -> Event:
@@ -496,7 +494,7 @@ class Engine:
         for group in plan.groups:
             for handler in group:
                 get_kind(handler.kind)  # imported before the clock starts
-        return Firing(
+        firing = Firing(
             self.dialect,
             self.rules,
             spec,
@@ -510,6 +508,13 @@ class Engine:
             time.perf_counter(),
             time.time(),
             self._services,
+        )
+        # A reload does not change which guard is asked about this event.
+        shared = self._shared_guard.withhold
+        return replace(
+            firing,
+            withhold=partial(withhold_safely, self._guard.withhold, firing.cwd),
+            withhold_in_background=partial(withhold_safely, shared, firing.cwd),
         )
 
     def _limiter_of_run(self) -> anyio.CapacityLimiter:

@@ -100,6 +100,14 @@ class Services:
     leases: Leases | InProcess | None = None
 
 
+Withhold = Callable[["HandlerSpec"], "HandlerResult | None"]
+
+
+def allow_all(_handler: HandlerSpec) -> HandlerResult | None:
+    """Let every handler run."""
+    return None
+
+
 @dataclass(frozen=True)
 class Firing:
     """One event on its way to handlers.
@@ -119,6 +127,9 @@ class Firing:
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
         when: The same in seconds since the epoch.
         services: What handlers use that are no commands.
+        withhold: Returns the result of a handler that must not run, or `None` if it may. It is
+            asked again right before a start that had to wait: files can change meanwhile.
+        withhold_in_background: The same, for any thread.
     """
 
     dialect: Dialect
@@ -134,6 +145,8 @@ class Firing:
     epoch: float
     when: float
     services: Services
+    withhold: Withhold = allow_all
+    withhold_in_background: Withhold = allow_all
 
     @cached_property
     def event(self) -> Event:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from anyhook.handlers.base import Firing
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.warm.commands import HookCommand
 
 
 NO_SHELL = "there is no shell on the PATH"
@@ -39,9 +41,14 @@ async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     background = firing.services.background
     if handler.background and background is not None:
         started = time.perf_counter() - firing.epoch
-        background.start(firing, handler, _run_to_end)
+        background.start(firing, handler, _run_in_background)
         return HandlerResult(handler, Status.STARTED, started=started)
     return await _run_to_end(firing, handler)
+
+
+async def _run_in_background(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+    firing = replace(firing, withhold=firing.withhold_in_background)
+    return firing.withhold(handler) or await _run_to_end(firing, handler)
 
 
 async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
@@ -53,13 +60,24 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     if argv is None:
         return failed(firing, handler, NO_SHELL)
     limiter = firing.limiter()
+    has_waited = False
     try:
         limiter.acquire_nowait()  # saves a turn of the event loop when there is room
     except anyio.WouldBlock:
         await limiter.acquire()
+        has_waited = True
     try:
+        withheld = firing.withhold(handler) if has_waited else None
+        if withheld is not None:
+            return withheld
         started = time.perf_counter()
-        end = await _run_warm(firing, handler, argv, env)
+        end = None
+        command = _warm_command(firing, handler, argv, env)
+        if command is not None:
+            end = await _run_warm(firing, handler, command, env)
+            withheld = firing.withhold(handler) if end is None else None
+            if withheld is not None:
+                return withheld
         if end is None:
             end = await _run_cold(firing, handler, argv, env, started)
     finally:
@@ -86,21 +104,25 @@ async def _run_cold(
     )
 
 
-async def _run_warm(
+def _warm_command(
     firing: Firing, handler: HandlerSpec, argv: list[str], env: dict[str, str]
+) -> HookCommand | None:
+    """Return the hook file that a command runs; `None` if it is none, or no worker is wanted."""
+    if firing.services.leases is None:
+        return None
+    words = _words_of_line(argv, env) if handler.argv is None else argv
+    return read_command(words) if words else None
+
+
+async def _run_warm(
+    firing: Firing, handler: HandlerSpec, command: HookCommand, env: dict[str, str]
 ) -> ProcessResult | None:
-    """Run a hook file on a worker; `None` if it is none, or must run as a process."""
+    """Run a hook file on a worker; `None` if it must run as a process."""
     leases = firing.services.leases
     if leases is None:
         return None
     if handler.argv is None:
-        words = _words_of_line(argv, env)
         env = {**env, "PWD": firing.cwd}  # a shell would have set it
-    else:
-        words = argv
-    command = read_command(words) if words else None
-    if command is None:
-        return None
     return await leases.run(
         command,
         cwd=firing.cwd,
@@ -108,6 +130,7 @@ async def _run_warm(
         stdin=firing.payload,
         timeout=handler.timeout,
         output_limit=firing.output_limit,
+        may_run=lambda: firing.withhold(handler) is None,
     )
 
 

@@ -94,6 +94,7 @@ class InProcess:
         stdin: bytes,
         timeout: float | None,
         output_limit: int,
+        may_run: Callable[[], bool] = lambda: True,
     ) -> ProcessResult | None:
         """Run a hook file; see `anyhook.handlers.leases.Leases.run`."""
         started = time.perf_counter()
@@ -112,7 +113,13 @@ class InProcess:
             return output.result(output_limit, spent)
         left = None if timeout is None else timeout - spent
         return await self._otherwise.run(
-            command, cwd=cwd, env=env, stdin=stdin, timeout=left, output_limit=output_limit
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            timeout=left,
+            output_limit=output_limit,
+            may_run=may_run,
         )
 
     @staticmethod

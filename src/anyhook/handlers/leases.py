@@ -24,7 +24,7 @@ from anyhook.warm.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAK
 from anyhook.warm.frames import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from anyhook.warm.commands import HookCommand
 
@@ -219,10 +219,12 @@ class Leases:
         stdin: bytes,
         timeout: float | None,
         output_limit: int,
+        may_run: Callable[[], bool] = lambda: True,
     ) -> ProcessResult | None:
         """Run a hook file on an executor.
 
-        The other arguments are those of `run_process`, and so is the result.
+        `may_run` is asked after a wait for an executor, because the file may have changed; the
+        other arguments are those of `run_process`, and so is the result.
 
         Returns:
             `None` if no worker serves it: then it must be run as a process, in the time that is
@@ -233,7 +235,8 @@ class Leases:
         started = time.perf_counter()
         deadline = inf if timeout is None else anyio.current_time() + timeout
         try:
-            reply = parse_reply(await self._ask((cwd, command), env, stdin, deadline))
+            lease = await self._free_lease((cwd, command), env, deadline, may_run)
+            reply = parse_reply(await self._ask(lease, (cwd, command), stdin, deadline))
         except LateError:
             return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
         except (Unavailable, OSError, FrameError, UnicodeError):
@@ -243,24 +246,38 @@ class Leases:
             reply.code, reply.out, reply.err, output_limit=output_limit, duration=duration
         )
 
-    async def _ask(
-        self, key: Key, env: Mapping[str, str], payload: bytes, deadline: float
-    ) -> bytes:
-        """Send an event to an executor that is free, or to another one if none gets free soon.
+    async def _free_lease(
+        self, key: Key, env: Mapping[str, str], deadline: float, may_run: Callable[[], bool]
+    ) -> Lease:
+        """Return a lease that is free, or another one if none gets free soon.
+
+        Raises:
+            LateError: If there is none at the deadline.
+            Unavailable: If there is none at all, or the hook must not run any more.
+            OSError, FrameError: As `_another`.
+        """
+        if self._pid != os.getpid():
+            self._begin_anew()
+        lease = self._idle_one(key, env)
+        if lease is not None:
+            return lease
+        is_free = self._held.get(key, 0) < EAGER
+        with anyio.CancelScope(deadline=deadline):
+            lease = await (self._another(key, env) if is_free else self._freed(key, env))
+        if lease is None:
+            raise LateError
+        if not may_run():
+            self._give_back(key, lease)
+            raise Unavailable("the hook must not run any more")
+        return lease
+
+    async def _ask(self, lease: Lease, key: Key, payload: bytes, deadline: float) -> bytes:
+        """Send an event to an executor, and give the lease back.
 
         Raises:
             LateError: If there is no reply at the deadline.
             Unavailable, OSError, FrameError: As `Lease.ask`.
         """
-        if self._pid != os.getpid():
-            self._begin_anew()
-        lease = self._idle_one(key, env)
-        if lease is None:
-            is_free = self._held.get(key, 0) < EAGER
-            with anyio.CancelScope(deadline=deadline):
-                lease = await (self._another(key, env) if is_free else self._freed(key, env))
-        if lease is None:
-            raise LateError
         running = self._running.setdefault(key, {})
         running[lease] = time.monotonic()
         try:
