@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import fcntl
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -45,6 +47,8 @@ from tests.waiting import until
 from tests.world import World
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={"content": "x"})
+_RELEASE = [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]]
+KEEPS_EXIT_CODES = sys.platform == "linux" and _RELEASE >= [6, 15]
 
 
 @pytest.fixture
@@ -302,6 +306,53 @@ async def test_a_host_that_reaps_all_children_turns_no_block_into_an_approval(wo
     (result,) = decision.results
     assert result.exit_code != 0
     assert decision.denied or "its exit status is lost" in result.error
+
+
+@pytest.mark.anyio
+@pytest.mark.skipif(not KEEPS_EXIT_CODES, reason="the system forgets them with the process")
+async def test_an_exit_code_is_read_where_the_system_keeps_it(world):
+    world.settings("project", hooks("exit 2"))
+
+    with ignoring_children():
+        decision = await world.load().dispatch(WRITE)
+
+    assert decision.denied
+
+
+@pytest.mark.anyio
+async def test_a_lost_exit_code_is_a_failure(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError
+
+    monkeypatch.setattr(fcntl, "ioctl", refuse)
+    world = World(tmp_path, dialect="claude")
+    world.settings("user", hooks("exit 2", event="PreToolUse", onFailure="block"))
+
+    with ignoring_children():
+        decision = await world.load().dispatch(WRITE)
+
+    (result,) = decision.results
+    assert (result.status, result.failed) == ("failed", True)
+    assert "its exit status is lost" in result.error
+    assert decision.denied
+
+
+@pytest.mark.anyio
+async def test_a_host_that_ignores_its_children_is_reported_at_load(world):
+    with ignoring_children():
+        found = world.load().diagnostics
+
+    assert [d.code for d in found] == ["exit-code-lost"]
+    assert "signal.signal(signal.SIGCHLD, signal.SIG_DFL)" in found[0].message
+
+
+@contextlib.contextmanager
+def ignoring_children():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 @pytest.mark.anyio

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
@@ -9,6 +10,13 @@ from anyhook.model.shell_variables import controlling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+
+IGNORED = (
+    "SIGCHLD is ignored in this process, so that the exit codes of hooks are lost (except on Linux "
+    "6.15 and later), and a hook whose exit code is lost has failed; hooks inherit that, too. Call "
+    "signal.signal(signal.SIGCHLD, signal.SIG_DFL) before hooks run"
+)
 
 
 def host_diagnostics(environ: Mapping[str, str]) -> Iterator[Diagnostic]:
@@ -20,6 +28,8 @@ def host_diagnostics(environ: Mapping[str, str]) -> Iterator[Diagnostic]:
     Yields:
         Diagnostics.
     """
+    if signal.getsignal(getattr(signal, "SIGCHLD", signal.SIGTERM)) is signal.SIG_IGN:
+        yield diagnose("exit-code-lost", IGNORED)
     names = controlling(environ)
     if names:
         yield diagnose(

@@ -91,6 +91,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "project-untrusted": (Severity.WARNING, "hooks of a project that is not trusted do not run"),
     "trust-changed": (Severity.WARNING, "a trusted hook or its script changed and does not run"),
     "trust-store": (Severity.ERROR, "the trust store cannot be read; nothing in it is trusted"),
+    # the host
+    "exit-code-lost": (Severity.WARNING, "the host ignores SIGCHLD, so exit codes are lost"),
     # one dispatch
     "payload-field": (Severity.WARNING, "a field of an event is missing or has the wrong type"),
     "payload-event": (Severity.ERROR, "an event payload that the dialect cannot decode"),
