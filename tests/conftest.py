@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.model.shell_variables import controls_shell
+
 DATA = Path(__file__).parent / "data"
 OF_AGENTS = ("GEMINI_", "CLAUDE", "TERMINAI_", "ANYHOOK_", "GITHUB_")
 
@@ -16,7 +18,7 @@ def clean_surroundings(tmp_path_factory, monkeypatch):
     """No test reads or writes the developer's home, settings or trust."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(OF_AGENTS) or name == "SURFACE":
+        if name.startswith(OF_AGENTS) or name == "SURFACE" or controls_shell(name):
             monkeypatch.delenv(name)
     for name in ("COLUMNS", "LINES"):  # the test runner sets them for its own workers
         monkeypatch.delenv(name, raising=False)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import datetime
+import fcntl
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -45,11 +47,31 @@ from tests.waiting import until
 from tests.world import World
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={"content": "x"})
+_RELEASE = [int(part) for part in re.findall(r"\d+", os.uname().release)[:2]]
+KEEPS_EXIT_CODES = sys.platform == "linux" and _RELEASE >= [6, 15]
 
 
 @pytest.fixture
 def world(tmp_path):
     return World(tmp_path)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("dialect", ["gemini", "claude", "terminai", "generic"])
+@pytest.mark.parametrize(("code", "is_hinted"), [(1, True), (3, False)])
+async def test_exit_code_1_is_reported_with_the_code_that_blocks(
+    tmp_path, dialect, code, is_hinted
+):
+    world = World(tmp_path, dialect=dialect)
+    wire = world.dialect.event("before_tool").wire
+    world.settings("user", hooks(f"echo no >&2; exit {code}", event=wire))
+
+    async with world.load() as engine:
+        decision = await engine.dispatch(WRITE)
+
+    (found,) = [d for d in decision.diagnostics if d.code == "handler-exit"]
+    assert f"exit code {code}: no" in found.message
+    assert ("exit code 2 blocks; 1 only warns" in found.message) is is_hinted
 
 
 def hooks(*commands, matcher="*", event="BeforeTool", **options):
@@ -287,6 +309,53 @@ async def test_a_host_that_reaps_all_children_turns_no_block_into_an_approval(wo
 
 
 @pytest.mark.anyio
+@pytest.mark.skipif(not KEEPS_EXIT_CODES, reason="the system forgets them with the process")
+async def test_an_exit_code_is_read_where_the_system_keeps_it(world):
+    world.settings("project", hooks("cat >/dev/null; exit 2"))
+
+    with ignoring_children():
+        decision = await world.load().dispatch(WRITE)
+
+    assert decision.denied
+
+
+@pytest.mark.anyio
+async def test_a_lost_exit_code_is_a_failure(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError
+
+    monkeypatch.setattr(fcntl, "ioctl", refuse)
+    world = World(tmp_path, dialect="claude")
+    world.settings("user", hooks("exit 2", event="PreToolUse", onFailure="block"))
+
+    with ignoring_children():
+        decision = await world.load().dispatch(WRITE)
+
+    (result,) = decision.results
+    assert (result.status, result.failed) == ("failed", True)
+    assert "its exit status is lost" in result.error
+    assert decision.denied
+
+
+@pytest.mark.anyio
+async def test_a_host_that_ignores_its_children_is_reported_at_load(world):
+    with ignoring_children():
+        found = world.load().diagnostics
+
+    assert [d.code for d in found] == ["exit-code-lost"]
+    assert "signal.signal(signal.SIGCHLD, signal.SIG_DFL)" in found[0].message
+
+
+@contextlib.contextmanager
+def ignoring_children():
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+
+@pytest.mark.anyio
 async def test_a_host_that_dies_of_broken_pipes_lives(world):
     world.settings("project", hooks("exec 0<&-; sleep 0.2; exit 2"))
     before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -334,14 +403,12 @@ async def test_a_limit_of_open_files_limits_the_commands(world):
 
 @pytest.mark.anyio
 async def test_the_output_that_is_kept_can_be_more(world):
-    long = "head -c 1200000 /dev/zero | tr '\\0' x"
-    reply = f"""printf '{{"decision":"deny","reason":"'; {long}; echo '"}}'"""
-    world.settings("project", hooks(reply))
+    world.settings("project", hooks("head -c 1200000 /dev/zero | tr '\\0' x"))
 
     cut = await world.load().dispatch(WRITE)
     whole = await world.load(output_limit=2_000_000).dispatch(WRITE)
 
-    assert (cut.denied, whole.denied) == (False, True)
+    assert (cut.results[0].truncated, whole.results[0].truncated) == (True, False)
 
 
 @pytest.mark.anyio

@@ -13,6 +13,7 @@ from anyhook import Engine
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import UsageError
 from anyhook.handlers import threads
+from anyhook.handlers.process import REPLY_LIMIT
 from tests.integration.test_leases import EVENT, SAYS, load
 from tests.waiting import until
 from tests.warm import CLIENTS, Warm
@@ -367,12 +368,12 @@ async def test_another_interpreter_and_the_switch_keep_it_out(warm, tmp_path):
 
 @pytest.mark.anyio
 async def test_long_answers_are_cut_as_those_of_programs(warm):
-    path = warm.hook(SAYS + "    return deny('x' * 5000)")
+    path = warm.hook(SAYS + "    return deny('x' * 17_000_000)")
     async with inside(warm, path, output_limit=100) as engine:
         (result,) = (await engine.dispatch(EVENT)).results
 
     assert result.truncated
-    assert len(result.stdout) == 100
+    assert len(result.stdout) == REPLY_LIMIT
 
 
 def test_what_warm_cannot_be_is_told(warm):

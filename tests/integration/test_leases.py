@@ -116,6 +116,17 @@ async def test_an_executor_and_a_process_say_the_same(warm, body):
 
 
 @pytest.mark.anyio
+async def test_a_denial_may_be_longer_than_other_output(warm):
+    path = warm.hook(SAYS + "    return deny('x' * 3_000_000)")
+    warm.wake()
+    async with load(warm, path) as engine:
+        decision = await leased(engine, warm, path)
+
+    assert decision.denied
+    assert len(decision.reason) == 3_000_000
+
+
+@pytest.mark.anyio
 async def test_an_edit_counts_at_once(warm):
     path = warm.hook(SAYS + "    return deny('before')")
     warm.wake()

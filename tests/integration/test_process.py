@@ -6,6 +6,7 @@ import asyncio
 import os
 import resource
 import selectors
+import signal
 import sys
 import uuid
 
@@ -13,8 +14,10 @@ import anyio
 import pytest
 
 from anyhook.handlers import process_posix
-from anyhook.handlers.process import OUTPUT_LIMIT, run_process
+from anyhook.handlers.process import OUTPUT_LIMIT, REPLY_LIMIT, run_process
 from tests.integration.leftovers import none_left
+from tests.waiting import until
+from tests.warm import is_running
 
 pytestmark = [
     pytest.mark.anyio,
@@ -95,6 +98,26 @@ async def test_a_flood_of_output_is_cut_and_read_to_its_end(shell):
     assert end.stdout_truncated
     assert not end.stderr_truncated
     assert (end.exit_code, end.stderr) == (0, "end\n")
+
+
+@pytest.mark.parametrize("begin", ["{", " \n\t{", "\ufeff{"])
+async def test_a_reply_may_be_longer_than_other_output(shell, begin):
+    end = await shell(
+        f"printf '{begin}'; head -c 3000000 /dev/zero | tr '\\0' x", output_limit=1000
+    )
+
+    assert not end.stdout_truncated
+    assert len(end.stdout) == len(begin) + 3_000_000
+
+
+@pytest.mark.parametrize("begin", ["{", ""])
+async def test_a_reply_and_blanks_are_bounded_too(shell, begin):
+    end = await shell(
+        f"printf '{begin}'; head -c 30000000 /dev/zero | tr '\\0' ' '", output_limit=9
+    )
+
+    assert end.stdout_truncated
+    assert len(end.stdout) == REPLY_LIMIT
 
 
 async def test_a_flood_of_errors_is_cut_too(shell):
@@ -313,6 +336,83 @@ async def test_cancelling_ends_the_command_and_its_children(tmp_path, line, exit
             await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, grace=0.2)
 
     assert scope.cancelled_caught
+
+
+ESCAPES = {
+    "another session": "setsid sleep 60 & sleep 60",
+    "another group": "set -m; sleep 60 & sleep 60",
+    "timeout in a pipeline": "timeout 60 sleep 60 | cat",
+    "a double fork": "(setsid sh -c 'sleep 60 & sleep 60 &' &); sleep 60",
+    "deaf in another session": "setsid sh -c \"trap '' TERM; sleep 60; sleep 60\" & sleep 60",
+    "after a cleanup": "trap 'setsid sleep 60 & exit' TERM; sleep 60 & wait",
+    "its output closed": "setsid sleep 60 </dev/null >/dev/null 2>&1 & sleep 60",
+}
+
+
+@pytest.mark.parametrize("line", ESCAPES.values(), ids=ESCAPES)
+async def test_a_timeout_ends_what_has_left_the_group(shell, line):
+    end = await shell(line, timeout=0.3)
+
+    assert end.timed_out
+    assert end.survivors == ()
+
+
+@pytest.mark.parametrize("line", ESCAPES.values(), ids=ESCAPES)
+async def test_cancelling_ends_what_has_left_the_group(tmp_path, line):
+    mark = uuid.uuid4().hex
+    with none_left(mark) as env, anyio.fail_after(20):
+        with anyio.move_on_after(0.3) as scope:
+            await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, grace=0.2)
+
+    assert scope.cancelled_caught
+
+
+async def test_a_child_that_cleared_its_environment_is_found_by_its_parent(shell, tmp_path):
+    line = "env -i setsid sh -c 'echo $$ > parent; sleep 60 & echo $! > child; wait' & sleep 60"
+
+    end = await shell(line, timeout=2.0)
+
+    assert end.timed_out
+    for name in ("parent", "child"):
+        pid = int((tmp_path / name).read_text())
+        until(lambda pid=pid: not is_running(pid))
+
+
+async def test_a_command_that_ends_by_itself_keeps_what_it_left_in_the_background(tmp_path):
+    daemon = "setsid sh -c 'echo $$ > pid; exec sleep 60' </dev/null >/dev/null 2>&1 &"
+    line = f"{daemon} until test -s pid; do :; done"
+    with anyio.fail_after(20):
+        end = await run_process(["bash", "-c", line], cwd=str(tmp_path), env=dict(os.environ))
+
+    pid = int((tmp_path / "pid").read_text())
+    os.kill(pid, signal.SIGKILL)  # fails if it was ended
+    assert end.exit_code == 0
+
+
+async def test_what_cannot_be_ended_is_not_reported_as_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(signal, "pidfd_send_signal", lambda *_: None)
+    line = "setsid sh -c 'echo $$ > pid; exec sleep 60' & sleep 60"
+    env = dict(os.environ)
+
+    end = await run_process(
+        ["bash", "-c", line], cwd=str(tmp_path), env=env, timeout=2.0, grace=0.1
+    )
+
+    pid = int((tmp_path / "pid").read_text())
+    os.kill(pid, signal.SIGKILL)
+    assert end.timed_out
+    assert end.survivors == (pid,)
+
+
+async def test_a_command_inside_a_command_has_the_marks_of_both():
+    inner = "import os; print(os.environ['ANYHOOK_RUN'])"
+    end = await run_process(
+        [sys.executable, "-c", inner], cwd="/", env={**os.environ, "ANYHOOK_RUN": "outer"}
+    )
+
+    outer, _, own = end.stdout.strip().partition(".")
+    assert outer == "outer"
+    assert len(own) == 16
 
 
 def test_a_second_cancellation_leaves_nothing_either(tmp_path):

@@ -281,7 +281,7 @@ async def test_a_dispatch_that_is_cancelled_does_not_wait_for_a_service(world, s
 
 async def test_an_answer_is_read_to_the_limit_and_no_further(world, site):
     world.settings(http(site.url))
-    site.body, site.endless = b'{"systemMessage": "' + b"x" * 100_000, True
+    site.body, site.endless = b"x" * 100_000, True
 
     decision = await world.decide(output_limit=5000)
 

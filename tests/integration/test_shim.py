@@ -332,6 +332,7 @@ HANGING = {
     "ignores SIGTERM": "trap '' TERM; while :; do sleep 100; done",
     "has children": "sleep 100 & sleep 100 & wait",
     "has children that ignore SIGTERM": "(trap '' TERM; sleep 100; sleep 100) & sleep 100",
+    "has children in another session": "setsid sleep 100 & (setsid sleep 100 &) & sleep 100",
     "closed everything": "exec <&- >&- 2>&-; sleep 100",
     "writes all the time": "yes & yes & yes >&2",
     "writes all the time and ignores SIGTERM": "trap '' TERM; yes & yes >&2; yes",
@@ -376,6 +377,8 @@ def test_a_failure_denies_nothing_where_that_could_go_on_for_ever(host):
         "trap '' TERM; sleep 100; sleep 100",
         "(trap '' TERM; sleep 100) & exec >&- 2>&-; sleep 100",
         "yes & yes >&2; sleep 100",
+        "setsid sleep 100 & sleep 100",
+        "(setsid sh -c 'sleep 100 &' >&- 2>&- &); sleep 100",
     ],
 )
 def test_a_signal_ends_the_command_its_children_and_the_shim(host, program, name, line):

@@ -7,13 +7,16 @@ import json
 import os
 import stat
 
+import anyio
 import pytest
 
-from anyhook import BeforeTool, Engine, TrustStore
+from anyhook import AfterTool, BeforeTool, Engine, TrustStore
+from anyhook.handlers.background import AT_ONCE
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.trust.scripts import named_files, program
+from tests.waiting import until
 from tests.world import World
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={})
@@ -699,3 +702,67 @@ def test_the_program_of_a_command(tmp_path):
     assert of("./a.sh") == tmp_path / "a.sh"
     assert of("$X/a.sh") is None
     assert of("") is None
+
+
+# -- changed between the check and the start
+
+CHANGED = "#!/bin/sh\necho ran > ran\n"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_script_that_changes_while_its_hook_waits_for_a_place_does_not_run(world, store, backend):
+    holds = "touch held; until test -e go; do sleep 0.01; done"
+    world.settings("user", hooks_of(holds, event="AfterTool"))
+    trust(world, store)
+    engine = world.load(trust_once=False, trust_store=store, max_processes=1)
+    decisions = []
+
+    async def decide_later(event):
+        decisions.append(await engine.dispatch(event))
+
+    async def change_while_it_waits():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(
+                decide_later, AfterTool(tool_name="write_file", tool_input={}, tool_response={})
+            )
+            await anyio.to_thread.run_sync(until, (world.project / "held").exists)
+            tasks.start_soon(decide_later, WRITE)
+            await anyio.wait_all_tasks_blocked()
+            world.script.write_text(CHANGED)
+            (world.project / "go").touch()
+
+    anyio.run(change_while_it_waits, backend=backend)
+
+    assert [str(d.results[0].status) for d in decisions] == ["ran", "withheld"]
+    assert [d.code for d in decisions[1].diagnostics] == ["trust-changed"]
+    assert not (world.project / "ran").exists()
+
+
+def test_a_script_that_changes_while_its_hook_waits_in_the_background_does_not_run(tmp_path, store):
+    world = World(tmp_path, dialect="claude")
+    script = world.write(world.project / "guard.sh", DENY)
+    waits = "until test -e go; do sleep 0.01; done"
+    several = [{"command": f"{waits}; : {i}", "async": True} for i in range(AT_ONCE)]
+    world.settings("user", hooks_of(*several, event="PreToolUse"))
+    own = {"command": "./guard.sh", "async": True}
+    world.settings("local", hooks_of(own, event="PreToolUse"))
+    trust(world, store)
+    engine = load(world, store)
+    background = engine.background
+    decide(engine)
+    assert decide(engine).denied is False  # both events wait for places
+
+    script.write_text(CHANGED)
+    (world.project / "go").touch()
+
+    assert background.wait(20)
+    late = [str(result.status) for result in background.collect()]
+    assert (late.count("withheld"), late.count("ran")) == (2, 2 * AT_ONCE)
+    assert not (world.project / "ran").exists()
+    engine.close()
+
+
+def hooks_of(*handlers, event="BeforeTool"):
+    """Write settings with a definition for each handler."""
+    whole = [h if isinstance(h, dict) else {"command": h} for h in handlers]
+    return {"hooks": {event: [{"hooks": [{"type": "command", **h}]} for h in whole]}}

@@ -47,6 +47,8 @@ class Take(Words):
     """The same, with the word Warning in front."""
     WARN = "warn"
     """The command failed; nothing it printed is applied."""
+    FAIL = "fail"
+    """Its reply cannot be read, and so it has failed, whatever else it did."""
 
 
 class PlainText(Words):
@@ -76,6 +78,12 @@ class Denial(Words):
     """Nothing; the event cannot be denied."""
 
 
+SHORTEST_TIMEOUT = 0.01
+"""Seconds; no command ends sooner, so that a shorter timeout would switch its hook off."""
+ONLY_WARNS = "exit code 2 blocks; 1 only warns"
+"""The hint for exit code 1 where it denies nothing: authors of guards expect that it does."""
+
+
 class ExitRow(Record, kw_only=False):
     """How one kind of end is read.
 
@@ -86,6 +94,7 @@ class ExitRow(Record, kw_only=False):
         empty: What silence does.
         streams: Where the output is looked for; the first that is not blank counts.
         parses: Whether JSON is looked for at all.
+        hint: What is added to the report of a failure on an event that exit code 2 denies.
     """
 
     json: Take
@@ -94,6 +103,12 @@ class ExitRow(Record, kw_only=False):
     empty: Take
     streams: tuple[str, ...] = ("stdout",)
     parses: bool = True
+    hint: str = ""
+
+    @property
+    def cut(self) -> Take:
+        """What a JSON reply does that was longer than what is kept: a verdict in it is lost."""
+        return Take.FAIL if self.json is Take.APPLY else self.broken
 
 
 class ExitTable(Record, kw_only=False):

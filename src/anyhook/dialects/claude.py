@@ -8,6 +8,7 @@ was seen to do.
 from __future__ import annotations
 
 from anyhook.dialects.base import (
+    ONLY_WARNS,
     Denial,
     Dialect,
     EventSpec,
@@ -651,13 +652,20 @@ OLD_TOOLS = {
 FAILS = ExitRow(Take.APPLY, Take.WARN, Take.WARN, Take.WARN)
 BLOCKS = ExitRow(Take.APPLY_AND_BLOCK, Take.BLOCK, Take.BLOCK, Take.BLOCK)
 SUCCEEDS = ExitRow(Take.APPLY, Take.WARN, Take.TEXT, Take.NOTHING)
-EXITS = ExitTable({0: SUCCEEDS, 2: BLOCKS}, other=FAILS, signal=FAILS)
+EXITS = ExitTable(
+    {0: SUCCEEDS, 1: FAILS.replace(hint=ONLY_WARNS), 2: BLOCKS}, other=FAILS, signal=FAILS
+)
 FAILURE_BLOCKS = ExitTable({0: SUCCEEDS}, other=BLOCKS, signal=BLOCKS)
 """Events whose failure fails the action."""
+IGNORED = ExitRow(Take.WARN, Take.WARN, Take.WARN, Take.WARN)
 ONLY_SUCCESS = ExitTable(
-    {0: SUCCEEDS, 2: ExitRow(Take.BLOCK, Take.BLOCK, Take.BLOCK, Take.BLOCK)},
-    other=ExitRow(Take.WARN, Take.WARN, Take.WARN, Take.WARN),
-    signal=ExitRow(Take.WARN, Take.WARN, Take.WARN, Take.WARN),
+    {
+        0: SUCCEEDS,
+        1: IGNORED.replace(hint=ONLY_WARNS),
+        2: ExitRow(Take.BLOCK, Take.BLOCK, Take.BLOCK, Take.BLOCK),
+    },
+    other=IGNORED,
+    signal=IGNORED,
 )
 """Events whose output counts on success alone."""
 

@@ -7,6 +7,7 @@ are silent the newest documentation of the agent.
 from __future__ import annotations
 
 from anyhook.dialects.base import (
+    ONLY_WARNS,
     Denial,
     Dialect,
     EventSpec,
@@ -324,6 +325,7 @@ DOCUMENTED = Rules(
         "*": ExitTable(
             {
                 0: ExitRow(Take.APPLY, Take.TEXT, Take.TEXT, Take.NOTHING),
+                1: WARNS.replace(hint=ONLY_WARNS),
                 2: ExitRow(Take.BLOCK, Take.BLOCK, Take.BLOCK, Take.BLOCK),
             },
             other=WARNS,

@@ -7,6 +7,7 @@ The names are DeepWork's where it has one; the forms of its `HookInput` and `Hoo
 from __future__ import annotations
 
 from anyhook.dialects.base import (
+    ONLY_WARNS,
     Denial,
     Dialect,
     EventSpec,
@@ -148,6 +149,7 @@ DOCUMENTED = Rules(
         "*": ExitTable(
             {
                 0: ExitRow(Take.APPLY, Take.TEXT, Take.TEXT, Take.NOTHING),
+                1: WARNS.replace(hint=ONLY_WARNS),
                 2: ExitRow(Take.BLOCK, Take.BLOCK, Take.BLOCK, Take.BLOCK),
             },
             other=WARNS,

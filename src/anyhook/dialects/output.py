@@ -40,6 +40,9 @@ _NO_FILE = ("no such file or directory", "can't open file", "cannot find module"
 _ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
 _TERMINAL = r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z"
 _MISSING = object()
+TOO_LONG = (
+    "its JSON reply is longer than 16 MiB, so it was cut and cannot be read; print a shorter reply"
+)
 EXTRA = "extra."
 
 
@@ -77,7 +80,7 @@ class Said(Record, kw_only=False):
     """What the end of a command was read as.
 
     Attributes:
-        status: `RAN` or `WARNED`.
+        status: `RAN` or `WARNED`; `FAILED` if the reply was too long to be read.
         answer: What it said.
         diagnostics: What was ignored, repaired or dropped.
         failed: Whether a hook that must not fail has failed.
@@ -122,7 +125,7 @@ def decode_exit(
         answer = answer.replace(**{**spec.any_output, **_set_fields(answer)})
     failed = (
         end.code not in (0, 2)
-        or output.form == "broken"
+        or output.form in ("broken", "cut")
         or (status is Status.WARNED and spec.can_block)
         or any(problem.code in _INVALID for problem in reader.problems)
     )
@@ -157,7 +160,7 @@ def report_unused(
 
 
 class _Output:
-    """The output that counts, and its form: `json`, `broken`, `text` or `empty`."""
+    """The output that counts, and its form: `json`, `broken`, `cut`, `text` or `empty`."""
 
     __slots__ = ("error", "form", "text", "twice", "value")
 
@@ -172,6 +175,8 @@ class _Output:
 
 
 def _look(rules: Rules, row: ExitRow, end: Exit) -> _Output:
+    if end.truncated and "stdout" in row.streams and _was_reply(end.stdout):
+        return _Output("cut", trim(end.stdout))
     streams = {"stdout": end.stdout, "stderr": end.stderr}
     text = next((found for name in row.streams if (found := trim(streams[name]))), "")
     if not text:
@@ -179,6 +184,12 @@ def _look(rules: Rules, row: ExitRow, end: Exit) -> _Output:
     if not row.parses:
         return _Output("text", text)
     return _look_for_object(text) if rules.whole_object else _look_for_json(rules, text)
+
+
+def _was_reply(cut: str) -> bool:
+    """Return whether the kept part of an output may be the beginning of a JSON reply."""
+    text = trim(cut)
+    return not text or text.startswith("{")
 
 
 def _look_for_json(rules: Rules, text: str) -> _Output:
@@ -298,11 +309,8 @@ class _Reader:
         )
         return None
 
-    def take_text(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
+    def take_text(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
         text = output.text
-        if end.truncated and "{" in text[:1]:
-            self.report("output-truncated", "the cut output is no JSON any more; it is ignored")
-            return Status.RAN, NO_OPINION
         if self._looks_like_reply(text):
             self.report(
                 "output-not-object",
@@ -333,9 +341,16 @@ class _Reader:
         lines = trim(end.stderr).splitlines() or [""]
         told = lines[-1] if lines[0].startswith("Traceback") else lines[0]
         if end.code != 0:
-            self.report("handler-exit", f"ended with {how}" + (f": {told[:200]}" if told else ""))
+            text = f"ended with {how}" + (f": {told[:200]}" if told else "")
+            hint = self.rules.exit_table(self.spec.canonical).row(end.code).hint
+            shows_hint = hint and self.spec.can_block
+            self.report("handler-exit", f"{text} ({hint})" if shows_hint else text)
         self.report_ignored(end.stdout)
         return Status.WARNED, NO_OPINION
+
+    def take_unreadable(self, _end: Exit, _output: _Output) -> tuple[Status, Answer]:
+        self.report("reply-too-long", TOO_LONG)
+        return Status.FAILED, NO_OPINION
 
     def take_block(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
         """Deny. The reason: stderr, JSON reason, stdout, a fixed sentence."""
@@ -348,7 +363,7 @@ class _Reader:
             said = value.get("reason")
             reason = reason or (trim(said) if isinstance(said, str) else "")
             self._report_not_applied(value, end)
-        elif not reason:
+        elif not reason and output.form != "cut":
             reason = _text_of(printed)
         return Status.RAN, self._denial(reason, end)
 
@@ -571,6 +586,7 @@ TAKES: dict[Take, Callable[[_Reader, Exit, _Output], tuple[Status, Answer]]] = {
     Take.MESSAGE: _Reader.take_message,
     Take.WARNING_MESSAGE: _Reader.take_warning,
     Take.WARN: _Reader.take_failure,
+    Take.FAIL: _Reader.take_unreadable,
 }
 """What each `Take` does."""
 

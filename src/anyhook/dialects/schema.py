@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.dialects.base import SHORTEST_TIMEOUT
 from anyhook.dialects.wire import NOT_ON_WIRE, wire_key
 from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import MODES, ROLES
@@ -183,7 +184,7 @@ def _handler_schema(dialect: Dialect, word: str, kind: HandlerType) -> dict[str,
     shared = {key: value for key, value in _SHARED.items() if key in dialect.handler_fields}
     timeout = {
         "type": "number",
-        "exclusiveMinimum": 0,
+        "minimum": SHORTEST_TIMEOUT / dialect.timeout_unit,
         "default": kind.timeout / dialect.timeout_unit,
         "description": f"In units of {dialect.timeout_unit:g} s.",
     }

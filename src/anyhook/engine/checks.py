@@ -8,7 +8,8 @@ import shutil
 from typing import TYPE_CHECKING
 
 from anyhook.engine.script_checks import check_scripts
-from anyhook.handlers.shell import unquoted
+from anyhook.handlers.environment import add_own
+from anyhook.handlers.shell import find_shell, unquoted, wanted_shells
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.matching import MATCH_ALL, compile_matcher
@@ -61,6 +62,7 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
         elif _RULE.fullmatch(definition.matcher or ""):
             yield _rule_as_matcher(dialect, definition)
         for handler in definition.handlers:
+            yield from _check_shell(dialect, handler, environ)
             yield from _check_command(handler, project, variables, environ)
             yield from _check_timeout(dialect, handler)
             if handler.kind == "command":
@@ -232,6 +234,23 @@ def _dead_pattern(
 # -- commands
 
 
+def _check_shell(
+    dialect: Dialect, handler: HandlerSpec, environ: Mapping[str, str]
+) -> Iterator[Diagnostic]:
+    needs_shell = handler.kind == "command" and handler.argv is None
+    shells = wanted_shells(dialect, handler)
+    if needs_shell and find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:
+        names = " or ".join(dict.fromkeys(program for program, *_ in shells))
+        yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")
+
+
+def _own_path(handler: HandlerSpec, environ: Mapping[str, str]) -> str | None:
+    """Return the `PATH` that a hook's command gets."""
+    env = dict(environ)
+    add_own(env, handler.env)
+    return env.get("PATH")
+
+
 def _check_command(
     handler: HandlerSpec, project: Path, variables: Mapping[str, str], environ: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
@@ -242,7 +261,8 @@ def _check_command(
         yield _about(handler, "missing-script", f"{path} does not exist")
     first = program(handler, project, known)
     if isinstance(first, str):
-        if first not in _BUILTINS and shutil.which(first, path=environ.get("PATH")) is None:
+        own_path = _own_path(handler, environ)
+        if first not in _BUILTINS and shutil.which(first, path=own_path) is None:
             yield _about(handler, "missing-program", f"there is no program {first!r} on the PATH")
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
         yield _about(

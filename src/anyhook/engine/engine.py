@@ -6,6 +6,7 @@ import datetime
 import os
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,11 @@ from anyhook.dialects import get_dialect
 from anyhook.dialects.wire import decode_event, encode_decision, encode_event
 from anyhook.engine.absent import check_required, switched_off
 from anyhook.engine.combine import combine
-from anyhook.engine.guard import Guard
+from anyhook.engine.guard import Guard, SharedGuard
+from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
-from anyhook.engine.run import run_plan
+from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.errors import EngineClosedError, EventError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.base import Firing, Services, get_kind
@@ -248,9 +250,10 @@ class Engine:
             self.dialect.redaction,
             self.dialect.drops,
         )
-        self._guard = Guard(
-            self.dialect, self._around.project, self._store, tuple(self.hooks.definitions)
-        )
+        definitions = tuple(self.hooks.definitions)
+        judged = (self.dialect, self._around.project, self._store, definitions)
+        self._guard = Guard(*judged)
+        self._shared_guard = SharedGuard(Guard(*judged))
         self._plans = {}
         self._heard = None
         layers = self.dialect.layer_order
@@ -303,7 +306,12 @@ class Engine:
         return tuple(switched_off(self.hooks))
 
     def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
-        return (*self._detected, *self.hooks.diagnostics, *self.switched_off())
+        return (
+            *self._detected,
+            *host_diagnostics(self._around.environ),
+            *self.hooks.diagnostics,
+            *self.switched_off(),
+        )
 
     def runs(self, handler: HandlerSpec) -> bool:
         """Return whether a handler of the settings is switched on and trusted."""
@@ -474,11 +482,7 @@ class Engine:
         if not plan.groups:
             return Decision(diagnostics=news) if news else NO_DECISION
         spec = self.rules.by_canonical[event.name]
-        guard, firing = (
-            self._guard,
-            self._firing(spec, event, plan),
-        )  # a reload must not change sides
-        results = await run_plan(plan, firing, lambda handler: guard.withhold(handler, firing.cwd))
+        results = await run_plan(plan, self._firing(spec, event, plan))
         decision = combine(self.rules, spec, event, results)
         news = (*news, *plan.diagnostics)
         if news:
@@ -512,7 +516,7 @@ class Engine:
         for group in plan.groups:
             for handler in group:
                 get_kind(handler.kind)  # imported before the clock starts
-        return Firing(
+        firing = Firing(
             self.dialect,
             self.rules,
             spec,
@@ -526,6 +530,13 @@ class Engine:
             time.perf_counter(),
             time.time(),
             self._services,
+        )
+        # A reload does not change which guard is asked about this event.
+        shared = self._shared_guard.withhold
+        return replace(
+            firing,
+            withhold=partial(withhold_safely, self._guard.withhold, firing.cwd),
+            withhold_in_background=partial(withhold_safely, shared, firing.cwd),
         )
 
     def _limiter_of_run(self) -> anyio.CapacityLimiter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -262,3 +263,20 @@ LABELS_SHOWN = 5
 """Hooks that one diagnostic names."""
 DIRECTORIES = 256
 """Directories and handlers for which it is remembered what the command names there."""
+
+
+class SharedGuard:
+    """A guard that may be asked from several threads.
+
+    Args:
+        guard: A guard that nothing else uses.
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._lock = threading.Lock()
+
+    def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
+        """Return the result of a handler that must not run; see `Guard.withhold`."""
+        with self._lock:
+            return self._guard.withhold(handler, cwd)

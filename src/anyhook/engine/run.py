@@ -26,27 +26,22 @@ Results = tuple[tuple[HandlerResult, ...], ...]
 """Results in the shape of the plan's groups."""
 
 
-async def run_plan(
-    plan: Plan,
-    firing: Firing,
-    withhold: Callable[[HandlerSpec], HandlerResult | None] = lambda _handler: None,
-) -> Results:
+async def run_plan(plan: Plan, firing: Firing) -> Results:
     """Run every handler of a plan.
 
     Args:
         plan: What to run.
         firing: The event and what handlers need.
-        withhold: Gives the result of a handler that must not run, or `None` if it may.
 
     Returns:
         The results in plan order, whatever order they finished in.
     """
     if len(plan.groups) == 1:
-        return (await _run_group(plan.groups[0], firing, withhold),)
+        return (await _run_group(plan.groups[0], firing),)
     results: list[tuple[HandlerResult, ...]] = [()] * len(plan.groups)
 
     async def run(index: int, group: tuple[HandlerSpec, ...]) -> None:
-        results[index] = await _run_group(group, firing, withhold)
+        results[index] = await _run_group(group, firing)
 
     async with anyio.create_task_group() as tasks:
         for index, group in enumerate(plan.groups):
@@ -54,18 +49,14 @@ async def run_plan(
     return tuple(results)
 
 
-async def _run_group(
-    group: tuple[HandlerSpec, ...],
-    firing: Firing,
-    withhold: Callable[[HandlerSpec], HandlerResult | None],
-) -> tuple[HandlerResult, ...]:
+async def _run_group(group: tuple[HandlerSpec, ...], firing: Firing) -> tuple[HandlerResult, ...]:
     results: list[HandlerResult] = []
     decided = False
     for handler in group:
         if decided:
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
-        result = _withheld(withhold, handler) or _uncovered(firing, handler)
+        result = firing.withhold(handler) or _uncovered(firing, handler)
         if result is None:
             result = _closed(firing, handler, await _run_one(firing, handler))
         results.append(result)
@@ -89,11 +80,18 @@ def _advanced(firing: Firing, answer: Answer) -> Event:
     return event
 
 
-def _withheld(
-    withhold: Callable[[HandlerSpec], HandlerResult | None], handler: HandlerSpec
+def withhold_safely(
+    withhold: Callable[[HandlerSpec, str], HandlerResult | None], cwd: str, handler: HandlerSpec
 ) -> HandlerResult | None:
+    """Ask a guard; what it cannot judge does not run.
+
+    Args:
+        withhold: Returns the result of a handler that must not run, or `None` if it may.
+        cwd: Where it would run.
+        handler: The handler.
+    """
     try:
-        return withhold(handler)
+        return withhold(handler, cwd)
     except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
         return HandlerResult(handler, Status.WITHHELD, error=f"{type(error).__name__}: {error}")
 

@@ -105,6 +105,14 @@ class Services:
     leases: Leases | InProcess | None = None
 
 
+Withhold = Callable[["HandlerSpec"], "HandlerResult | None"]
+
+
+def allow_all(_handler: HandlerSpec) -> HandlerResult | None:
+    """Let every handler run."""
+    return None
+
+
 @dataclass(frozen=True)
 class Firing:
     """One event on its way to handlers.
@@ -125,6 +133,9 @@ class Firing:
         when: The same in seconds since the epoch.
         services: What handlers use that are no commands.
         servers: The servers that the event came through, which a request names.
+        withhold: Returns the result of a handler that must not run, or `None` if it may. It is
+            asked again right before a start that had to wait: files can change meanwhile.
+        withhold_in_background: The same, for any thread.
     """
 
     dialect: Dialect
@@ -141,6 +152,8 @@ class Firing:
     when: float
     services: Services
     servers: tuple[str, ...] = field(default_factory=SERVERS.get)
+    withhold: Withhold = allow_all
+    withhold_in_background: Withhold = allow_all
 
     @cached_property
     def event(self) -> Event:

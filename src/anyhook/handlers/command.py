@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
-from functools import lru_cache
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.dialects.output import Exit, decode_exit, report_unused
+from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, report_unused
 from anyhook.handlers.base import failed
-from anyhook.handlers.environment import expand, make_fit
+from anyhook.handlers.environment import add_own, expand, make_fit
 from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
-from anyhook.handlers.process import run_process
-from anyhook.handlers.shell import refer
+from anyhook.handlers.process import ProcessResult, run_process
+from anyhook.handlers.shell import find_shell, refer, wanted_shells
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
+from anyhook.model.shell_variables import controls_shell
 from anyhook.warm.commands import PROGRAM, read_command
 
 if TYPE_CHECKING:
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.output import Said
     from anyhook.handlers.base import Firing
-    from anyhook.handlers.process import ProcessResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.warm.commands import HookCommand
+
+
+NO_SHELL = "there is no shell on the PATH"
 
 
 async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
@@ -38,9 +41,14 @@ async def run_command(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     background = firing.services.background
     if handler.background and background is not None:
         started = time.perf_counter() - firing.epoch
-        background.start(firing, handler, _run_to_end)
+        background.start(firing, handler, _run_in_background)
         return HandlerResult(handler, Status.STARTED, started=started)
     return await _run_to_end(firing, handler)
+
+
+async def _run_in_background(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+    firing = replace(firing, withhold=firing.withhold_in_background)
+    return firing.withhold(handler) or await _run_to_end(firing, handler)
 
 
 async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
@@ -50,46 +58,71 @@ async def _run_to_end(firing: Firing, handler: HandlerSpec) -> HandlerResult:
         return failed(firing, handler, why)
     argv = command_line(firing, handler, env)
     if argv is None:
-        return failed(firing, handler, "there is no shell on the PATH")
+        return failed(firing, handler, NO_SHELL)
     limiter = firing.limiter()
+    has_waited = False
     try:
         limiter.acquire_nowait()  # saves a turn of the event loop when there is room
     except anyio.WouldBlock:
         await limiter.acquire()
+        has_waited = True
     try:
+        withheld = firing.withhold(handler) if has_waited else None
+        if withheld is not None:
+            return withheld
         started = time.perf_counter()
-        end = await _run_warm(firing, handler, argv, env)
+        end = None
+        command = _warm_command(firing, handler, argv, env)
+        if command is not None:
+            end = await _run_warm(firing, handler, command, env)
+            withheld = firing.withhold(handler) if end is None else None
+            if withheld is not None:
+                return withheld
         if end is None:
-            direct = find_direct(argv, env, firing.cwd) if handler.argv is None else None
-            end = await run_process(
-                argv,
-                cwd=firing.cwd,
-                env=env,
-                stdin=lambda: firing.payload,
-                timeout=handler.timeout,
-                output_limit=firing.output_limit,
-                direct=direct,
-            )
+            end = await _run_cold(firing, handler, argv, env, started)
     finally:
         limiter.release()
     return _result(firing, handler, end, started - firing.epoch, repaired)
 
 
-async def _run_warm(
+async def _run_cold(
+    firing: Firing, handler: HandlerSpec, argv: list[str], env: dict[str, str], started: float
+) -> ProcessResult:
+    """Run a command as a process, in what is left of its time: a worker may have tried before."""
+    spent = time.perf_counter() - started
+    if spent >= handler.timeout:
+        return ProcessResult(timed_out=True, duration=spent)
+    direct = find_direct(argv, env, firing.cwd) if handler.argv is None else None
+    return await run_process(
+        argv,
+        cwd=firing.cwd,
+        env=env,
+        stdin=lambda: firing.payload,
+        timeout=handler.timeout - spent,
+        output_limit=firing.output_limit,
+        direct=direct,
+    )
+
+
+def _warm_command(
     firing: Firing, handler: HandlerSpec, argv: list[str], env: dict[str, str]
+) -> HookCommand | None:
+    """Return the hook file that a command runs; `None` if it is none, or no worker is wanted."""
+    if firing.services.leases is None:
+        return None
+    words = _words_of_line(argv, env) if handler.argv is None else argv
+    return read_command(words) if words else None
+
+
+async def _run_warm(
+    firing: Firing, handler: HandlerSpec, command: HookCommand, env: dict[str, str]
 ) -> ProcessResult | None:
-    """Run a hook file on a worker; `None` if it is none, or must run as a process."""
+    """Run a hook file on a worker; `None` if it must run as a process."""
     leases = firing.services.leases
     if leases is None:
         return None
     if handler.argv is None:
-        words = _words_of_line(argv, env)
         env = {**env, "PWD": firing.cwd}  # a shell would have set it
-    else:
-        words = argv
-    command = read_command(words) if words else None
-    if command is None:
-        return None
     return await leases.run(
         command,
         cwd=firing.cwd,
@@ -97,6 +130,7 @@ async def _run_warm(
         stdin=firing.payload,
         timeout=handler.timeout,
         output_limit=firing.output_limit,
+        may_run=lambda: firing.withhold(handler) is None,
     )
 
 
@@ -129,10 +163,11 @@ def command_environment(
         The environment, and the names of variables whose values had to be changed to fit.
     """
     env, repaired = firing.environ(handler.layer)
-    own = dict.fromkeys((*handler.variables, *handler.env))
+    own = [n for n in dict.fromkeys((*handler.variables, *handler.env)) if not controls_shell(n)]
     if own:
         env.update(handler.variables)
-        env.update({name: expand(text, env) for name, text in handler.env.items()})
+        add_own(env, handler.env)
+        own = [name for name in own if name in env]
         repaired = tuple(name for name in repaired if name not in own) + make_fit(env, own)
     return env, repaired
 
@@ -144,8 +179,10 @@ def command_line(firing: Firing, handler: HandlerSpec, env: dict[str, str]) -> l
     if handler.argv is not None:
         told = {name: env[name] for name in (*firing.dialect.environment, *handler.variables)}
         return [expand(word, told) for word in handler.argv]
-    wanted = firing.dialect.shells.get(handler.options.get("shell", ""), firing.dialect.shell)
-    shell = _find_shell(wanted, env.get("PATH"))
+    wanted = wanted_shells(firing.dialect, handler)
+    # The host's own PATH comes first: what a hook sets is for the programs that its line starts.
+    paths = (firing.host_environ.get("PATH"), env.get("PATH"))
+    shell = find_shell(wanted, *paths)
     return [*shell, refer(handler.command or "", handler.variables)] if shell else None
 
 
@@ -157,17 +194,6 @@ def _filled(word: str, env: dict[str, str], firing: Firing, handler: HandlerSpec
 
 
 _PLACEHOLDER = re.compile(r"\$\{([\w.-]+)\}")
-
-
-@lru_cache(maxsize=32)
-def _find_shell(
-    candidates: tuple[tuple[str, ...], ...], path: str | None
-) -> tuple[str, ...] | None:
-    for program, *options in candidates:
-        found = shutil.which(program, path=path)
-        if found:
-            return (found, *options)
-    return None
 
 
 def _result(
@@ -185,7 +211,7 @@ def _result(
         base = failed(
             firing,
             handler,
-            f"ran into its timeout of {handler.timeout:g} s and was ended",
+            _why_late(handler, end),
             status=Status.TIMED_OUT,
             notes=(*notes, *unused),
         )
@@ -194,7 +220,8 @@ def _result(
     else:
         said = _read(firing, handler, end)
         status, answer, has_failed = said.status, said.answer, said.failed
-        found, error = (*notes, *said.diagnostics), None
+        found = (*notes, *said.diagnostics)
+        error = TOO_LONG if status is Status.FAILED else None
     return HandlerResult(
         handler,
         status,
@@ -210,6 +237,14 @@ def _result(
         diagnostics=found,
         failed=has_failed,
     )
+
+
+def _why_late(handler: HandlerSpec, end: ProcessResult) -> str:
+    late = f"ran into its timeout of {handler.timeout:g} s"
+    if not end.survivors:
+        return f"{late} and was ended"
+    numbers = ", ".join(map(str, end.survivors))
+    return f"{late}; these of its processes could not be ended: {numbers}"
 
 
 def _read(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Said:

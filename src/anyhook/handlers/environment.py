@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anyhook.model.shell_variables import controls_shell
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -114,7 +116,28 @@ class Inheritance:
             kept = dict(self.environ)
         else:
             kept = redaction.apply(self.environ, self._rules)
-        return {n: v for n, v in kept.items() if not n.startswith(self._drops)}
+        return {
+            name: value
+            for name, value in kept.items()
+            if not name.startswith(self._drops) and not controls_shell(name)
+        }
+
+
+def add_own(env: dict[str, str], own: Mapping[str, str]) -> None:
+    """Add the variables of one hook to what it inherits.
+
+    References in a value (`$NAME`) stand for what the hook inherits: one of its own variables does
+    not see another, whatever their order. Left out are variables that change the shell itself, and
+    an empty `PATH`, with which a shell looks programs up in the working directory.
+
+    Args:
+        env: What the hook inherits; changed.
+        own: Its own variables, as they are configured.
+    """
+    values = {name: expand(text, env) for name, text in own.items() if not controls_shell(name)}
+    if not values.get("PATH", " "):
+        del values["PATH"]
+    env.update(values)
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:

@@ -32,6 +32,7 @@ from anyhook.handlers.network import (
     resolve,
     why_not,
 )
+from anyhook.handlers.process import REPLY_LIMIT, KeptOutput
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json, trim
@@ -229,10 +230,10 @@ async def _post(
     async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
         response = await transport.handle_async_request(request)
         try:
-            body, cut = await _read_body(response, firing.output_limit)
+            body = await _read_body(response, firing.output_limit)
         finally:
             await response.aclose()
-    return _Reply(response.status_code, body.decode("utf-8", "replace"), cut)
+    return _Reply(response.status_code, body.text(), body.truncated)
 
 
 @lru_cache(maxsize=4)
@@ -245,19 +246,20 @@ def _tls(certificates: str | None) -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-async def _read_body(response: httpx.Response, limit: int) -> tuple[bytes, bool]:
+async def _read_body(response: httpx.Response, limit: int) -> KeptOutput:
     """Read a body as it is sent; a compressed one could be a thousand times as long.
+
+    A JSON reply may be longer than the limit for other output; see `REPLY_LIMIT`.
 
     Reading ends by a cancellation, because the library does not close iterators that are left.
     """
-    chunks, room = [], limit
+    kept = KeptOutput(limit, REPLY_LIMIT)
     with anyio.CancelScope() as scope:
         async for chunk in response.aiter_raw():
-            chunks.append(chunk[:room])
-            if len(chunk) > room:
+            kept.add(chunk)
+            if kept.truncated:
                 scope.cancel()
-            room = max(0, room - len(chunk))
-    return b"".join(chunks), scope.cancel_called
+    return kept
 
 
 # -- the answer
@@ -295,6 +297,8 @@ def _problem(reply: _Reply, unset: tuple[str, ...]) -> str | None:
             hint = f"; ${', $'.join(unset)} in its headers is empty, because it is not allowed"
         return f"answered with status {reply.status}{hint}"
     text = trim(reply.text)
+    if reply.cut:
+        return "answered with a reply that is too long to be read"
     try:
         is_right = not text or isinstance(parse_json(text), dict)
     except ValueError:

@@ -26,7 +26,7 @@ from anyhook.authoring.run import Lost, Output, Run, options
 from anyhook.errors import AnyhookError
 from anyhook.files import identity_of
 from anyhook.handlers.function import is_async
-from anyhook.handlers.process import ProcessResult
+from anyhook.handlers.process import ProcessResult, result_of_reply
 from anyhook.handlers.threads import call_in_thread
 from anyhook.warm.client import SWITCH
 from anyhook.warm.installed import is_installed
@@ -94,6 +94,7 @@ class InProcess:
         stdin: bytes,
         timeout: float | None,
         output_limit: int,
+        may_run: Callable[[], bool] = lambda: True,
     ) -> ProcessResult | None:
         """Run a hook file; see `anyhook.handlers.leases.Leases.run`."""
         started = time.perf_counter()
@@ -107,10 +108,18 @@ class InProcess:
                 output = await self._run(path, command, env, stdin)
             if scope.cancelled_caught:
                 return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
+        spent = time.perf_counter() - started
         if output is not None:
-            return output.result(output_limit, time.perf_counter() - started)
+            return output.result(output_limit, spent)
+        left = None if timeout is None else timeout - spent
         return await self._otherwise.run(
-            command, cwd=cwd, env=env, stdin=stdin, timeout=timeout, output_limit=output_limit
+            command,
+            cwd=cwd,
+            env=env,
+            stdin=stdin,
+            timeout=left,
+            output_limit=output_limit,
+            may_run=may_run,
         )
 
     @staticmethod
@@ -197,15 +206,8 @@ class _Kept(Output):
     def result(self, limit: int, duration: float) -> ProcessResult:
         """Put it as that of a program."""
         told = "".join(f"{line}\n" for line in self.told)
-        out, err = self.text, told.encode("utf-8", "backslashreplace")
-        return ProcessResult(
-            exit_code=self.code,
-            stdout=out[:limit].decode("utf-8", "replace"),
-            stderr=err[:limit].decode("utf-8", "replace"),
-            stdout_truncated=len(out) > limit,
-            stderr_truncated=len(err) > limit,
-            duration=duration,
-        )
+        errors = told.encode("utf-8", "backslashreplace")
+        return result_of_reply(self.code, self.text, errors, output_limit=limit, duration=duration)
 
     def write(self, text: bytes, lost: Lost) -> None:  # noqa: ARG002 - it is read here
         self.text = text

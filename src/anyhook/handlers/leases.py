@@ -12,18 +12,19 @@ import time
 from collections import deque
 from contextlib import suppress
 from functools import cache
+from math import inf
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio.lowlevel import RunVar
 
-from anyhook.handlers.process import ProcessResult
+from anyhook.handlers.process import DRAIN, ProcessResult, result_of_reply
 from anyhook.warm import client
 from anyhook.warm.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
 from anyhook.warm.frames import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from anyhook.warm.commands import HookCommand
 
@@ -41,6 +42,10 @@ GRANTED = 0.25
 READ = 65536
 MOVES = 2
 """How often an event is given to yet another executor, because the file keeps changing."""
+
+
+class LateError(Exception):
+    """An executor has not answered by the deadline."""
 
 
 class Lease:
@@ -88,24 +93,30 @@ class Lease:
         except OSError:
             return False
 
-    async def ask(self, payload: bytes) -> bytes:
+    async def ask(self, payload: bytes, deadline: float) -> bytes:
         """Send an event; returns the body of the reply.
 
+        Args:
+            payload: The event.
+            deadline: On the clock of the event loop. What has arrived by then counts, also if the
+                host was stopped and looks only later.
+
         Raises:
+            LateError: If there is no reply at the deadline.
             Unavailable: If there is none, because the event must be run cold.
             OSError: If the executor is gone.
             FrameError: If it speaks nonsense.
         """
         frame = self._frame(RUN, payload)
-        await self._send(frame)
+        await self._send(frame, deadline)
         moved = 0
         while True:
-            body = await self._receive()
+            body = await self._receive(deadline)
             if body[:1] == DONE:
                 return body
             if body[:1] == LEASE and moved < MOVES:
                 moved += 1  # the file has changed: another executor loads it anew
-                await self._send(frame)
+                await self._send(frame, deadline)
             elif body[:1] == COLD:
                 raise Unavailable(body[1:].decode("utf-8", "replace"))
             elif body[:1] != TAKEN:
@@ -135,24 +146,34 @@ class Lease:
         size = (1 + len(self._middle) + len(payload)).to_bytes(4, "little")
         return b"".join((MAGIC, size, kind, self._middle, payload))
 
-    async def _send(self, frame: bytes) -> None:
+    async def _send(self, frame: bytes, deadline: float = inf) -> None:
         sent = 0
         while True:
             with suppress(BlockingIOError):
                 sent += self.link.send(memoryview(frame)[sent:])
             if sent == len(frame):
                 return
-            await anyio.wait_writable(self.link)
+            if anyio.current_time() >= deadline:
+                raise LateError
+            with anyio.CancelScope(deadline=deadline):
+                await anyio.wait_writable(self.link)
 
-    async def _receive(self) -> bytes:
+    async def _receive(self, deadline: float = inf) -> bytes:
         data = self._data
         while len(data) < HEAD or len(data) < HEAD + body_size(bytes(data[:HEAD])):
-            await anyio.wait_readable(self.link)
-            with suppress(BlockingIOError):
+            with anyio.CancelScope(deadline=deadline):
+                await anyio.wait_readable(self.link)
+            try:
                 chunk = self.link.recv(READ)
-                if not chunk:
-                    raise ConnectionResetError("the executor is gone")
-                data += chunk
+            except BlockingIOError:
+                if anyio.current_time() >= deadline:
+                    raise LateError from None
+                continue
+            if not chunk:
+                raise ConnectionResetError("the executor is gone")
+            if not data:  # the hook has decided, and the rest of a long reply is on its way
+                deadline = max(deadline, anyio.current_time() + DRAIN)
+            data += chunk
         end = HEAD + body_size(bytes(data[:HEAD]))
         body = bytes(data[HEAD:end])
         del data[:end]
@@ -198,48 +219,69 @@ class Leases:
         stdin: bytes,
         timeout: float | None,
         output_limit: int,
+        may_run: Callable[[], bool] = lambda: True,
     ) -> ProcessResult | None:
         """Run a hook file on an executor.
 
-        The other arguments are those of `run_process`, and so is the result.
+        `may_run` is asked after a wait for an executor, because the file may have changed; the
+        other arguments are those of `run_process`, and so is the result.
 
         Returns:
-            `None` if no worker serves it: then it must be run as a process.
+            `None` if no worker serves it: then it must be run as a process, in the time that is
+            left.
         """
         if env.get(SWITCH) == "off" or os.name != "posix":
             return None
         started = time.perf_counter()
-        body: bytes | None = None
-        with anyio.move_on_after(timeout) as scope:
-            try:
-                body = await self._ask((cwd, command), env, stdin)
-            except (Unavailable, OSError, FrameError, UnicodeError):
-                return None
+        deadline = inf if timeout is None else anyio.current_time() + timeout
+        try:
+            lease = await self._free_lease((cwd, command), env, deadline, may_run)
+            reply = parse_reply(await self._ask(lease, (cwd, command), stdin, deadline))
+        except LateError:
+            return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
+        except (Unavailable, OSError, FrameError, UnicodeError):
+            return None
         duration = time.perf_counter() - started
-        if body is None:
-            return ProcessResult(timed_out=scope.cancelled_caught, duration=duration)
-        reply = parse_reply(body)
-        return ProcessResult(
-            exit_code=reply.code,
-            stdout=reply.out[:output_limit].decode("utf-8", "replace"),
-            stderr=reply.err[:output_limit].decode("utf-8", "replace"),
-            stdout_truncated=len(reply.out) > output_limit,
-            stderr_truncated=len(reply.err) > output_limit,
-            duration=duration,
+        return result_of_reply(
+            reply.code, reply.out, reply.err, output_limit=output_limit, duration=duration
         )
 
-    async def _ask(self, key: Key, env: Mapping[str, str], payload: bytes) -> bytes:
-        """Send an event to an executor that is free, or to another one if none gets free soon."""
+    async def _free_lease(
+        self, key: Key, env: Mapping[str, str], deadline: float, may_run: Callable[[], bool]
+    ) -> Lease:
+        """Return a lease that is free, or another one if none gets free soon.
+
+        Raises:
+            LateError: If there is none at the deadline.
+            Unavailable: If there is none at all, or the hook must not run any more.
+            OSError, FrameError: As `_another`.
+        """
         if self._pid != os.getpid():
             self._begin_anew()
         lease = self._idle_one(key, env)
-        if lease is None:
-            is_free = self._held.get(key, 0) < EAGER
+        if lease is not None:
+            return lease
+        is_free = self._held.get(key, 0) < EAGER
+        with anyio.CancelScope(deadline=deadline):
             lease = await (self._another(key, env) if is_free else self._freed(key, env))
+        if lease is None:
+            raise LateError
+        if not may_run():
+            self._give_back(key, lease)
+            raise Unavailable("the hook must not run any more")
+        return lease
+
+    async def _ask(self, lease: Lease, key: Key, payload: bytes, deadline: float) -> bytes:
+        """Send an event to an executor, and give the lease back.
+
+        Raises:
+            LateError: If there is no reply at the deadline.
+            Unavailable, OSError, FrameError: As `Lease.ask`.
+        """
         running = self._running.setdefault(key, {})
         running[lease] = time.monotonic()
         try:
-            body = await lease.ask(payload)
+            body = await lease.ask(payload, deadline)
         except BaseException:
             self._drop(key, lease)
             raise

@@ -12,9 +12,10 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.output import Exit, decode_exit
+from anyhook.dialects.output import TOO_LONG, Exit, decode_exit
 from anyhook.handlers.base import ToolText, failed
 from anyhook.handlers.network import ask_service, cut_notes, payload_notes, report
+from anyhook.handlers.process import REPLY_LIMIT, KeptOutput
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json
 
@@ -78,8 +79,9 @@ def _text_at(event: Any, path: str) -> str:
 
 
 def _read(firing: Firing, handler: HandlerSpec, said: ToolText, started: float) -> HandlerResult:
-    text = said.text[: firing.output_limit]
-    cut = len(text) < len(said.text)
+    kept = KeptOutput(firing.output_limit, REPLY_LIMIT)
+    kept.add(said.text.encode("utf-8", "replace"))
+    text, cut = kept.text(), kept.truncated
     notes = (*payload_notes(firing, handler), *cut_notes(firing, handler, cut))
     if said.is_error:
         lines = text.strip().splitlines() or ["it says nothing"]
@@ -102,6 +104,7 @@ def _read(firing: Firing, handler: HandlerSpec, said: ToolText, started: float) 
         duration=time.perf_counter() - started,
         stdout=text,
         truncated=cut,
+        error=TOO_LONG if read.status is Status.FAILED else None,
         diagnostics=(*notes, *read.diagnostics),
         failed=read.failed,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.errors import PlatformError
+from anyhook.model.json import trim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 OUTPUT_LIMIT = 1024 * 1024
 """Bytes of each stream that are kept; what comes after is read and thrown away, so that a
 talkative command neither blocks nor fills the memory."""
+REPLY_LIMIT = 16 * 1024 * 1024
+"""Bytes of standard output that are kept if it begins with `{`, whatever the limit for other
+output is: a JSON reply that is cut cannot be read, and a denial in it would be lost."""
 GRACE = 1.0
 """Seconds from SIGTERM to SIGKILL: enough to remove a temporary file, short enough to wait for."""
 DRAIN = 0.2
@@ -43,8 +47,9 @@ class ProcessResult:
         stderr: Standard error, likewise.
         stdout_truncated: Standard output was longer than the limit.
         stderr_truncated: Standard error was.
-        timed_out: It was ended at its deadline.
-        held_open: A child of it kept a stream open and was ended.
+        timed_out: It did not end by its deadline.
+        survivors: Numbers of its processes that could not be ended then.
+        held_open: A child of it kept a stream open, which was closed.
         duration: Seconds.
         error: Why it could not be started.
     """
@@ -56,9 +61,73 @@ class ProcessResult:
     stdout_truncated: bool = False
     stderr_truncated: bool = False
     timed_out: bool = False
+    survivors: tuple[int, ...] = ()
     held_open: bool = False
     duration: float = 0.0
     error: str | None = None
+
+
+def result_of_reply(
+    exit_code: int, stdout: bytes, stderr: bytes, *, output_limit: int, duration: float
+) -> ProcessResult:
+    """Make the result of a hook that answered without a process of its own.
+
+    Args:
+        exit_code: Its exit code.
+        stdout: What it printed.
+        stderr: What it printed there.
+        output_limit: Bytes of each stream that are kept; of a JSON reply, `REPLY_LIMIT`.
+        duration: Seconds.
+    """
+    kept_out, kept_err = KeptOutput(output_limit, REPLY_LIMIT), KeptOutput(output_limit)
+    kept_out.add(stdout)
+    kept_err.add(stderr)
+    return ProcessResult(
+        exit_code=exit_code,
+        stdout=kept_out.text(),
+        stderr=kept_err.text(),
+        stdout_truncated=kept_out.truncated,
+        stderr_truncated=kept_err.truncated,
+        duration=duration,
+    )
+
+
+class KeptOutput:
+    """Output that is kept up to a limit.
+
+    Args:
+        limit: Bytes that are kept.
+        reply_limit: Bytes that are kept if the output is a JSON reply.
+    """
+
+    def __init__(self, limit: int, reply_limit: int = 0) -> None:
+        self.truncated = False
+        self._room = limit
+        self._more_for_reply = max(0, reply_limit - limit)
+        self._chunks: list[bytes] = []
+
+    def add(self, chunk: bytes) -> None:
+        """Keep what there is room for."""
+        if len(chunk) > self._room and self._more_for_reply:
+            if _may_be_reply(b"".join((*self._chunks, chunk))):
+                self._room += self._more_for_reply
+            self._more_for_reply = 0
+        if len(chunk) > self._room:
+            self.truncated = True
+            chunk = chunk[: self._room]
+        if chunk:
+            self._chunks.append(chunk)
+            self._room -= len(chunk)
+
+    def text(self) -> str:
+        """Decode as UTF-8, with replacement."""
+        return b"".join(self._chunks).decode("utf-8", "replace")
+
+
+def _may_be_reply(beginning: bytes) -> bool:
+    """Return whether output begins with `{`, or with blanks that a `{` may follow."""
+    text = trim(beginning.decode("utf-8", "ignore"))
+    return not text or text.startswith("{")
 
 
 def descriptor_budget(wanted: int) -> int:
@@ -90,10 +159,10 @@ async def run_process(
 ) -> ProcessResult:
     """Run a command to its end, in its own session and process group.
 
-    Input and output move at the same time. At the deadline the whole group gets SIGTERM, after
-    `grace` SIGKILL. The result is due when the command has ended and its output was drained for a
-    bounded time, whoever still holds the pipe. When the call is cancelled, the group is ended the
-    same way before the cancellation goes on.
+    Input and output move at the same time. At the deadline all its processes get SIGTERM, after
+    `grace` SIGKILL (see `anyhook.handlers.process_tree`). The result is due when the command has
+    ended and its output was drained for a bounded time, whoever still holds the pipe. When the call
+    is cancelled, the processes are ended the same way before the cancellation goes on.
 
     Args:
         argv: Program and arguments; the program is looked up on the `PATH` of `env`.
@@ -103,7 +172,7 @@ async def run_process(
             does not read it is fine.
         timeout: Seconds from the start; `None` for no limit.
         grace: Seconds from SIGTERM to SIGKILL.
-        output_limit: Bytes of each stream that are kept.
+        output_limit: Bytes of each stream that are kept; of a JSON reply, `REPLY_LIMIT`.
         direct: What `argv` would become, tried first; `argv` runs if the system refuses that.
 
     Returns:

@@ -24,6 +24,8 @@ DRAIN = 0.2
 """Seconds that the streams may stay open after the command ended."""
 DRAIN_SILENT = 1.0
 """The same while standard output is still empty."""
+POLL = 0.02
+"""Seconds between two looks for processes that are being ended."""
 NO_PROGRAM = 8
 """ENOEXEC: a file that may be run and does not say how."""
 
@@ -37,7 +39,8 @@ class PlainEnd(Record, kw_only=False):
         stdout: What it printed.
         stderr: What it printed there.
         truncated: Standard output was longer than the limit.
-        timed_out: It was ended at its deadline.
+        timed_out: It did not end by its deadline.
+        survivors: Numbers of its processes that could not be ended then.
         error: Why it could not be started.
     """
 
@@ -47,6 +50,7 @@ class PlainEnd(Record, kw_only=False):
     stderr: bytes = b""
     truncated: bool = False
     timed_out: bool = False
+    survivors: tuple[int, ...] = ()
     error: str | None = None
 
 
@@ -141,6 +145,7 @@ class _Child:
         self.poll = select.poll()
         self.before: dict[int, Any] = {}
         self.interrupted = 0
+        self.survivors: list[int] = []
         self.drained = False
         self._select = select
         self._signal = signal
@@ -157,6 +162,10 @@ class _Child:
                 self.before[number] = signal.signal(number, self._interrupted)
         if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:  # it would eat the exit code
             self.before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        from anyhook.handlers.process_tree import MARK, ProcessTree
+
+        self.tree = ProcessTree(env)
+        env = {**env, MARK: self.tree.variable}
         inner, outer = _pipes()
         try:
             self.pid = self._spawn(_find(argv[0], env), argv, env, inner)
@@ -169,6 +178,7 @@ class _Child:
             self.open.update(outer)
             for fd in inner:
                 os.close(fd)
+        self.tree.leader = self.pid
         if self.interrupted:  # while it was being started
             self._interrupted(self.interrupted, None)
         self.stdin, self.stdout, self.stderr = outer
@@ -292,14 +302,29 @@ class _Child:
         return True
 
     def end(self) -> None:
-        """End the child and its children: politely, then not."""
-        self._kill(self._signal.SIGTERM)
-        if not self.move(GRACE):
-            self._kill(self._signal.SIGKILL)
-            self.move(GRACE)
-        self._kill(self._signal.SIGKILL)
+        """End everything that the child started: politely, then not."""
+        import time
 
-    def _kill(self, number: int) -> None:
+        polite_until = time.monotonic() + GRACE
+        others = self._kill(self._signal.SIGTERM)
+        has_ended = self.move(GRACE)
+        while others and time.monotonic() < polite_until:
+            time.sleep(POLL)
+            others = self.tree.others()
+        deadline = time.monotonic() + GRACE
+        self.survivors = self._kill(self._signal.SIGKILL)
+        if not has_ended and not self.move(GRACE):
+            self.survivors = [self.pid, *self.survivors]
+        while self.survivors and time.monotonic() < deadline:
+            time.sleep(POLL)
+            self.survivors = self._kill(self._signal.SIGKILL)
+
+    def _kill(self, number: int) -> list[int]:
+        """Signal everything; returns what still ran beside the child itself."""
+        self._kill_group(number)
+        return self.tree.send(self._signal.Signals(number))
+
+    def _kill_group(self, number: int) -> None:
         try:
             os.killpg(self.pid, number)
         except (ProcessLookupError, PermissionError):  # the whole group is gone already
@@ -333,6 +358,7 @@ class _Child:
             stderr=bytes(stderr),
             truncated=self.truncated,
             timed_out=timed_out,
+            survivors=tuple(self.survivors),
         )
 
     def close(self) -> None:

@@ -21,8 +21,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
-from anyhook.handlers.process import DRAIN, DRAIN_SILENT, ProcessResult
+from anyhook.handlers.process import (
+    DRAIN,
+    DRAIN_SILENT,
+    REPLY_LIMIT,
+    KeptOutput,
+    ProcessResult,
+)
 from anyhook.handlers.process_start import start
+from anyhook.handlers.process_tree import MARK, POLL, ProcessTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +93,7 @@ async def run(
         try:
             if timed_out or not child.exited or held_open:
                 with anyio.CancelScope(shield=True):
-                    await _end(child, grace if not child.exited else 0.0)
+                    await (_end_group(child) if child.exited else _end(child, grace))
         except OSError:
             child.kill_now()
         except BaseException:  # cancelled again, past the shield: asyncio's own way
@@ -106,14 +113,34 @@ async def _until(child: _Child, done: Callable[[], bool], timeout: float | None)
         while not done():
             await anyio.wait_readable(child.fileno())
             child.pump()
+    if not done():  # the host may have been stopped past the deadline, and the command was in time
+        child.pump()
     return done()
 
 
 async def _end(child: _Child, grace: float) -> None:
-    """End the whole group, politely first. Bounded: grace, then the time to reap."""
-    if grace > 0:
-        child.send(signal.SIGTERM)
-        await _until(child, lambda: child.exited and child.closed, grace)
+    """End everything that the command started, politely first.
+
+    Bounded: grace, then the time to reap.
+    """
+    polite_until = time.monotonic() + grace
+    child.send(signal.SIGTERM)
+    others = child.tree.send(signal.SIGTERM)
+    await _until(child, lambda: child.exited and child.closed, grace)
+    while others and time.monotonic() < polite_until:
+        await anyio.sleep(POLL)
+        others = child.tree.others()
+    child.send(signal.SIGKILL)
+    deadline = time.monotonic() + REAP
+    child.survivors = child.tree.send(signal.SIGKILL)
+    await _until(child, lambda: child.exited, REAP)
+    while child.survivors and time.monotonic() < deadline:
+        await anyio.sleep(POLL)
+        child.survivors = child.tree.send(signal.SIGKILL)
+
+
+async def _end_group(child: _Child) -> None:
+    """End what a command that has ended left in its group, and what still holds its output."""
     child.send(signal.SIGKILL)
     await _until(child, lambda: child.exited, REAP)
 
@@ -148,6 +175,7 @@ class _Child:
     ) -> None:
         self.exited = False
         self.ended_by_itself = False
+        self.survivors: list[int] = []
         self._is_closed = False
         self.exit_fd, self._exit_closer = -1, _nothing
         self._code: int | None = None
@@ -157,7 +185,10 @@ class _Child:
         try:
             if max(ends.ours) + SCARCE > resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= 0:
                 self._spare = selectors.DefaultSelector()  # before there is anything to lose
-            self._pid = _start(argv, cwd, env, ends.theirs, direct)
+            self.tree = ProcessTree(env)
+            self._pid = self.tree.leader = _start(
+                argv, cwd, env, ends.theirs, direct, extra=(MARK, self.tree.variable)
+            )
         except BaseException:
             ends.close(*ends.ours)
             self._close_spare()
@@ -165,7 +196,9 @@ class _Child:
         finally:
             ends.close(*ends.theirs)
         self._stdin, *read_ends = ends.ours
-        self.stdout, self.stderr = (_Stream(fd, output_limit) for fd in read_ends)
+        out, err = read_ends
+        self.stdout = _Stream(out, KeptOutput(output_limit, REPLY_LIMIT))
+        self.stderr = _Stream(err, KeptOutput(output_limit))
         self._streams = {stream.fd: stream for stream in (self.stdout, self.stderr)}
         try:
             self.exit_fd, self._exit_closer = _watch_exit(self._pid)
@@ -200,6 +233,7 @@ class _Child:
     def _abandon(self) -> None:
         """End a command that cannot be watched; it must not outlive us."""
         self.send(signal.SIGKILL)
+        self.tree.send(signal.SIGKILL)
         self.exited = True
         self.close()
 
@@ -248,14 +282,20 @@ class _Child:
             os.killpg(self._pid, number)
 
     def kill_now(self) -> None:
-        """End the whole group, with little patience, and wait for that without an event loop."""
+        """End everything, with little patience, and wait for that without an event loop."""
+        had_ended = self.exited
         for number, patience in ((signal.SIGTERM, HURRY), (signal.SIGKILL, REAP)):
             self.send(number)
+            left = [] if had_ended else self.tree.send(number)
             deadline = time.monotonic() + patience
             with contextlib.suppress(OSError):
                 while not self.exited and time.monotonic() < deadline:
                     self._watch().select(deadline - time.monotonic())
                     self.pump()
+            while left and time.monotonic() < deadline:
+                time.sleep(POLL)
+                kills = number is signal.SIGKILL
+                left = self.tree.send(number) if kills else self.tree.others()
 
     def close(self) -> None:
         """Let go of everything and reap the command."""
@@ -269,11 +309,14 @@ class _Child:
         self._close_stdin()
         for stream in (self.stdout, self.stderr):
             self._close_stream(stream)
-        self._exit_closer()
         if self.exited:
             self._code = _reap(self._pid, 0)
-        else:  # stuck in the kernel
+            if self._code is None:
+                self._code = _code_of_reaped(self.exit_fd)
+        self._exit_closer()
+        if not self.exited:  # stuck in the kernel
             _stuck.append(self._pid)
+            self.survivors = sorted({self._pid, *self.survivors})
 
     def result(self, timed_out: bool, held_open: bool, duration: float) -> ProcessResult:
         """Say how it ended."""
@@ -283,11 +326,12 @@ class _Child:
         return ProcessResult(
             exit_code=code if killed_by is None else None,
             signal=_signal_name(killed_by) if killed_by else None,
-            stdout=self.stdout.text(),
-            stderr=self.stderr.text(),
-            stdout_truncated=self.stdout.truncated,
-            stderr_truncated=self.stderr.truncated,
+            stdout=self.stdout.kept.text(),
+            stderr=self.stderr.kept.text(),
+            stdout_truncated=self.stdout.kept.truncated,
+            stderr_truncated=self.stderr.kept.truncated,
             timed_out=timed_out,
+            survivors=tuple(self.survivors),
             held_open=held_open,
             duration=duration,
             error=STATUS_LOST if is_lost and not timed_out else None,
@@ -320,7 +364,8 @@ class _Child:
             if not chunk:
                 self._close_stream(stream)
                 return
-            stream.keep(chunk)
+            stream.started = True
+            stream.kept.add(chunk)
 
     def _close_stream(self, stream: _Stream) -> None:
         if self._streams.pop(stream.fd, None):
@@ -349,6 +394,34 @@ def _reap(pid: int, options: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if reaped else None
 
 
+PIDFD_GET_INFO = 3 << 30 | 64 << 16 | 0xFF << 8 | 11
+"""`_IOWR(0xFF, 11, struct pidfd_info)`, whose first release has 64 bytes (linux/pidfd.h)."""
+PIDFD_INFO_EXIT = 1 << 3
+_EXIT_STATUS_AT = 60
+"""Where the exit status stands in that structure."""
+
+
+def _code_of_reaped(exit_fd: int) -> int | None:
+    """Return the exit code of a child that something else has reaped.
+
+    Linux 6.15 and later keep it for whoever holds a pidfd; `None` where the system does not.
+    """
+    import fcntl
+    import struct
+
+    info = bytearray(64)
+    struct.pack_into("Q", info, 0, PIDFD_INFO_EXIT)
+    try:
+        fcntl.ioctl(exit_fd, PIDFD_GET_INFO, info)
+    except OSError:
+        return None
+    (known,) = struct.unpack_from("Q", info)
+    if not known & PIDFD_INFO_EXIT:
+        return None
+    (status,) = struct.unpack_from("i", info, _EXIT_STATUS_AT)
+    return os.waitstatus_to_exitcode(status)
+
+
 def _is_running(pid: int) -> bool:
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == 0
@@ -362,12 +435,21 @@ def _start(
     env: Mapping[str, str],
     ends: Sequence[int],
     direct: Direct | None,
+    *,
+    extra: tuple[str, str],
 ) -> int:
     _stuck[:] = [pid for pid in _stuck if _is_running(pid)]
     if direct is not None:
         with contextlib.suppress(OSError):
-            return start(direct.argv, cwd=cwd, env=direct.env, ends=ends, program=direct.program)
-    return start(argv, cwd=cwd, env=env, ends=ends)
+            return start(
+                direct.argv,
+                cwd=cwd,
+                env=direct.env,
+                ends=ends,
+                program=direct.program,
+                extra=extra,
+            )
+    return start(argv, cwd=cwd, env=env, ends=ends, extra=extra)
 
 
 def _write(fd: int, data: memoryview) -> int:
@@ -386,26 +468,12 @@ def _write(fd: int, data: memoryview) -> int:
 
 
 class _Stream:
-    """One output stream, kept up to a limit."""
+    """One output stream: its descriptor, and what came out of it."""
 
-    def __init__(self, fd: int, limit: int) -> None:
+    def __init__(self, fd: int, kept: KeptOutput) -> None:
         self.fd = fd
+        self.kept = kept
         self.started = False
-        self.truncated = False
-        self._room = limit
-        self._chunks: list[bytes] = []
-
-    def keep(self, chunk: bytes) -> None:
-        self.started = True
-        if len(chunk) > self._room:
-            self.truncated = True
-            chunk = chunk[: self._room]
-        if chunk:
-            self._chunks.append(chunk)
-            self._room -= len(chunk)
-
-    def text(self) -> str:
-        return b"".join(self._chunks).decode("utf-8", "replace")
 
 
 class _Ends(NamedTuple):

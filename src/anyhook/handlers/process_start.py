@@ -35,6 +35,7 @@ def start(
     env: Mapping[str, str],
     ends: Sequence[int],
     program: str | None = None,
+    extra: tuple[str, str] | None = None,
 ) -> int:
     """Start a program with nothing of ours but three descriptors.
 
@@ -44,6 +45,7 @@ def start(
         env: The whole environment.
         ends: Standard input, output and error.
         program: The file to start, if it is not the first word of `argv`.
+        extra: A variable that is another one at each start; it takes the place of that in `env`.
 
     Returns:
         The process's number; whoever asked has to reap it.
@@ -54,11 +56,13 @@ def start(
     """
     variables = _encoded(env) if _fork_exec is not None else None
     if variables is None:
-        return _by_popen(argv, cwd, env, ends, program)
+        return _by_popen(argv, cwd, _joined(env, extra), ends, program)
+    if extra is not None:
+        variables = _with_extra(variables, extra, is_new=extra[0] not in env)
     read_end, write_end = os.pipe()
     try:
         if write_end < 3:
-            return _by_popen(argv, cwd, env, ends, program)
+            return _by_popen(argv, cwd, _joined(env, extra), ends, program)
         found = program or argv[0]
         sys.audit("subprocess.Popen", found, argv, cwd, env)
         pid = _fork(argv, cwd, variables, _files(found, env), (*ends, read_end, write_end))
@@ -72,7 +76,8 @@ def start(
             os.close(write_end)
     with contextlib.suppress(ChildProcessError):
         os.waitpid(pid, 0)
-    return _by_popen(argv, cwd, env, ends, program)  # it knows how to say what went wrong
+    # it knows how to say what went wrong
+    return _by_popen(argv, cwd, _joined(env, extra), ends, program)
 
 
 _last: list[tuple[dict[str, str], list[bytes]]] = []
@@ -89,6 +94,17 @@ def _encoded(env: Mapping[str, str]) -> list[bytes] | None:
     variables = [f"{name}={value}".encode(*ENCODING) for name, value in env.items()]
     _last[:] = [(dict(env), variables)]
     return variables
+
+
+def _joined(env: Mapping[str, str], extra: tuple[str, str] | None) -> Mapping[str, str]:
+    return env if extra is None else {**env, extra[0]: extra[1]}
+
+
+def _with_extra(variables: list[bytes], extra: tuple[str, str], *, is_new: bool) -> list[bytes]:
+    name, value = extra
+    prefix = f"{name}=".encode(*ENCODING)
+    others = variables if is_new else [v for v in variables if not v.startswith(prefix)]
+    return [*others, prefix + value.encode(*ENCODING)]
 
 
 def _files(program: str, env: Mapping[str, str]) -> list[str]:

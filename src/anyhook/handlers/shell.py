@@ -7,11 +7,17 @@ directory name says. So the variable goes into the environment, and the command 
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+
+    from anyhook.dialects.base import Dialect
+    from anyhook.model.definitions import HandlerSpec
 
 _USE = r"\$\{(\w+)\}|\$(\w+)"
 _NEXT = {
@@ -24,6 +30,35 @@ _NEXT = {
 }
 """What counts next, by the quotes that the scan is in."""
 _BY_QUOTE = {"": '"${{{}}}"', '"': "${{{}}}", "'": "'\"${{{}}}\"'"}
+
+
+def wanted_shells(dialect: Dialect, handler: HandlerSpec) -> tuple[tuple[str, ...], ...]:
+    """Return the shells that may run a command line, each with its options, the best first."""
+    return dialect.shells.get(handler.options.get("shell", ""), dialect.shell)
+
+
+@lru_cache(maxsize=64)
+def find_shell(
+    candidates: tuple[tuple[str, ...], ...], *paths: str | None
+) -> tuple[str, ...] | None:
+    """Find a shell.
+
+    Args:
+        candidates: Names of programs, each with its options, the best first.
+        paths: Values of `PATH` to search, in this order; `None` for the system's own. Relative
+            entries are left out: they lead into whatever directory this program runs in.
+
+    Returns:
+        The absolute path of the first that is there, with its options.
+    """
+    for path in paths:
+        if path is not None:
+            path = os.pathsep.join(filter(os.path.isabs, path.split(os.pathsep)))  # noqa: PLW2901
+        for program, *options in candidates:
+            found = shutil.which(program, path=path)
+            if found:
+                return (found, *options)
+    return None
 
 
 def refer(command: str, names: Collection[str]) -> str:

@@ -16,6 +16,7 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
+from anyhook.model.shell_variables import controls_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ class _Shim:
 
     def _environment(self, host: Dialect, shown: Event) -> dict[str, str]:
         """Return the environment that the command's own agent would give it."""
-        env = dict(os.environ)
+        env = {name: value for name, value in os.environ.items() if not controls_shell(name)}
         known = {
             "project_dir": _project(env, host, shown),
             "cwd": _here(shown),
@@ -300,12 +301,10 @@ class _Shim:
                 env.pop(name, None)
         for name, what in self.source.environment.items():
             env[name] = _fitting(known[what]) if what in known else what.removeprefix("=")
-        for name, text in self.options.env:
-            if "$" in text:
-                from anyhook.handlers.environment import expand
+        if self.options.env:
+            from anyhook.handlers.environment import add_own
 
-                text = expand(text, env)  # noqa: PLW2901 - as the engine does
-            env[name] = text
+            add_own(env, dict(self.options.env))
         return env
 
     def _argv(self, env: Mapping[str, str]) -> list[str] | None:
@@ -316,7 +315,9 @@ class _Shim:
         if "/" in line and os.path.isfile(line) and _is_program(line):  # noqa: PTH113
             return [line]
         for program, *words in self.source.shells.get(self.options.shell, self.source.shell):
-            for directory in os.get_exec_path(dict(env)):
+            for directory in (*os.get_exec_path(), *os.get_exec_path(dict(env))):
+                if not directory.startswith("/"):
+                    continue
                 path = os.path.join(directory, program)  # noqa: PTH118 - no pathlib here
                 if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
                     return [path, *words, line]
@@ -351,7 +352,7 @@ class _Shim:
         target: EventSpec,
     ) -> int:
         if end.error is not None or end.timed_out:
-            why = end.error or f"ran into its timeout of {self.options.timeout:g} s and was ended"
+            why = end.error or self._why_late(end)
             if not self.may_fail and spec.closes:
                 return self._reply(_denial(f"{self.label} {why}"), asked, shown, host, target)
             return self.give_up(why)
@@ -368,6 +369,13 @@ class _Shim:
         if not target.silence:  # an agent that takes any output for an answer must not see this
             self.aside = b""
         return self._reply(answer, asked, shown, host, target)
+
+    def _why_late(self, end: PlainEnd) -> str:
+        late = f"ran into its timeout of {self.options.timeout:g} s"
+        if not end.survivors:
+            return f"{late} and was ended"
+        numbers = ", ".join(map(str, end.survivors))
+        return f"{late}; these of its processes could not be ended: {numbers}"
 
     def _relay(self, end: PlainEnd, spec: EventSpec) -> int:
         """Give the host what its own kind of command said, to the byte."""

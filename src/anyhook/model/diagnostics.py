@@ -62,7 +62,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     ),
     "missing-field": (Severity.ERROR, "a required field is missing; the hook is left out"),
     "unknown-type": (Severity.ERROR, "a hook type that the agent does not have"),
-    "bad-timeout": (Severity.ERROR, "a timeout that is no positive number; the default is used"),
+    "bad-timeout": (
+        Severity.ERROR,
+        "a timeout that is no positive number or below 10 ms; the default is used",
+    ),
     "timeout-unit": (Severity.WARNING, "a timeout so short that another unit was meant"),
     "type-not-here": (Severity.WARNING, "a hook type that does not run on its event"),
     "condition-not-here": (Severity.WARNING, "a hook with a condition that never runs"),
@@ -94,6 +97,11 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unknown-subject": (Severity.WARNING, "a hook file names a tool that no agent has"),
     "ability": (Severity.WARNING, "a hook asks for something that the agent cannot do"),
     "missing-program": (Severity.WARNING, "a command starts with a program that is not there"),
+    "missing-shell": (Severity.ERROR, "there is no shell that could run a command line"),
+    "shell-variable": (
+        Severity.WARNING,
+        "a variable that would change the shell itself is not passed to hooks",
+    ),
     "missing-script": (Severity.ERROR, "a command names a script that does not exist"),
     "extension-unreadable": (Severity.ERROR, "an extension's manifest or hooks cannot be read"),
     # the agent and its hooks
@@ -105,6 +113,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "project-untrusted": (Severity.WARNING, "hooks of a project that is not trusted do not run"),
     "trust-changed": (Severity.WARNING, "a trusted hook or its script changed and does not run"),
     "trust-store": (Severity.ERROR, "the trust store cannot be read; nothing in it is trusted"),
+    # the host
+    "exit-code-lost": (Severity.WARNING, "the host ignores SIGCHLD, so exit codes are lost"),
     # one dispatch
     "payload-field": (Severity.WARNING, "a field of an event is missing or has the wrong type"),
     "payload-event": (Severity.ERROR, "an event payload that the dialect cannot decode"),
@@ -121,6 +131,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         "a decision was printed by a handler that failed; it is not applied",
     ),
     "output-truncated": (Severity.WARNING, "a stream was longer than the limit"),
+    "reply-too-long": (Severity.ERROR, "a JSON reply is too long to be read; the hook failed"),
     "output-not-object": (Severity.WARNING, "standard output is JSON but no object"),
     "output-field": (Severity.WARNING, "a field of the output has the wrong type; it is left out"),
     "output-word": (Severity.WARNING, "a word that is no decision"),

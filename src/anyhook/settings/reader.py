@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from anyhook.dialects.base import SHORTEST_TIMEOUT
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.json import json_type
 from anyhook.model.matching import compile_matcher, explain_cost
+from anyhook.model.shell_variables import controls_shell
 from anyhook.model.suggest import closest, did_you_mean
 
 if TYPE_CHECKING:
@@ -435,6 +437,15 @@ class _FileReader:
             )
             return min(default, cap)
         seconds: float = given * unit
+        if seconds < SHORTEST_TIMEOUT:
+            self.report(
+                "bad-timeout",
+                f"timeout must be at least {SHORTEST_TIMEOUT:g} s, and {given:g} means "
+                f"{seconds:g} s here; for {given:g} seconds write {given / unit:g}; "
+                f"{default:g} s is used",
+                (*path, "timeout"),
+            )
+            return min(default, cap)
         if seconds < self.dialect.short_timeout:
             self.report(
                 "timeout-unit",
@@ -454,7 +465,12 @@ class _FileReader:
         given = self._typed(value, "env", dict, "an object of strings", path) or {}
         env: dict[str, str] = {}
         for key, text in given.items():
-            if isinstance(text, str) and key and "=" not in key and not _cannot_be_run(key + text):
+            is_valid = isinstance(text, str) and key and "=" not in key
+            if is_valid and controls_shell(key):
+                self._report_env(key, "would change the shell that runs the hook", path)
+            elif is_valid and key == "PATH" and not text:
+                self._report_env(key, "is empty, so that no program would be found", path)
+            elif is_valid and not _cannot_be_run(key + text):
                 env[key] = self._hydrate(text)
             else:
                 self.report(
@@ -463,6 +479,9 @@ class _FileReader:
                     (*path, "env", key),
                 )
         return env
+
+    def _report_env(self, key: str, problem: str, path: JsonPath) -> None:
+        self.report("shell-variable", f"env.{key} {problem}; left out", (*path, "env", key))
 
     # -- switches
 

@@ -1,0 +1,40 @@
+"""What in the host's own process changes how its hooks run."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
+from anyhook.model.shell_variables import controlling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+IGNORED = (
+    "SIGCHLD is ignored in this process, so that the exit codes of hooks are lost (except on Linux "
+    "6.15 and later), and a hook whose exit code is lost has failed; hooks inherit that, too. Call "
+    "signal.signal(signal.SIGCHLD, signal.SIG_DFL) before hooks run"
+)
+
+
+def host_diagnostics(environ: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Look at the process that embeds the engine.
+
+    Args:
+        environ: The environment that commands inherit.
+
+    Yields:
+        Diagnostics.
+    """
+    if signal.getsignal(getattr(signal, "SIGCHLD", signal.SIGTERM)) is signal.SIG_IGN:
+        yield diagnose("exit-code-lost", IGNORED)
+    names = controlling(environ)
+    if names:
+        yield diagnose(
+            "shell-variable",
+            f"hooks do not inherit {', '.join(names)}: they would change what the shell does with "
+            "a hook's command line",
+            severity=Severity.INFO,
+        )
