@@ -590,7 +590,7 @@ def test_an_example_that_hangs_or_leaves_is_a_failure(world, run):
         world.project / "hang.py",
         "import sys\nfrom anyhook.authoring import Hooks\nhooks = Hooks(timeout=0.2)\n"
         "@hooks.before_tool('shell')\ndef f(event):\n    print('noise')\n    while True: pass\n"
-        "@hooks.before_tool('glob')\ndef g(event):\n    sys.exit(2)\n"
+        "@hooks.before_tool('glob')\ndef g(event):\n    sys.exit(3)\n"
         "hooks.example(tool='shell', input={}, expect='none')\n"
         "hooks.example(tool='glob', input={}, expect='deny')\n",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from anyhook.authoring.ending import StderrRecord, answer_of_exit
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.events import EVENTS, UnknownEvent, event_class
@@ -421,11 +422,24 @@ def checked(function: HookFunction, said: object) -> Answer:
 
 
 def finish(function: HookFunction, event: Any) -> Any:
-    """Call a function; one that is async gets an event loop of its own."""
-    said: Any = function.function(event)
+    """Call a function; one that is async gets an event loop of its own.
+
+    Raises:
+        SystemExit: If it exits with another code than 0 (no opinion) and 2 (a denial).
+    """
+    with StderrRecord() as stderr:
+        try:
+            return _result_of(function.function(event))
+        except SystemExit as end:
+            return answer_of_exit(end, function.name, stderr.text)
+
+
+def _result_of(said: Any) -> Any:
+    """Return what a function returned; await it if it is to be awaited."""
     if not hasattr(said, "__await__"):
         return said
     import asyncio
+    from contextvars import copy_context
 
     async def main() -> Any:
         return await said
@@ -435,7 +449,7 @@ def finish(function: HookFunction, event: Any) -> Any:
     from concurrent.futures import ThreadPoolExecutor  # the loop that runs here is the host's
 
     with ThreadPoolExecutor(1) as threads:
-        return threads.submit(asyncio.run, main()).result()
+        return threads.submit(copy_context().run, asyncio.run, main()).result()
 
 
 def _has_loop() -> bool:

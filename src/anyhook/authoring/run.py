@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from anyhook.authoring.ending import end_if_done
+from anyhook.authoring.ending import BLOCKED, end_if_done
 from anyhook.authoring.hooks import LONGEST
 from anyhook.dialects import get_dialect, recognise
 from anyhook.errors import AnyhookError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 
-BLOCKED = 2
-"""The exit code that blocks in every agent when standard output is empty."""
 FAILED = 1
 """The exit code that no agent takes for a denial."""
 INTERRUPTED = 130
@@ -348,9 +346,7 @@ class Run:
         self.at = function
         try:
             said, problems = sound(checked(function, finish(function, event)))
-        except SystemExit as end:
-            return NO_OPINION if end.code in (None, 0) else self._crashed(spec, end)
-        except BaseException as error:  # noqa: BLE001 - an interrupt is a crash too
+        except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
             return self._crashed(spec, error)
         self.notes += [f"{function.name}: {problem}" for problem in problems]
         return said
