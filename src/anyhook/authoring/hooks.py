@@ -13,8 +13,9 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any, NoReturn, Protocol, TypeVar, overload
+    from typing import Any, NoReturn, TypeVar
 
+    from anyhook.authoring.decorators import EventDecorators, EventName, Expectation
     from anyhook.authoring.register import Host
     from anyhook.dialects.base import Dialect
     from anyhook.model.events import Event
@@ -22,14 +23,8 @@ if TYPE_CHECKING:
     Said = Answer | None
     Function = Callable[[Any], Said | Awaitable[Said]]
     FunctionT = TypeVar("FunctionT", bound=Callable[[Any], Any])
-
-    class EventDecorator(Protocol):
-        """Registers a function for an event, bare or with the subjects that it is for."""
-
-        @overload
-        def __call__(self, function: FunctionT, /) -> FunctionT: ...
-        @overload
-        def __call__(self, *subjects: str) -> Callable[[FunctionT], FunctionT]: ...
+else:
+    EventDecorators = object
 
 
 loading: list[str] = []
@@ -89,7 +84,7 @@ class Example(Record):
     place: str = ""
 
 
-class Hooks:
+class Hooks(EventDecorators):
     """The functions of one hook file.
 
     Every canonical event is a decorator: `@hooks.before_tool("shell")`, `@hooks.before_prompt`,
@@ -107,19 +102,6 @@ class Hooks:
         state: What a warm worker keeps between events: `kept`: the module as the last event left
             it; `fresh`: as loading left it, in a process of its own; `cold`: nothing, no worker.
     """
-
-    if TYPE_CHECKING:
-        session_start: EventDecorator
-        session_end: EventDecorator
-        before_prompt: EventDecorator
-        after_agent: EventDecorator
-        before_model: EventDecorator
-        after_model: EventDecorator
-        before_tool_selection: EventDecorator
-        before_tool: EventDecorator
-        after_tool: EventDecorator
-        before_compress: EventDecorator
-        notification: EventDecorator
 
     def __init__(
         self,
@@ -150,7 +132,17 @@ class Hooks:
             return self._name or "hook"
         return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
 
-    def __getattr__(self, name: str) -> EventDecorator:
+    if not TYPE_CHECKING:  # a type checker knows the events, and finds a name that is none
+
+        def __getattr__(self, name: str) -> Callable[..., Any]:
+            return self._decorator(name)
+
+    def _decorator(self, name: str) -> Callable[..., Any]:
+        """Return what registers functions for an event.
+
+        Raises:
+            AttributeError: If there is no such event.
+        """
         if name.startswith("_") or not is_event(name):
             from anyhook.model.further_events import FURTHER_EVENTS
             from anyhook.model.suggest import did_you_mean
@@ -204,9 +196,9 @@ class Hooks:
 
     def example(
         self,
-        event: str = "before_tool",
+        event: EventName = "before_tool",
         *,
-        expect: str,
+        expect: Expectation,
         says: str = "",
         agents: Sequence[str] = (),
         tool: str | None = None,
