@@ -424,8 +424,11 @@ def test_a_file_that_is_no_text_is_told(world, run, hook_file):
     ("text", "words"),
     [
         (None, "is no Python file"),
-        ("x = 1", "has no Hooks()"),
-        ("raise ValueError('broken')", "cannot be imported: ValueError: broken"),
+        ("x = 1", "is not an anyhook hook file"),
+        (
+            "from anyhook.authoring import Hooks\nHooks\nraise ValueError('broken')",
+            "cannot be imported: ValueError: broken",
+        ),
     ],
 )
 def test_what_is_no_hook_file_is_told(world, run, text, words):

@@ -454,7 +454,7 @@ class Run:
     def _warn(self, text: str) -> None:
         """Report something to the author: in the log, and on standard error where that is safe."""
         line = f"anyhook: {self.hooks.name}: {text}"
-        _log_line(line)
+        log_text(line)
         if self.is_silent:
             self.held.append(line)
         else:
@@ -518,26 +518,20 @@ def _short(path: str) -> str:
 
 def _log(error: BaseException) -> None:
     """Write the traceback where the author wants it, and nowhere else."""
-    path = os.environ.get(LOG)
-    if not path:
-        return
-    import traceback
+    if os.environ.get(LOG):
+        import traceback
 
-    try:
-        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - no pathlib in a hook
-            traceback.print_exception(error, file=file)
-    except OSError:  # a log that cannot be written costs no answer
-        return
+        log_text("".join(traceback.format_exception(error)))
 
 
-def _log_line(line: str) -> None:
-    """Write a line where the author wants it."""
+def log_text(text: str) -> None:
+    """Write lines to the file that `ANYHOOK_LOG` names; nowhere if it names none."""
     path = os.environ.get(LOG)
     if not path:
         return
     try:
-        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - no pathlib in a hook
-            file.write(f"{line}\n")
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123 - no pathlib in a hook
+            file.write(text if text.endswith("\n") else f"{text}\n")
     except OSError:  # a log that cannot be written costs no answer
         return
 
