@@ -16,10 +16,13 @@ from anyhook.authoring.inspect import gaps, scan
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.options import AsJson
+from anyhook.cli.cases import run_case_file, write_first_cases
+from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json
 from anyhook.dialects import AGENTS, get_dialect
+from anyhook.errors import UsageError
 from anyhook.model.text import printable
+from anyhook.testing.cases import is_case_file
 from anyhook.testing.examples import endless_denials, run_examples
 
 if TYPE_CHECKING:
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Example
     from anyhook.testing.examples import ExampleResult
 
+FIRST_CASES = "hook-cases.toml"
+"""The file that `--init` writes."""
 WIDE = 110
 """Columns from which on there is room for what was answered."""
 LONGEST_CELL = 48
@@ -41,23 +46,52 @@ MARKS = {
 
 
 def test(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A hook file.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="A hook file, or a file of cases (.toml, .yaml)."),
+    ] = None,
     agents: Annotated[
         list[str] | None, typer.Option("--agent", help="Agent to try it for; by default all.")
     ] = None,
+    project: Project = HERE,
+    init: Annotated[
+        bool,
+        typer.Option("--init", help="Write a file of cases for the configured hooks."),
+    ] = False,
+    trust_once: Annotated[
+        bool,
+        typer.Option("--trust-once", help="Run the project's hooks of a file of cases untrusted."),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Try the examples that are written beside hooks, for every agent.
+    """Try the examples that are written beside hooks, or a file of cases for hooks of any kind.
 
-    Exits with 1 if an example fails, or if there is none. An agent that cannot do what a hook
-    wants is no failure: what is done instead is shown.
+    A Python hook file is tried for every agent. A file of cases is tried against the hooks in the
+    settings, which run as the agent runs them. Exits with 1 if one fails, or if there is none. An
+    agent that cannot do what a hook wants is no failure: what is done instead is shown.
 
     For example:
 
         anyhook test .anyhook/guard.py
         anyhook test hooks/guard.py --agent claude --json
+        anyhook test --init
+        anyhook test hook-cases.toml
     """
-    names = tuple(agents or AGENTS)
+    if init:
+        here = existing_project(project)
+        path = file or here / FIRST_CASES
+        return write_first_cases(path, here, trust_once=trust_once, as_json=as_json)
+    if file is None:
+        raise UsageError(f"name a hook file, or a file of cases like {FIRST_CASES}")
+    if is_case_file(file):
+        chosen = [get_dialect(name).name for name in agents or ()]
+        return run_case_file(
+            file, existing_project(project), chosen, trust_once=trust_once, as_json=as_json
+        )
+    return _test_hook_file(file, tuple(agents or AGENTS), as_json=as_json)
+
+
+def _test_hook_file(file: Path, names: tuple[str, ...], *, as_json: bool) -> int:
     dialects = [get_dialect(name) for name in names]
     with redirect_stdout(sys.stderr):  # what hooks print is not the result
         hooks = load_hooks(file)

@@ -86,7 +86,7 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
         return ExampleResult(example, agent, "failed", got, (missing, *ran.notes), ran)
     if ran.notes:
         return ExampleResult(example, agent, "degraded", got, ran.notes, ran)
-    if _meets(example.expect, ran.answer):
+    if meets(example.expect, ran.answer):
         return ExampleResult(example, agent, "ok", got, (), ran)
     return ExampleResult(example, agent, "failed", got, (f"expected {example.expect}",), ran)
 
@@ -148,7 +148,8 @@ def _canonical() -> frozenset[str]:
     return frozenset(TOOLS)
 
 
-def _meets(expect: str, answer: Answer) -> bool:
+def meets(expect: str, answer: Answer) -> bool:
+    """Return whether an answer is what an example expects."""
     if expect == "none":
         return not abilities_of(answer) and answer.outcome is Outcome.NONE
     if expect == "allow":  # some agents have no word for it, and need none
