@@ -222,6 +222,7 @@ ONE = '[[case]]\nevent = "before_tool"\ntool = "shell"\nexpect = "deny"\n'
         (ONE.replace("before_tool", "befor_tool"), 2, "did you mean 'before_tool'"),
         (ONE.replace('"shell"', '"shel"'), 3, "did you mean 'shell'"),
         (ONE.replace('tool = "shell"\n', ""), 2, "before_tool needs a tool"),
+        (ONE + 'input = {comand = "ls"}\n', 5, "did you mean 'command'"),
         (ONE + 'agent = "cloude"\n', 5, "did you mean 'claude'"),
         (ONE + 'agents = ["cloude"]\n', 5, "did you mean 'claude'"),
         (ONE + "[case.payload]\na = 1\n", 1, "an event (with tool, input, fields) or a payload"),

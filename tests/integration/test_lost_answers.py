@@ -76,7 +76,7 @@ def test_a_denial_of_the_choice_of_tools_leaves_the_model_none(hook_file, tmp_pa
     [(REQUEST, REQUEST["toolConfig"]), ({"model": "m", "messages": []}, {"mode": "AUTO"})],
     ids=["with a choice", "without"],
 )
-def test_a_text_for_somebody_leaves_the_choice_of_tools_and_is_reported(
+def test_a_text_for_the_agent_or_the_user_leaves_the_choice_of_tools_and_is_reported(
     hook_file, tmp_path, agent, says, request_, config
 ):
     path = hook_file(SELECTION.format(body=f"return {says}"))
@@ -177,4 +177,4 @@ def test_a_message_that_reaches_no_one_is_reported_to_the_author(hook_file, tmp_
     assert done.returncode == 0
     for text in (done.stderr, (tmp_path / "log").read_text()):
         assert "Claude Code has no messages to the user on" in text
-        assert "it reaches no one" in text
+        assert "it reaches neither the agent nor the user" in text

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 AS_MEANT = ""
 """What is done instead of an ability where the user notices no difference."""
-LOST = "it reaches no one"
+LOST = "it reaches neither the agent nor the user"
 """What happens to a text that can be handed to neither the agent nor the user."""
 
 

@@ -269,10 +269,10 @@ class ToolResult(Record):
         file_path: The file that was read or written, if the agent says.
         interrupted: Whether it was cut short.
         error: The text of an error; `None` if it went well.
-        success: Whether it went well, if the agent says.
-        replacement_count: Number of texts that an edit replaced, if the agent says.
-        line_count: Number of lines that were read, if the agent says.
-        truncated: Whether the agent shows a part of the result only, if it says.
+        success: Whether it went well; `None` if the agent does not report it.
+        replacement_count: Number of texts that an edit replaced, or `None`.
+        line_count: Number of lines that were read, or `None`.
+        truncated: Whether the result was cut by the agent, or `None`.
         raw: As the agent sent it.
     """
 
@@ -291,7 +291,7 @@ class ToolResult(Record):
 
 
 NO_SUCCESS = "the tool reports that it did not succeed"
-"""The error of a result that says so and gives no text."""
+"""The error of a result that reports a failure and holds no text."""
 
 
 def read_result(response: Any, error: str | None = None) -> ToolResult:

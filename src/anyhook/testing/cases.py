@@ -303,6 +303,7 @@ def _case(path: Path, entry: object, number: int, lines: _Lines) -> Case:
         agents = agents or _agent_of(entry["payload"], wrong)
     event = _event(entry["event"], agents, wrong) if not whole else ""
     _check_tool(event, entry.get("tool"), wrong)
+    _check_arguments(entry.get("tool"), entry.get("input", {}), wrong)
     return Case(
         name=entry.get("name") or f"case {number + 1}",
         place=f"{path}:{lines.of(number)}",
@@ -371,3 +372,18 @@ def _check_tool(event: str, tool: str | None, wrong: Callable[..., UsageError]) 
     hint = did_you_mean(tool, sorted(known))
     if hint:
         raise wrong("tool", f"no agent has a tool {tool!r}; {hint}")
+
+
+def _check_arguments(
+    tool: str | None, arguments: Mapping[str, Any], wrong: Callable[..., UsageError]
+) -> None:
+    """Refuse a misspelt argument: the hook would be tried on something else."""
+    if tool not in TOOLS:
+        return
+    rows = [get_dialect(agent).vocabulary.tools.get(tool) for agent in AGENTS]
+    own = [key for row in rows if row is not None for key in row.keys.values()]
+    known = [*TOOLS[tool], *own]
+    for name in arguments:
+        hint = None if name in known else did_you_mean(name, known)
+        if hint is not None:
+            raise wrong("input", f"{tool} has no argument {name!r}; {hint}")
