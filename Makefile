@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test e2e differential bench check fix coverage docs picture clean
+.PHONY: help demo agent test e2e differential bench check fix coverage docs stubs picture clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -49,6 +49,9 @@ fix: $(STAMP)   ## format, and repair what the linter can
 
 docs: $(STAMP)   ## the tables of docs/capabilities.md, from the code
 	@$(RUN)python docs/tables.py
+
+stubs: $(STAMP)  ## the types of lazily imported names, calls and decorators, from the code
+	@$(RUN)python tools/stubs.py
 
 picture: $(STAMP) ## draw docs/demo.svg from a real run
 	@$(RUN)python examples/demo.py --svg docs/demo.svg

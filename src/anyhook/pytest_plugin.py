@@ -83,7 +83,7 @@ class ExampleItem(pytest.Item):
         if result.status == "failed":
             raise AssertionError(
                 f"{result.example.place}: expected {result.example.expect}, got {result.got}: "
-                f"{'; '.join(result.notes)}"
+                f"{'; '.join(result.notes)}\n{result.traceback}"
             )
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> str:

@@ -133,7 +133,7 @@ def test_a_file_says_the_same_as_a_command_and_in_the_engine(said, agent):
     for answer in said:
         hooks.before_tool(lambda _event, answer=answer: answer)
     event = make_event("before_tool", agent=agent, tool="shell", input={"command": "ls"})
-    engine = Engine.load("/nonexistent", dialect=agent, home="/nonexistent", environ={})
+    engine = Engine.load("/", dialect=agent, home="/nonexistent", environ={})
     hooks.register(engine)
 
     alone = hooks.answer(event)
@@ -604,7 +604,7 @@ def test_a_denial_without_an_output_is_an_exit_code(hook_file, tmp_path, redirec
     ("text", "words"),
     [
         (GUARD.replace('if __name__ == "__main__":', "if True:"), "runs when it is imported"),
-        ("import sys; sys.exit(3)", "SystemExit: 3"),
+        ("from anyhook.authoring import Hooks\nHooks\nraise SystemExit(3)", "SystemExit: 3"),
         (GUARD + "\nother = Hooks()\n@other.before_prompt\ndef f(e): pass\n", "keep one in a file"),
     ],
 )

@@ -724,7 +724,7 @@ def test_a_function_that_hangs_does_not_keep_the_program_from_ending(tmp_path):
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("raises", [ValueError("v"), SystemExit(2), KeyError("k")])
+@pytest.mark.parametrize("raises", [ValueError("v"), SystemExit(3), KeyError("k")])
 async def test_a_function_that_raises_costs_only_itself(world, raises):
     engine = world.load()
 

@@ -424,8 +424,11 @@ def test_a_file_that_is_no_text_is_told(world, run, hook_file):
     ("text", "words"),
     [
         (None, "is no Python file"),
-        ("x = 1", "has no Hooks()"),
-        ("raise ValueError('broken')", "cannot be imported: ValueError: broken"),
+        ("x = 1", "is not an anyhook hook file"),
+        (
+            "from anyhook.authoring import Hooks\nHooks\nraise ValueError('broken')",
+            "cannot be imported: ValueError: broken",
+        ),
     ],
 )
 def test_what_is_no_hook_file_is_told(world, run, text, words):
@@ -590,7 +593,7 @@ def test_an_example_that_hangs_or_leaves_is_a_failure(world, run):
         world.project / "hang.py",
         "import sys\nfrom anyhook.authoring import Hooks\nhooks = Hooks(timeout=0.2)\n"
         "@hooks.before_tool('shell')\ndef f(event):\n    print('noise')\n    while True: pass\n"
-        "@hooks.before_tool('glob')\ndef g(event):\n    sys.exit(2)\n"
+        "@hooks.before_tool('glob')\ndef g(event):\n    sys.exit(3)\n"
         "hooks.example(tool='shell', input={}, expect='none')\n"
         "hooks.example(tool='glob', input={}, expect='deny')\n",
     )

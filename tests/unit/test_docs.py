@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.authoring.hooks import EXPECTATIONS
 from anyhook.cli import BUG, USAGE, main
 from anyhook.dialects import get_dialect
 from anyhook.model.diagnostics import CODES
 from anyhook.model.events import EVENTS
-from anyhook.testing import make_payload
+from anyhook.testing import Ran, make_payload
+from anyhook.testing.cases import MEMBERS
 
 EVENT = json.dumps(
     make_payload("before_tool", agent="claude", tool="shell", input={"command": "echo AKIA"})
@@ -115,6 +117,13 @@ def test_every_switch_and_variable_is_in_the_settings_page():
     ]
     for word in words:
         assert word in text
+
+
+def test_every_word_of_a_test_is_in_its_page():
+    text = (ROOT / "docs" / "testing.md").read_text("utf-8")
+
+    for word in (*EXPECTATIONS, *MEMBERS, *Ran.__dataclass_fields__, "outcome", "reason"):
+        assert f"`{word}`" in text, word
 
 
 def test_the_demo_decides_the_events_of_its_session():

@@ -45,7 +45,29 @@ from anyhook.model.answers import tell as tell
 if _collects:
     gc.enable()
 
-__all__ = [
+CALLS = (
+    "Agent",
+    "AskUser",
+    "EditFile",
+    "EditNotebook",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "Glob",
+    "Grep",
+    "ListDirectory",
+    "ReadFile",
+    "ReadManyFiles",
+    "SaveMemory",
+    "Shell",
+    "Skill",
+    "WebFetch",
+    "WebSearch",
+    "WriteFile",
+    "WriteTodos",
+)
+"""Classes of calls (`anyhook.model.calls`), which are made when they are imported."""
+
+__all__ = [  # noqa: PLE0604 - the table above is the one place
     "Answer",
     "Example",
     "Hooks",
@@ -59,4 +81,14 @@ __all__ = [
     "respond",
     "stop",
     "tell",
+    *CALLS,
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in CALLS:
+        raise AttributeError(f"module 'anyhook.authoring' has no attribute {name!r}")
+    from anyhook.model import calls
+
+    value: object = getattr(calls, name)
+    return value

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from anyhook.dialects.base import Denial
-from anyhook.dialects.capabilities import ABILITIES, Support, abilities_of, support
+from anyhook.dialects.capabilities import (
+    ABILITIES,
+    Support,
+    abilities_of,
+    shows_stderr,
+    support,
+)
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 
@@ -14,6 +20,12 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.events import Event
+    from anyhook.model.llm import ToolConfig
+
+AS_MEANT = ""
+"""What is done instead of an ability where the user notices no difference."""
+LOST = "it reaches neither the agent nor the user"
+"""What happens to a text that can be handed to neither the agent nor the user."""
 
 
 class UnsupportedError(UsageError):
@@ -46,6 +58,8 @@ def fit(
             continue
         step = FALLBACKS[ability]
         changed, instead = step(dialect, event, answer, how)
+        if instead == AS_MEANT:
+            continue
         wire = event.wire_name or event.name
         verb = "ignores" if how is Support.PROMISED else "has no"
         note = f"{dialect.title} {verb} {NAMES[ability]} on {wire}"
@@ -69,8 +83,11 @@ def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) 
     if spec.any_output and all(getattr(answer, field) is None for field in spec.any_output):
         if answer != NO_OPINION and not notes:
             note = f"{dialect.title} takes any output on {spec.wire} for a choice of tools"
-            notes.append(f"{note}; nothing is said")
-        return NO_OPINION
+            notes.append(f"{note}; {LOST}")
+        if not notes:
+            return NO_OPINION
+        # the agent reads standard error too, unless there is an answer on standard output
+        changes["tool_config"] = _same_choice(event)
     whole = answer.replace(**changes) if changes else answer
     stop_reason = (whole.stop_reason or whole.reason) if whole.stop else None
     if whole.stop_reason != stop_reason:
@@ -78,6 +95,15 @@ def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) 
     if whole.reason is not None and not _may_say_why(dialect, spec, whole):
         whole = whole.replace(reason=None)
     return whole
+
+
+def _same_choice(event: Event) -> ToolConfig:
+    """Return the choice of tools that is in force: an answer that changes nothing."""
+    from anyhook.model.llm import check_tool_config
+
+    request: Any = getattr(event, "llm_request", {})
+    current = request.get("toolConfig")
+    return check_tool_config(current)[0] if isinstance(current, dict) else {"mode": "AUTO"}
 
 
 def _may_say_why(dialect: Dialect, spec: EventSpec, answer: Answer) -> bool:
@@ -144,20 +170,23 @@ def _without(answer: Answer, ability: str, how: Support) -> Answer:
 
 
 def _say(dialect: Dialect, event: Event, answer: Answer, text: str | None) -> tuple[Answer, str]:
-    """Tell the agent if possible, else the user, else nobody."""
+    """Give a text to the agent if possible, else to the user."""
     continues = dialect.by_canonical[event.name].denial is Denial.CONTINUES
     if text and not continues and _can(dialect, event, "context"):  # it would go on to read it
         return answer.replace(context=_joined(answer.context, text)), "the agent is told"
     told = support(dialect, event.name, "tell")
     if text and told is not Support.NO:
         message = _joined(answer.system_message, text)
-        instead = "the log is told" if told is Support.PROMISED else "the user is told"
+        instead = "only the log has it" if told is Support.PROMISED else "the user is told"
         return answer.replace(system_message=message), instead
-    return answer, "nothing happens"
+    if text and shows_stderr(dialect, event.name):
+        message = _joined(answer.system_message, text)
+        return answer.replace(system_message=message), "the user gets it on standard error"
+    return answer, LOST if text else "nothing happens"
 
 
 def _deny(dialect: Dialect, event: Event, answer: Answer, reason: str) -> tuple[Answer, str]:
-    """Deny if possible, else stop the agent, else tell somebody."""
+    """Deny if possible, else stop the agent, else give the reason to the agent or the user."""
     denial = dialect.by_canonical[event.name].denial
     if denial is Denial.CONTINUES:  # a denial would send the agent round again, each time
         return _say(dialect, event, answer, reason)
@@ -167,6 +196,8 @@ def _deny(dialect: Dialect, event: Event, answer: Answer, reason: str) -> tuple[
         return answer, "it is denied"
     if denial is not Denial.NOTHING and _can(dialect, event, "stop"):
         return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
+    if _can(dialect, event, "filter_tools"):
+        return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
     return _say(dialect, event, answer, reason)
 
 
@@ -229,10 +260,10 @@ def _no_context(dialect: Dialect, event: Event, answer: Answer, how: Support) ->
     return _say(dialect, event, _without(answer, "context", how), answer.context)
 
 
-def _no_message(
-    _dialect: Dialect, _event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    return _without(answer, "tell", how), "nobody is told"
+def _no_message(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    if shows_stderr(dialect, event.name):
+        return answer, AS_MEANT
+    return _without(answer, "tell", how), LOST
 
 
 def _nothing(ability: str) -> Callable[..., tuple[Answer, str]]:

@@ -1,4 +1,4 @@
-"""The end of a hook: at its deadline, and without what the interpreter would do for nothing.
+"""The end of a hook: by `sys.exit`, at its deadline, and without needless work of the interpreter.
 
 Taking an interpreter down costs an eighth of a cold hook. It is left out where it could do nothing
 that anybody sees: nothing to run, to write, to wait for or to tear down. Everywhere else the
@@ -10,11 +10,16 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from _contextvars import ContextVar  # the module around it is one more file to load
+from _thread import allocate_lock
+
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import CodeType, FrameType
+    from typing import Any, Self, TextIO
 
 HAVE_ENDS = frozenset(
     {
@@ -29,6 +34,107 @@ HAVE_ENDS = frozenset(
     }
 )
 """The interpreter's own modules that have something to end: files, screens, threads, libraries."""
+
+
+BLOCKED = 2
+"""The exit code by which a hook denies, in every agent."""
+LONGEST_REASON = 16_384
+"""Characters of standard error that are kept for the reason of a denial."""
+
+
+def answer_of_exit(end: SystemExit, name: str, printed: str) -> Answer:
+    """Return what `sys.exit` inside a hook function means.
+
+    It means what the exit code of a command means to an agent: 0 is no opinion, 2 is a denial with
+    standard error as its reason.
+
+    Args:
+        end: What was raised.
+        name: Name of the hook, for a denial without a reason.
+        printed: What it wrote to standard error.
+
+    Raises:
+        SystemExit: For every other code, and for a text: the hook failed.
+    """
+    code = 0 if end.code is None else end.code
+    if not isinstance(code, int) or code & 0xFF not in (0, BLOCKED):
+        raise end
+    if code & 0xFF == 0:
+        return NO_OPINION
+    return Answer(outcome=Outcome.DENY, reason=printed.strip() or f"blocked by hook {name}")
+
+
+class StderrRecord:
+    """Keeps a copy of what a block writes to `sys.stderr`, which still gets it.
+
+    Functions of one host run side by side in threads and tasks, so `sys.stderr` is replaced once
+    for all of them, and a text goes to the record of the context that wrote it.
+
+    Attributes:
+        text: The beginning of what was written, at least `LONGEST_REASON` characters.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def __enter__(self) -> Self:
+        self._token = _record.set(self)
+        _stderr.watch()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        _stderr.release()
+        _record.reset(self._token)
+
+    def add(self, text: object) -> None:
+        """Keep a text."""
+        if isinstance(text, str) and len(self.text) < LONGEST_REASON:
+            self.text += text
+
+
+class _RecordedStderr:
+    """Stands in for `sys.stderr` while functions run."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        record = _record.get(None)
+        if record is not None:
+            record.add(text)
+        return self.stream.write(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+class _SharedStderr:
+    """Replaces `sys.stderr` from the first function that starts to the last that ends."""
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._users = 0
+
+    def watch(self) -> None:
+        with self._lock:
+            self._users += 1
+            if self._users == 1 and sys.stderr is not None:
+                sys.stderr = _RecordedStderr(sys.stderr)
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            current: object = sys.stderr
+            if self._users == 0 and isinstance(current, _RecordedStderr):
+                sys.stderr = current.stream
+
+
+_record: ContextVar[StderrRecord] = ContextVar("stderr_record")
+_stderr = _SharedStderr()
 
 
 class Deadline:

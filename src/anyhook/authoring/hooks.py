@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from anyhook.authoring.ending import StderrRecord, answer_of_exit
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.events import EVENTS, UnknownEvent, event_class
@@ -12,8 +13,9 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from typing import Any, NoReturn, Protocol, TypeVar, overload
+    from typing import Any, NoReturn, TypeVar
 
+    from anyhook.authoring.decorators import EventDecorators, EventName, Expectation
     from anyhook.authoring.register import Host
     from anyhook.dialects.base import Dialect
     from anyhook.model.events import Event
@@ -21,14 +23,8 @@ if TYPE_CHECKING:
     Said = Answer | None
     Function = Callable[[Any], Said | Awaitable[Said]]
     FunctionT = TypeVar("FunctionT", bound=Callable[[Any], Any])
-
-    class EventDecorator(Protocol):
-        """Registers a function for an event, bare or with the subjects that it is for."""
-
-        @overload
-        def __call__(self, function: FunctionT, /) -> FunctionT: ...
-        @overload
-        def __call__(self, *subjects: str) -> Callable[[FunctionT], FunctionT]: ...
+else:
+    EventDecorators = object
 
 
 loading: list[str] = []
@@ -88,7 +84,7 @@ class Example(Record):
     place: str = ""
 
 
-class Hooks:
+class Hooks(EventDecorators):
     """The functions of one hook file.
 
     Every canonical event is a decorator: `@hooks.before_tool("shell")`, `@hooks.before_prompt`,
@@ -106,19 +102,6 @@ class Hooks:
         state: What a warm worker keeps between events: `kept`: the module as the last event left
             it; `fresh`: as loading left it, in a process of its own; `cold`: nothing, no worker.
     """
-
-    if TYPE_CHECKING:
-        session_start: EventDecorator
-        session_end: EventDecorator
-        before_prompt: EventDecorator
-        after_agent: EventDecorator
-        before_model: EventDecorator
-        after_model: EventDecorator
-        before_tool_selection: EventDecorator
-        before_tool: EventDecorator
-        after_tool: EventDecorator
-        before_compress: EventDecorator
-        notification: EventDecorator
 
     def __init__(
         self,
@@ -149,7 +132,17 @@ class Hooks:
             return self._name or "hook"
         return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
 
-    def __getattr__(self, name: str) -> EventDecorator:
+    if not TYPE_CHECKING:  # a type checker knows the events, and finds a name that is none
+
+        def __getattr__(self, name: str) -> Callable[..., Any]:
+            return self._decorator(name)
+
+    def _decorator(self, name: str) -> Callable[..., Any]:
+        """Return what registers functions for an event.
+
+        Raises:
+            AttributeError: If there is no such event.
+        """
         if name.startswith("_") or not is_event(name):
             from anyhook.model.further_events import FURTHER_EVENTS
             from anyhook.model.suggest import did_you_mean
@@ -203,9 +196,9 @@ class Hooks:
 
     def example(
         self,
-        event: str = "before_tool",
+        event: EventName = "before_tool",
         *,
-        expect: str,
+        expect: Expectation,
         says: str = "",
         agents: Sequence[str] = (),
         tool: str | None = None,
@@ -421,11 +414,24 @@ def checked(function: HookFunction, said: object) -> Answer:
 
 
 def finish(function: HookFunction, event: Any) -> Any:
-    """Call a function; one that is async gets an event loop of its own."""
-    said: Any = function.function(event)
+    """Call a function; one that is async gets an event loop of its own.
+
+    Raises:
+        SystemExit: If it exits with another code than 0 (no opinion) and 2 (a denial).
+    """
+    with StderrRecord() as stderr:
+        try:
+            return _result_of(function.function(event))
+        except SystemExit as end:
+            return answer_of_exit(end, function.name, stderr.text)
+
+
+def _result_of(said: Any) -> Any:
+    """Return what a function returned; await it if it is to be awaited."""
     if not hasattr(said, "__await__"):
         return said
     import asyncio
+    from contextvars import copy_context
 
     async def main() -> Any:
         return await said
@@ -435,7 +441,7 @@ def finish(function: HookFunction, event: Any) -> Any:
     from concurrent.futures import ThreadPoolExecutor  # the loop that runs here is the host's
 
     with ThreadPoolExecutor(1) as threads:
-        return threads.submit(asyncio.run, main()).result()
+        return threads.submit(copy_context().run, asyncio.run, main()).result()
 
 
 def _has_loop() -> bool:

@@ -70,6 +70,65 @@ def scan(path: Path) -> list[Use]:
     return [use for function in functions for use in _uses(function)]
 
 
+def builds_hooks(source: bytes) -> bool:
+    """Return whether a text is a hook file: it imports `Hooks` from anyhook and uses it.
+
+    Args:
+        source: A Python file. One that cannot be parsed counts as a hook file, so that the error
+            of its import is reported.
+    """
+    try:
+        tree = ast.parse(source)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return True
+    classes: set[str] = set()
+    modules: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "anyhook":
+            for alias in node.names:
+                names = classes if alias.name == "Hooks" else modules
+                names.add(alias.asname or alias.name)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] == "anyhook":
+                    modules.add(alias.asname or "anyhook")
+    uses_class = any(isinstance(n, ast.Name) and n.id in classes for n in ast.walk(tree))
+    attributes = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "Hooks"]
+    return uses_class or bool(modules and attributes)
+
+
+STOP_FLAG = "stop_hook_active"
+"""Field of an event that is true when a hook has already continued the agent in this turn."""
+COMMENTS = ("#", "//")
+
+
+def mentions_stop_hook_active(text: str) -> bool:
+    """Return whether a script looks at `stop_hook_active`: it is named outside of comment lines.
+
+    A hook on the end of an agent that denies without it continues the agent for ever.
+
+    Args:
+        text: A script in any language.
+    """
+    lines = (line.strip() for line in text.splitlines())
+    return any(STOP_FLAG in line and not line.startswith(COMMENTS) for line in lines)
+
+
+def endless_uses(path: Path) -> list[Use]:
+    """List the functions of a hook file that deny the end of the agent and never look at the flag.
+
+    Args:
+        path: A file; one that is no hook file, or no Python, has none.
+    """
+    denying = [
+        use
+        for use in scan(path)
+        if "deny" in use.abilities and STOP_FLAG in event_class(use.event).record_names
+    ]
+    # a helper may look at it for them
+    return [] if not denying or mentions_stop_hook_active(path.read_text("utf-8")) else denying
+
+
 def gaps(uses: list[Use], dialect: Dialect) -> list[tuple[Use, str]]:
     """List what an agent cannot do of what a hook file asks for.
 

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from anyhook.authoring.hooks import Hooks, loading
+from anyhook.authoring.inspect import builds_hooks
 from anyhook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,18 +30,27 @@ def load_hooks(path: str | os.PathLike[str], *, beside: bool = True) -> Hooks:
         beside: Let it import modules that are beside it.
 
     Raises:
-        UsageError: If it cannot be imported, or has none.
+        UsageError: If it is no hook file, which is found out before anything of it is run; if it
+            cannot be imported, or has none.
     """
     file = Path(path).resolve()
     if not file.is_file():
         raise UsageError(f"{path} is no Python file")
+    source = file.read_bytes()
+    if not builds_hooks(source):
+        raise UsageError(
+            f"{path} is not an anyhook hook file, and was not run; a hook file starts with\n"
+            "  from anyhook.authoring import Hooks\n"
+            "  hooks = Hooks()\n"
+            "and `anyhook init` writes one"
+        )
     module = _module_for(file)
     before = sys.path.copy()
     if beside:
         sys.path.insert(0, str(file.parent))
     loading.append(str(file))
     try:
-        code = compile(file.read_bytes(), str(file), "exec", dont_inherit=True)
+        code = compile(source, str(file), "exec", dont_inherit=True)
         exec(code, module.__dict__)  # noqa: S102 - the caller trusts it
     except (Exception, SystemExit) as error:
         raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
+from anyhook.authoring.ending import StderrRecord, answer_of_exit
 from anyhook.authoring.hooks import checked, names_of, sound
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
@@ -75,13 +76,13 @@ def _covering(function: HookFunction, dialect: Dialect) -> Callable[[Any], Any]:
     def call(event: Any) -> Any:
         if not _covers(function, event, dialect):
             return None
-        try:
-            said: Any = function.function(event)
-        except SystemExit as end:
-            _refuse(end)
-            return None
-        except Exception as error:  # noqa: BLE001 - told by its kind alone
-            raise _named(error) from None
+        with StderrRecord() as stderr:
+            try:
+                said: Any = function.function(event)
+            except SystemExit as end:
+                return answer_of_exit(end, function.name, stderr.text)
+            except Exception as error:  # noqa: BLE001 - told by its kind alone
+                raise _named(error) from None
         if hasattr(said, "__await__"):
             return _finished(function, said)  # the engine awaits what a function gives it to await
         return sound(checked(function, said))[0]
@@ -90,26 +91,20 @@ def _covering(function: HookFunction, dialect: Dialect) -> Callable[[Any], Any]:
 
 
 async def _finished(function: HookFunction, said: Any) -> Answer | None:
-    """Await what a function said; a plain exit is no opinion, as it is for a command."""
-    try:
-        answer = await said
-    except SystemExit as end:
-        _refuse(end)
-        return None
-    except Exception as error:  # noqa: BLE001 - told by its kind alone
-        raise _named(error) from None
+    """Await what a function said; an exit means what it means for a command."""
+    with StderrRecord() as stderr:
+        try:
+            answer = await said
+        except SystemExit as end:
+            return answer_of_exit(end, function.name, stderr.text)
+        except Exception as error:  # noqa: BLE001 - told by its kind alone
+            raise _named(error) from None
     return sound(checked(function, answer))[0]
 
 
 def _named(error: Exception) -> RuntimeError:
     """Name the kind of an error alone: its text may hold secrets."""
     return RuntimeError(f"it failed ({type(error).__name__})")
-
-
-def _refuse(end: SystemExit) -> None:
-    """Let an exit with an error be a crash."""
-    if end.code not in (None, 0):
-        raise end
 
 
 def _covers(function: HookFunction, event: Any, dialect: Dialect) -> bool:

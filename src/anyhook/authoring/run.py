@@ -12,7 +12,7 @@ import json
 import os
 import sys
 
-from anyhook.authoring.ending import end_if_done
+from anyhook.authoring.ending import BLOCKED, end_if_done
 from anyhook.authoring.hooks import LONGEST
 from anyhook.dialects import get_dialect, recognise
 from anyhook.errors import AnyhookError
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 
-BLOCKED = 2
-"""The exit code that blocks in every agent when standard output is empty."""
 FAILED = 1
 """The exit code that no agent takes for a denial."""
 INTERRUPTED = 130
@@ -78,14 +76,17 @@ def run(hooks: Hooks, argv: Sequence[str]) -> None:
             gc.enable()
 
     gc.disable()  # what is made before the functions are called stays
+    output = StandardOutput(out)
     try:
-        Run(hooks, StandardOutput(out), timeout, collect_again, elapsed=elapsed).answer(text, name)
+        Run(hooks, output, timeout, collect_again, elapsed=elapsed).answer(text, name)
     finally:
         gc.unfreeze()
         if collects:
             gc.enable()
     os.close(out)
-    _leave_threads_behind()
+    _leave_threads_behind(output.code)
+    if output.code:
+        sys.exit(output.code)
     caller = sys._getframe().f_back  # noqa: SLF001 - there is no other way to see the caller
     end_if_done(caller and caller.f_back)
 
@@ -108,6 +109,8 @@ def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) ->
         output.warn(f"anyhook: {error}")
         sys.exit(FAILED)
     Run(hooks, output, timeout).answer(payload, name)
+    if output.code:
+        sys.exit(output.code)
 
 
 def options(argv: Sequence[str]) -> tuple[str | None, float | None]:
@@ -157,7 +160,7 @@ def _elapsed() -> float:
         return 0.0
 
 
-def _leave_threads_behind() -> None:
+def _leave_threads_behind(code: int) -> None:
     """End now if a function left threads running: the answer counts when the process has ended."""
     threading = sys.modules.get("threading")
     if threading is not None and any(
@@ -165,7 +168,7 @@ def _leave_threads_behind() -> None:
         for thread in threading.enumerate()
     ):
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(code)
 
 
 def _take_stdout() -> int:
@@ -188,7 +191,14 @@ class Lost(Record):
 
 
 class Output:
-    """Takes the answer of one event, and does to the process what an event needs."""
+    """Takes the answer of one event, and does to the process what an event needs.
+
+    Attributes:
+        code: The exit code that goes with the answer.
+    """
+
+    code = 0
+    _stderr = -1
 
     def write(self, text: bytes, lost: Lost) -> None:
         """Take the whole answer, and what to do if it cannot be handed on."""
@@ -204,7 +214,17 @@ class Output:
 
     def silence(self) -> None:
         """Let nothing that is printed be taken for the answer."""
-        _silence_stderr()
+        self._stderr = _silence_stderr()
+
+    def end_silence(self, *, speak: bool) -> None:
+        """Give up what `silence` kept; with `speak`, what is printed from now on is seen again."""
+        if self._stderr < 0:
+            return
+        if speak:
+            sys.stderr.flush()
+            os.dup2(self._stderr, 2)
+        os.close(self._stderr)
+        self._stderr = -1
 
     def limit(
         self, seconds: float, then: Callable[[], None]
@@ -240,7 +260,7 @@ class StandardOutput(Output):
     def leave(self) -> NoReturn:
         """End the process now, from inside a signal."""
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(self.code)
 
 
 class Run:
@@ -276,6 +296,9 @@ class Run:
         self.pid = os.getpid()
         self.said: list[Answer] = []
         self.notes: list[str] = []
+        self.has_crashed = False
+        self.is_silent = False
+        self.held: list[str] = []
 
     def answer(self, text: bytes, name: str | None) -> None:
         """Answer the event in a text.
@@ -312,6 +335,7 @@ class Run:
         spec = dialect.by_canonical.get(event.name)
         if spec is not None and not spec.silence:
             self.output.silence()  # this agent takes any output for an answer, also on stderr
+            self.is_silent = True
         for problem in problems:
             self._warn(problem.message)
         if spec is None:
@@ -348,9 +372,7 @@ class Run:
         self.at = function
         try:
             said, problems = sound(checked(function, finish(function, event)))
-        except SystemExit as end:
-            return NO_OPINION if end.code in (None, 0) else self._crashed(spec, end)
-        except BaseException as error:  # noqa: BLE001 - an interrupt is a crash too
+        except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
             return self._crashed(spec, error)
         self.notes += [f"{function.name}: {problem}" for problem in problems]
         return said
@@ -397,6 +419,7 @@ class Run:
         where = f"{self.at.name} ({_short(self.at.file)}:{self.at.line})" if self.at else "hook"
         what = f"hook {where} {what or f'failed ({type(error).__name__})'}"
         _log(error)
+        self.has_crashed = True
         if self.hooks.on_crash == "deny" and spec.closes:
             reason = f"{what}; blocked, because it must not fail"
             return Answer(outcome=Outcome.DENY, reason=reason)
@@ -429,18 +452,46 @@ class Run:
         sys.exit(FAILED)
 
     def _warn(self, text: str) -> None:
-        self.output.warn(f"anyhook: {self.hooks.name}: {text}")
+        """Report something to the author: in the log, and on standard error where that is safe."""
+        line = f"anyhook: {self.hooks.name}: {text}"
+        log_text(line)
+        if self.is_silent:
+            self.held.append(line)
+        else:
+            self.output.warn(line)
+
+    def _end_silence(self, text: bytes) -> None:
+        """Print what was held back, if there is an answer, so that it is not taken for one."""
+        self.is_silent = False
+        self.output.end_silence(speak=bool(text))
+        for line in self.held if text else ():
+            self.output.warn(line)
 
     def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
         from anyhook.dialects.wire import reply_bytes
 
         if os.getpid() != self.pid:  # a copy that a function forked; the original answers
             os._exit(0)
+        lost = self._lost(answer)
+        message = None
+        if answer.system_message is not None:
+            from anyhook.dialects.capabilities import stderr_message
+
+            message = stderr_message(dialect, spec.canonical, answer)
+        if message is not None:
+            answer = answer.replace(system_message=None)
         try:
             text = reply_bytes(dialect, spec, answer)
         except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
             text = reply_bytes(dialect, spec, self._left_of(spec, answer, error))
-        self.output.write(text, self._lost(answer))
+        if self.is_silent:
+            self._end_silence(text)
+        if message is not None:
+            self.output.warn(message)
+            text = b"" if text == spec.silence.encode() else text
+            if not self.has_crashed:  # exit code 2 is for what a hook says, not for its failure
+                self.output.code = BLOCKED
+        self.output.write(text, lost)
 
     def _lost(self, answer: Answer) -> Lost:
         """Say what an answer comes to that nobody reads: an exit code is the last way to deny."""
@@ -450,12 +501,15 @@ class Run:
         return Lost(message=f"anyhook: {name}: the answer is lost: {WHY}", code=FAILED)
 
 
-def _silence_stderr() -> None:
+def _silence_stderr() -> int:
+    """Send what is printed to nowhere; returns a descriptor of standard error as it was."""
     null = os.open(os.devnull, os.O_WRONLY)
     sys.stderr.flush()
+    before = os.dup(2)
     for stream in (1, 2):
         os.dup2(null, stream)
     os.close(null)
+    return before
 
 
 def _short(path: str) -> str:
@@ -464,14 +518,20 @@ def _short(path: str) -> str:
 
 def _log(error: BaseException) -> None:
     """Write the traceback where the author wants it, and nowhere else."""
+    if os.environ.get(LOG):
+        import traceback
+
+        log_text("".join(traceback.format_exception(error)))
+
+
+def log_text(text: str) -> None:
+    """Write lines to the file that `ANYHOOK_LOG` names; nowhere if it names none."""
     path = os.environ.get(LOG)
     if not path:
         return
-    import traceback
-
     try:
-        with open(path, "a", encoding="utf-8") as file:  # noqa: PTH123 - no pathlib in a hook
-            traceback.print_exception(error, file=file)
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123 - no pathlib in a hook
+            file.write(text if text.endswith("\n") else f"{text}\n")
     except OSError:  # a log that cannot be written costs no answer
         return
 

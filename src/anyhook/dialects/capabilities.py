@@ -7,7 +7,7 @@ agent's reference gives it an effect, and kept when the release that was observe
 from __future__ import annotations
 
 from anyhook.dialects.base import Denial
-from anyhook.model.answers import Answer, Outcome
+from anyhook.model.answers import Answer, Audience, Outcome
 from anyhook.model.record import Words
 
 TYPE_CHECKING = False
@@ -66,6 +66,26 @@ def _support(dialect: Dialect, event: str, ability: str) -> Support:
     if promised:
         return Support.YES if kept else Support.PROMISED
     return Support.UNTOLD if kept else Support.NO
+
+
+def shows_stderr(dialect: Dialect, event: str) -> bool:
+    """Return whether exit code 2 shows standard error to the user on an event, and does no more.
+
+    That is a way to reach the user where the agent's JSON has no message, if the reference and the
+    release that was observed agree on it.
+    """
+    specs = [rules.by_canonical.get(event) for rules in dialect.rules.values()]
+    return all(
+        spec is not None and not spec.can_block and spec.block_audience is Audience.USER
+        for spec in specs
+    )
+
+
+def stderr_message(dialect: Dialect, event: str, answer: Answer) -> str | None:
+    """Return the message to the user that has to go to standard error, with exit code 2."""
+    if answer.system_message is None or support(dialect, event, "tell") is not Support.NO:
+        return None
+    return answer.system_message if shows_stderr(dialect, event) else None
 
 
 def abilities_of(answer: Answer) -> list[str]:

@@ -612,10 +612,22 @@ TOOL_TABLE = {
     "edit_notebook": Tool(("NotebookEdit",)),
     "list_directory": Tool(("LS",)),
     "glob": Tool(("Glob",)),
-    "grep": Tool(("Grep",)),
+    "grep": Tool(
+        ("Grep",),
+        {
+            "ignore_case": "-i",
+            "only_matching": "-o",
+            "line_numbers": "-n",
+            "lines_before": "-B",
+            "lines_after": "-A",
+            "lines_around": "-C",
+        },
+    ),
     "web_fetch": Tool(("WebFetch",)),
     "web_search": Tool(("WebSearch",)),
-    "agent": Tool(("Agent", "Task"), {"agent_type": "subagent_type"}),
+    "agent": Tool(
+        ("Agent", "Task"), {"agent_type": "subagent_type", "background": "run_in_background"}
+    ),
     "ask_user": Tool(("AskUserQuestion",)),
     "write_todos": Tool(("TodoWrite",)),
     "skill": Tool(("Skill",), {"name": "skill"}),

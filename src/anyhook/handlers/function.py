@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from anyhook.authoring.ending import StderrRecord, answer_of_exit
 from anyhook.dialects.output import decode_reply
 from anyhook.handlers.base import failed
 from anyhook.handlers.threads import call_in_thread
@@ -61,8 +62,8 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     started = time.perf_counter()
     try:
         event, repaired = _own_copy(firing)
-        with anyio.move_on_after(handler.timeout) as scope:
-            said = await _call(handler, event)
+        with anyio.move_on_after(handler.timeout) as scope, StderrRecord() as stderr:
+            said = await _call(handler, event, stderr)
         if scope.cancelled_caught:
             return failed(
                 firing,
@@ -120,14 +121,22 @@ def is_cancelled_from_outside() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def _call(handler: HandlerSpec, event: Event) -> Any:
+async def _call(handler: HandlerSpec, event: Event, stderr: StderrRecord) -> Any:
+    """Call the function of a handler; `sys.exit` in it means what it means for a command.
+
+    Raises:
+        SystemExit: If it exits with another code than 0 (no opinion) and 2 (a denial).
+    """
     function = handler.function
     if function is None:
         raise TypeError("there is no function to call")
-    if is_async(function):
-        return await function(event)
-    said = await call_in_thread(function, event) if handler.threaded else function(event)
-    return await said if inspect.isawaitable(said) else said
+    try:
+        if is_async(function):
+            return await function(event)
+        said = await call_in_thread(function, event) if handler.threaded else function(event)
+        return await said if inspect.isawaitable(said) else said
+    except SystemExit as end:
+        return answer_of_exit(end, handler.label, stderr.text)
 
 
 def is_async(function: Any) -> bool:

@@ -201,7 +201,6 @@ class _Kept(Output):
     def __init__(self) -> None:
         self.text = b""
         self.told: list[str] = []
-        self.code = 0
 
     def result(self, limit: int, duration: float) -> ProcessResult:
         """Put it as that of a program."""

@@ -13,11 +13,27 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, ClassVar, Self
+    from typing import Any, ClassVar, Generic, Self
+
+    from typing_extensions import TypeVar
 
     from anyhook.model.answers import Answer
     from anyhook.model.llm import LLMRequest, LLMResponse
     from anyhook.model.tools import ToolCall, ToolResult, Vocabulary
+
+    CallT_co = TypeVar("CallT_co", bound=ToolCall, covariant=True, default=ToolCall)
+
+    class OfTool(Generic[CallT_co]):
+        """An event of one tool, for type checkers: `BeforeTool[Shell]`."""
+
+else:
+    CallT_co = None
+
+    class OfTool:
+        """An event of one tool, for type checkers: `BeforeTool[Shell]` is `BeforeTool`."""
+
+        def __class_getitem__(cls, _call: object) -> type:
+            return cls
 
 
 class Event(Record):
@@ -77,8 +93,8 @@ class Event(Record):
         )
 
 
-class ToolEvent(Event):
-    """What the two tool events share.
+class ToolEvent(Event, OfTool[CallT_co]):
+    """What the tool events share. For type checkers, `BeforeTool[Shell]` is that of one tool.
 
     Attributes:
         tool_name: The tool, as the agent names it (`write_file`, `mcp_github_get_issue`).
@@ -98,12 +114,13 @@ class ToolEvent(Event):
     mcp_server: dict[str, Any] | None = None
 
     @property
-    def call(self) -> ToolCall:
+    def call(self) -> CallT_co:
         """The call in canonical words, `event.call.command` for example."""
         from anyhook.model.tools import NO_WORDS
 
         words = self.vocabulary or NO_WORDS
-        return words.call(self.tool_name, self.tool_input, self.mcp_context)
+        call: Any = words.call(self.tool_name, self.tool_input, self.mcp_context)
+        return call  # type: ignore[no-any-return] # its class is chosen by the name of the tool
 
     @property
     def tool(self) -> str:
@@ -118,28 +135,45 @@ class ToolEvent(Event):
         values = (self.tool_input, getattr(self, "tool_response", None))
         return "\n".join(text for value in values for text in all_texts(value))
 
-    def rewrite(self, **arguments: Any) -> Answer:
+    def rewrite(self, **changes: Any) -> Answer:
         """Answer with changed arguments; those that are not named stay as they are.
 
         Args:
-            arguments: By their canonical names (`command`, `file_path`, `content`, …) or the
-                agent's own.
+            changes: Arguments by their canonical names (`command`, `file_path`, `content`, …) or
+                the agent's own, and fields of the answer (`system_message`, `context`, …).
+
+        Raises:
+            TypeError: If the tool has no such argument, or if a name could be both: an argument
+                of a tool that is not in the vocabulary, and a field of the answer.
         """
-        from anyhook.model.answers import Answer
-        from anyhook.model.tools import NO_WORDS
+        from anyhook.model.answers import Answer, Outcome
+        from anyhook.model.tools import NO_WORDS, check_argument
 
+        arguments: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
+        call: ToolCall = self.call
+        for name, value in changes.items():
+            if call.has(name):
+                arguments[name] = value
+            elif name in Answer.record_names and name != "tool_input" and call.is_known:
+                fields[name] = value
+            else:
+                check_argument(call, self.tool_name, name)
+                arguments[name] = value
+        if fields.get("approve"):
+            fields.setdefault("outcome", Outcome.ALLOW)
         words = self.vocabulary or NO_WORDS
-        changed = words.arguments(self.call.tool, arguments)
-        return Answer(tool_input={**self.tool_input, **changed})
+        changed = words.arguments(call.tool, arguments)
+        return Answer(tool_input={**self.tool_input, **changed}, **fields)
 
 
-class BeforeTool(ToolEvent):
+class BeforeTool(ToolEvent[CallT_co]):
     """A tool is about to run. It can be denied, asked about, or given other arguments."""
 
     name = "before_tool"
 
 
-class AfterTool(ToolEvent):
+class AfterTool(ToolEvent[CallT_co]):
     """A tool has run; its result has not reached the model yet.
 
     Attributes:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from anyhook.model.events import Event, ToolEvent
+from anyhook.model.events import CallT_co, Event, ToolEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from anyhook.model.tools import ToolResult
 
 
-class PermissionRequest(ToolEvent):
+class PermissionRequest(ToolEvent[CallT_co]):
     """The user is about to be asked whether a tool may run.
 
     Attributes:
@@ -28,7 +28,7 @@ class PermissionRequest(ToolEvent):
     permission_suggestions: list[Any] | None = None
 
 
-class PermissionDenied(ToolEvent):
+class PermissionDenied(ToolEvent[CallT_co]):
     """A tool call was denied without asking the user.
 
     Attributes:
@@ -40,7 +40,7 @@ class PermissionDenied(ToolEvent):
     reason: str
 
 
-class PostToolUseFailure(ToolEvent):
+class PostToolUseFailure(ToolEvent[CallT_co]):
     """A tool has run and failed.
 
     Attributes:

@@ -1,8 +1,8 @@
 """The stable model API: requests and responses as hooks see them, and how overrides merge.
 
 The values are plain JSON objects, so that nothing that an agent or a hook puts into them is lost;
-the `TypedDict`s say what the reference promises. Translating them to and from an agent's own
-model API is the business of a dialect (`anyhook.dialects.gemini_api`).
+the `TypedDict`s of `anyhook.model.llm_types` say what the reference promises. Translating them to
+and from an agent's own model API is the business of a dialect (`anyhook.dialects.gemini_api`).
 
 Source: Gemini CLI hooks reference, "Stable Model API".
 """
@@ -12,56 +12,23 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any, Literal, TypedDict
+    from typing import Any
 
-    class GenerationConfig(TypedDict, total=False):
-        """Sampling parameters; an override is merged member by member."""
+    from anyhook.model.llm_types import Candidate as Candidate
+    from anyhook.model.llm_types import Content as Content
+    from anyhook.model.llm_types import GenerationConfig as GenerationConfig
+    from anyhook.model.llm_types import LLMRequest as LLMRequest
+    from anyhook.model.llm_types import LLMResponse as LLMResponse
+    from anyhook.model.llm_types import Message as Message
+    from anyhook.model.llm_types import ToolConfig as ToolConfig
+else:
 
-        temperature: float
-        maxOutputTokens: int
-        topP: float
-        topK: int
+    def __getattr__(name: str) -> object:
+        from anyhook.model import llm_types
 
-    class ToolConfig(TypedDict, total=False):
-        """Which tools the model may call."""
-
-        mode: Literal["AUTO", "ANY", "NONE"]
-        allowedFunctionNames: list[str]
-
-    class Message(TypedDict):
-        """One turn; `content` is text, or a list of typed parts if there are non-text parts."""
-
-        role: Literal["user", "model", "system"]
-        content: str | list[dict[str, Any]]
-
-    class LLMRequest(TypedDict, total=False):
-        """A request to the model."""
-
-        model: str
-        messages: list[Message]
-        config: GenerationConfig
-        toolConfig: ToolConfig
-
-    class Content(TypedDict, total=False):
-        """What the model said; every part is text."""
-
-        role: Literal["model"]
-        parts: list[str]
-
-    class Candidate(TypedDict, total=False):
-        """One answer of the model."""
-
-        content: Content
-        finishReason: Literal["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER"]
-        index: int
-        safetyRatings: list[dict[str, Any]]
-
-    class LLMResponse(TypedDict, total=False):
-        """A response of the model."""
-
-        text: str
-        candidates: list[Candidate]
-        usageMetadata: dict[str, int]
+        if name not in llm_types.NAMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(llm_types, name)
 
 
 ROLES = ("user", "model", "system")

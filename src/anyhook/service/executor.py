@@ -408,7 +408,7 @@ class _Output(Output):
         self._executor.flush()
         if self._answered is None:
             self._executor.tell(BYE)
-        self.send(self.reply(0))
+        self.send(self.reply(self.code))
         self._executor.end()
 
     def reply(self, code: int) -> bytes:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.authoring.degrade import UnsupportedError, fit
+from anyhook.authoring.degrade import LOST, UnsupportedError, fit
 from anyhook.authoring.load import load_hooks
 from anyhook.dialects import DIALECTS, get_dialect, recognise
+from anyhook.dialects.capabilities import stderr_message
 from anyhook.dialects.wire import answer_of, encode_answer
 from anyhook.engine.engine import MAX_PROCESSES, Engine
 from anyhook.engine.plan import Plan
@@ -49,7 +50,7 @@ WENT_WRONG = {
     Status.WITHHELD: "was not run, because the project is not trusted",
 }
 """How a handler's turn went to what people are told."""
-LOST = frozenset({Status.FAILED, Status.TIMED_OUT})
+WITHOUT_ANSWER = frozenset({Status.FAILED, Status.TIMED_OUT})
 
 
 class Responder:
@@ -336,6 +337,9 @@ class _Fitting:
                 raise
             rest = Answer(outcome=Outcome.DENY, reason=said.reason)
             answer, notes = fit(self.dialect, event, rest)
+        if stderr_message(self.dialect, event.name, answer) is not None:
+            wire = event.wire_name or event.name
+            notes.append(f"a reply over HTTP cannot hold a message to the user on {wire}; {LOST}")
         for note in notes:
             self._tell(f"{self._hooks.name}: {note}")
         return answer
@@ -350,7 +354,7 @@ def _with_losses(dialect: Dialect, event: Event, decision: Decision) -> Answer:
     losses = [
         f"{_where(result.handler)} {WENT_WRONG[result.status]}; it had no say"
         for result in decision.results
-        if result.status in LOST
+        if result.status in WITHOUT_ANSWER
         and result.handler.layer is Layer.RUNTIME
         and result.answer.outcome is not Outcome.DENY
     ]

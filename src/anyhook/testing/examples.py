@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.authoring.ending import Deadline
+from anyhook.authoring.hooks import Example
+from anyhook.authoring.inspect import STOP_FLAG
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.dialects.capabilities import abilities_of
 from anyhook.model.answers import Outcome
+from anyhook.model.events import event_class
 from anyhook.testing.running import run_hook
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-    from anyhook.authoring.hooks import Example, Hooks
+    from anyhook.authoring.hooks import Hooks
     from anyhook.model.answers import Answer
     from anyhook.testing.running import Ran
 
@@ -31,6 +35,7 @@ class ExampleResult:
         got: What was answered.
         notes: What was done another way, or what went wrong.
         ran: The run, if there was one.
+        traceback: The lines of the hook that led to a crash, with the error.
     """
 
     example: Example
@@ -39,6 +44,7 @@ class ExampleResult:
     got: str
     notes: tuple[str, ...] = ()
     ran: Ran | None = None
+    traceback: str = ""
 
 
 def run_examples(hooks: Hooks, agents: Sequence[str] = AGENTS) -> list[ExampleResult]:
@@ -72,16 +78,64 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
         raise
     except BaseException as error:  # noqa: BLE001 - any failure of the hook is a result here
         text = f"{type(error).__name__}: {error}"
-        return ExampleResult(example, agent, "failed", "crash", (text,))
+        shown = _traceback(error, {function.file for function in hooks.functions})
+        return ExampleResult(example, agent, "failed", "crash", (text,), traceback=shown)
     got = described(ran.answer)
     if example.says and example.says not in " ".join(_texts(ran.answer)):
         missing = f"it does not say {example.says!r}"
         return ExampleResult(example, agent, "failed", got, (missing, *ran.notes), ran)
     if ran.notes:
         return ExampleResult(example, agent, "degraded", got, ran.notes, ran)
-    if _meets(example.expect, ran.answer):
+    if meets(example.expect, ran.answer):
         return ExampleResult(example, agent, "ok", got, (), ran)
     return ExampleResult(example, agent, "failed", got, (f"expected {example.expect}",), ran)
+
+
+def _traceback(error: BaseException, files: Collection[str]) -> str:
+    """Show how an error came about, from the first line that is in one of the files."""
+    from traceback import TracebackException
+
+    shown = TracebackException.from_exception(error)
+    own = [number for number, frame in enumerate(shown.stack) if frame.filename in files]
+    if own:
+        del shown.stack[: own[0]]
+    return "".join(shown.format())
+
+
+def endless_denials(hooks: Hooks, agents: Sequence[str] = AGENTS) -> list[str]:
+    """Report functions that deny the end of the agent although they continued it already.
+
+    Each event with the flag `stop_hook_active` is tried with it: as its examples have it that a
+    hook denies, otherwise with neutral fields.
+
+    Returns:
+        A sentence for each event, for people.
+    """
+    problems: list[str] = []
+    for event in dict.fromkeys(function.event for function in hooks.functions):
+        if STOP_FLAG not in event_class(event).record_names:
+            continue
+        examples = [e for e in hooks.examples if e.event == event and e.expect == "deny"]
+        tried = examples or [Example(event=event, fields={}, expect="none")]
+        if any(_denies_again(hooks, example, agents) for example in tried):
+            functions = [function for function in hooks.functions if function.event == event]
+            names = ", ".join(function.name for function in functions)
+            problems.append(
+                f"{Path(functions[0].file).name}:{functions[0].line}: {names} denies {event} also "
+                f"when {STOP_FLAG} is true, so the agent never ends; return None if "
+                f"event.{STOP_FLAG}"
+            )
+    return problems
+
+
+def _denies_again(hooks: Hooks, example: Example, agents: Sequence[str]) -> bool:
+    """Return whether an event is denied in the first agent that has it, with the flag set."""
+    agent = next((a for a in agents if example.event in get_dialect(a).by_canonical), None)
+    if agent is None:
+        return False
+    fields = {**example.fields, STOP_FLAG: True}
+    again = example.replace(fields=fields, expect="deny", says="", agents=(agent,))
+    return run_example(hooks, again, agent).status == "ok"
 
 
 def _late() -> None:
@@ -94,7 +148,8 @@ def _canonical() -> frozenset[str]:
     return frozenset(TOOLS)
 
 
-def _meets(expect: str, answer: Answer) -> bool:
+def meets(expect: str, answer: Answer) -> bool:
+    """Return whether an answer is what an example expects."""
     if expect == "none":
         return not abilities_of(answer) and answer.outcome is Outcome.NONE
     if expect == "allow":  # some agents have no word for it, and need none

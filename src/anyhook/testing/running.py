@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.authoring.degrade import fit
+from anyhook.authoring.ending import BLOCKED
 from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
 from anyhook.dialects import get_dialect
+from anyhook.dialects.capabilities import shows_stderr, stderr_message
 from anyhook.dialects.output import Exit, decode_exit
 from anyhook.dialects.wire import decode_event, encode_answer
 from anyhook.errors import UsageError
@@ -114,15 +116,22 @@ def _run_here(hooks: Hooks, dialect: Dialect, payload: dict[str, Any]) -> Ran:
     if spec is None:
         return Ran(dialect.name, payload, NO_OPINION, None)
     said, notes = fit(dialect, event, hooks.answer(event, dialect))
+    silence, code, stderr = spec.silence, 0, ""
+    message = stderr_message(dialect, spec.canonical, said)
+    if message is not None:
+        said = said.replace(system_message=None)
+        silence, code, stderr = "", BLOCKED, f"{message}\n"
     reply = encode_answer(dialect, spec, said)
-    text = json.dumps(reply) if reply else spec.silence
-    answer, diagnostics = _understood(dialect, spec, text, 0, "")
+    text = json.dumps(reply) if reply else silence
+    answer, diagnostics = _understood(dialect, spec, text, code, stderr)
     return Ran(
         dialect.name,
         payload,
         answer,
         reply or None,
         stdout=text,
+        stderr=stderr,
+        exit_code=code,
         notes=tuple(notes),
         diagnostics=diagnostics,
     )
@@ -166,4 +175,7 @@ def _understood(
     handler = HandlerSpec("command", Layer.RUNTIME, Place("<test>"), name="hook")
     end = Exit(code if code >= 0 else None, str(-code) if code < 0 else None, stdout, stderr)
     said = decode_exit(dialect, dialect.documented, spec, handler, end)
-    return said.answer, said.diagnostics
+    answer = said.answer
+    if code == BLOCKED and shows_stderr(dialect, spec.canonical):
+        answer = answer.replace(system_message=stderr.strip() or None)
+    return answer, said.diagnostics

@@ -1,0 +1,59 @@
+"""What a type checker refuses: the codes of the errors are written at the end of the line."""
+
+from __future__ import annotations
+
+from anyhook import AfterTool, BeforeTool, SessionStart
+from anyhook.authoring import Answer, Hooks, Shell, WriteFile, deny
+
+hooks = Hooks()
+
+
+@hooks.befor_tool("shell")  # error: attr-defined untyped-decorator
+def misspelt_event(event: BeforeTool) -> None: ...
+
+
+@hooks.before_toll  # error: attr-defined untyped-decorator
+def bare_misspelt_event(event: BeforeTool) -> None: ...
+
+
+@hooks.before_tool  # error: type-var
+def wrong_event(event: AfterTool) -> None: ...
+
+
+@hooks.session_start("startup")  # error: type-var
+def wrong_event_with_a_subject(event: BeforeTool) -> None: ...
+
+
+@hooks.before_tool("shell")  # error: type-var
+def wrong_tool(event: BeforeTool[WriteFile]) -> None: ...
+
+
+@hooks.before_tool  # error: type-var
+def no_answer(event: BeforeTool) -> bool:
+    return True
+
+
+@hooks.before_tool("shell")
+def misspelt_argument(event: BeforeTool[Shell]) -> Answer | None:
+    if "rm" in event.call.comand:  # error: attr-defined
+        return deny("no")
+    return None
+
+
+@hooks.before_tool("shell")
+def argument_of_another_tool(event: BeforeTool[Shell]) -> None:
+    event.call.file_path.upper()  # error: union-attr
+
+
+@hooks.after_tool
+def misspelt_result(event: AfterTool) -> None:
+    str(event.result.exitcode)  # error: attr-defined
+
+
+@hooks.session_start
+def misspelt_field(event: SessionStart) -> None:
+    str(event.sauce)  # error: attr-defined
+
+
+hooks.example(tool="shell", input={}, expect="denied")  # error: arg-type
+hooks.example("before_lunch", expect="deny")  # error: arg-type

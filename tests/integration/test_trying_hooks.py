@@ -1,0 +1,215 @@
+"""`anyhook test`: what it refuses to run, and what it reports to the author."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from anyhook.authoring.inspect import endless_uses, mentions_stop_hook_active
+
+PLAIN = """
+import json, pathlib, sys
+pathlib.Path("ran").touch()
+json.load(sys.stdin)
+"""
+CRASH = """
+from anyhook.authoring import Hooks
+
+hooks = Hooks()
+
+def helper(text):
+    return undefined_name
+
+@hooks.before_tool("shell")
+def guard(event):
+    return helper(event.text)
+
+hooks.example(tool="shell", input={"command": "ls"}, expect="none")
+"""
+STOP = """
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+
+@hooks.after_agent
+def again(event):
+    if CONDITION:
+        return deny("Run the tests before you stop.")
+
+hooks.example("after_agent", expect="deny", prompt="p", prompt_response="done")
+"""
+
+
+@pytest.fixture
+def hook_file(world):
+    def write(text, name="guard.py"):
+        return world.write(world.project / name, textwrap.dedent(text))
+
+    return write
+
+
+# -- files that are no hook files
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN,
+        "# from anyhook.authoring import Hooks; hooks = Hooks()\n" + PLAIN,
+        "import anyhook\n" + PLAIN,
+        "class Hooks: pass\nhooks = Hooks()\n" + PLAIN,
+    ],
+    ids=["plain", "only in a comment", "without Hooks", "of its own"],
+)
+@pytest.mark.parametrize(
+    "command", [["install", "--agent", "claude", "--yes"], ["test"], ["bench"]], ids=lambda c: c[0]
+)
+def test_a_file_that_is_no_hook_file_is_not_run(world, run, hook_file, command, text):
+    path = hook_file(text, "stop_tests.py")
+
+    code, _, err = run(*command, str(path))
+
+    assert code == 64
+    assert "stop_tests.py is not an anyhook hook file" in err
+    assert "from anyhook.authoring import Hooks" in err
+    assert not (world.project / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n",
+        "from anyhook.authoring import Hooks as H\nhooks = H()\n",
+        "import anyhook.authoring as a\nhooks = a.Hooks()\n",
+        "from anyhook import authoring\nhooks = authoring.Hooks()\n",
+    ],
+)
+def test_every_way_to_make_hooks_is_recognised(run, hook_file, text):
+    code, out, _ = run("test", str(hook_file(text)))
+
+    assert code == 1
+    assert "There are no examples" in out
+
+
+# -- crashes
+
+
+def test_a_crash_is_shown_with_the_lines_of_the_hook_that_led_to_it(run, hook_file):
+    path = hook_file(CRASH)
+
+    code, out, _ = run("test", str(path), "--agent", "claude")
+
+    assert code == 1
+    assert "NameError: name 'undefined_name' is not defined" in out
+    assert f'File "{path}", line 11, in guard' in out
+    assert f'File "{path}", line 7, in helper' in out
+    assert "site-packages" not in out
+    assert "anyhook/authoring" not in out
+
+
+def test_a_crash_is_written_to_the_log_and_the_json_too(run, hook_file, tmp_path, monkeypatch):
+    path = hook_file(CRASH)
+    monkeypatch.setenv("ANYHOOK_LOG", str(tmp_path / "log"))
+
+    _, out, _ = run("test", str(path), "--agent", "claude", "--json")
+
+    for text in ((tmp_path / "log").read_text(), json.loads(out)["results"][0]["traceback"]):
+        assert f'File "{path}", line 7, in helper' in text
+
+
+def test_pytest_shows_the_same_lines(world, hook_file):
+    path = hook_file(CRASH)
+    world.write(world.project / "pytest.ini", "[pytest]\nanyhook_hooks = *.py\n")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name],
+        cwd=world.project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert f'File "{path}", line 7, in helper' in done.stdout
+
+
+# -- denials without an end
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_endless"),
+    [
+        ("True", True),
+        ("not event.stop_hook_active", False),
+        ("event.stop_hook_active or True", True),
+    ],
+)
+def test_a_denial_that_would_go_on_for_ever_is_reported(run, hook_file, condition, is_endless):
+    path = hook_file(STOP.replace("CONDITION", condition))
+
+    _, out, _ = run("test", str(path))
+    _, text, _ = run("test", str(path), "--json")
+
+    said = f"{path.name}:6: again denies after_agent also when stop_hook_active is true"
+    assert (said in out) is is_endless
+    assert bool(json.loads(text)["warnings"]) is is_endless
+
+
+def test_a_denial_without_an_end_is_reported_without_an_example_of_it(run, hook_file):
+    text = STOP.replace("CONDITION", "True").partition("hooks.example")[0]
+    path = hook_file(text + 'hooks.example(tool="shell", input={}, expect="none")\n')
+
+    _, out, _ = run("test", str(path))
+
+    assert "denies after_agent also when stop_hook_active is true" in out
+
+
+def test_a_stop_hook_that_never_looks_at_its_flag_is_found_in_its_text(hook_file):
+    blind = hook_file(STOP.replace("CONDITION", "True"))
+    assert [(use.name, use.line) for use in endless_uses(blind)] == [("again", 7)]
+
+    careful = hook_file(STOP.replace("CONDITION", "not event.stop_hook_active"))
+    assert endless_uses(careful) == []
+
+    quiet = hook_file(STOP.replace("deny(", "print("))
+    assert endless_uses(quiet) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "mentions"),
+    [
+        ('if [ "$(jq -r .stop_hook_active)" = true ]; then exit 0; fi\nexit 2\n', True),
+        ("const { stop_hook_active } = JSON.parse(input)\n", True),
+        ("# stop_hook_active is not looked at\nexit 2\n", False),
+        ("  // stop_hook_active\nprocess.exit(2)\n", False),
+        ("exit 2\n", False),
+    ],
+)
+def test_a_script_is_searched_for_the_flag_outside_comments(text, mentions):
+    assert mentions_stop_hook_active(text) is mentions
+
+
+# -- tables
+
+
+def test_nothing_is_shortened_where_the_output_is_no_terminal(run, hook_file):
+    command = "echo " + "x" * 400
+    path = hook_file(
+        f"""
+        from anyhook.authoring import Hooks, deny
+        hooks = Hooks()
+        hooks.example(tool="shell", input={{"command": "{command}"}}, expect="none")
+        hooks.example(tool="glob", input={{"pattern": "*"}}, expect="none")
+        """
+    )
+
+    code, out, _ = run("test", str(path))
+    rows = out.splitlines()
+
+    assert code == 0
+    assert [word for word in rows[0].split() if word != "#"][:3] == ["event", "what", "expect"]
+    assert f'shell {{"command": "{command}"}}' in rows[1]
+    assert rows[2].split()[:3] == ["2", "before_tool", "glob"]
