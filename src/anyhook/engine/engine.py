@@ -138,8 +138,8 @@ class Engine:
                 belongs to (see `anyhook.settings.detect.find_project`).
             dialect: `gemini`, `claude`, `terminai` or `generic`; by default the one agent that has
                 hooks in the project, else in the user's settings, else `gemini`, which is reported.
-            rules: `documented`, what the agent's references promise, or `observed`, what a named
-                release really does.
+            rules: `documented`, what the agent's references promise, `observed`, what the newest
+                release that was observed really does, or `observed@VERSION` for a former one.
             require: Raise if hooks do not run: `True` for any configured hook, or the events
                 (`{"before_tool"}`) that must have hooks of which every one runs.
             on_message: Gets, as one text each, the problems of the settings, of trust and of every

@@ -65,13 +65,14 @@ def make_plan(
         The plan.
     """
     spec = rules.by_canonical[event]
+    names = dialect.match_names(spec, subject)
     rank = {layer: place for place, layer in enumerate(dialect.layer_order)}
 
     def covers(definition: HookDefinition) -> bool:
         matcher = compile_matcher(definition.matcher, spec.style)
         if matcher.expression is not None and not may_match(definition):
             return True
-        return matcher.matches(subject)
+        return any(matcher.matches(name) for name in names)
 
     matched = sorted(
         (

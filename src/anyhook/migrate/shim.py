@@ -271,7 +271,8 @@ class _Shim:
         from anyhook.model.matching import compile_matcher
 
         matcher = compile_matcher(self.options.matcher, spec.style)
-        return matcher.matches(getattr(shown, spec.subject, None) if spec.subject else None)
+        subject = getattr(shown, spec.subject, None) if spec.subject else None
+        return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
 
     def _holds(self, shown: Event) -> bool:
         from anyhook.model.conditions import compile_condition
@@ -365,7 +366,9 @@ class _Shim:
             answer = _denial(f"{self.label} said more than can be read, and it may be a denial")
         elif answer is NO_OPINION and said.status == "warned" and self._may_fail(host, target):
             return FAILED
-        if not target.silence:  # an agent that takes any output for an answer must not see this
+        if (
+            target.reads_all_output
+        ):  # an agent that takes any output for an answer must not see this
             self.aside = b""
         return self._reply(answer, asked, shown, host, target)
 
@@ -399,7 +402,7 @@ class _Shim:
     def _may_fail(self, host: Dialect, target: EventSpec) -> bool:
         """Tell whether a failure does no more than warn: some agents take it for an allowance."""
         observed = host.rules.get("observed", host.documented).by_canonical.get(target.canonical)
-        return bool(target.silence) and (observed is None or observed.verdict != "last")
+        return not target.reads_all_output and (observed is None or observed.verdict != "last")
 
     def _reply(
         self, answer: Answer, asked: Event, shown: Event, host: Dialect, target: EventSpec
@@ -419,7 +422,7 @@ class _Shim:
             answer, more = fit(host, asked, answer)
             notes += more
         text = reply_bytes(host, target, answer)
-        for note in notes if target.silence else ():
+        for note in () if target.reads_all_output else notes:
             self._note(note)
         return self._write(text)
 
