@@ -492,6 +492,20 @@ class WebRules(Record):
     allowed_variables: tuple[str, ...]
 
 
+class EnvFileRules(Record):
+    """The file in which a hook leaves variables for the agent's shell commands.
+
+    Attributes:
+        variable: Environment variable that names the file.
+        events: Canonical names of the events whose commands get it.
+        clears: Event to the events whose files it makes void when it happens.
+    """
+
+    variable: str
+    events: frozenset[str]
+    clears: Mapping[str, frozenset[str]] = EMPTY
+
+
 class Dialect(Record):
     """One agent's names, wire format and rules.
 
@@ -551,6 +565,7 @@ class Dialect(Record):
             that it starts; empty if there is no such place.
         environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
             `=` in front is that text.
+        env_file: The file in which hooks leave variables for shell commands, if there is one.
         drops: What names of variables start with that commands never inherit.
         expands: It puts environment variables into its settings as it reads them, quotes or not.
         payload_end: What follows the JSON on a command's standard input.
@@ -606,6 +621,7 @@ class Dialect(Record):
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
     settings_environment: tuple[str, ...] = ()
     environment: Mapping[str, str]
+    env_file: EnvFileRules | None = None
     drops: tuple[str, ...] = ()
     expands: bool = False
     payload_end: bytes = b""

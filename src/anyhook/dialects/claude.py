@@ -11,6 +11,7 @@ from anyhook.dialects.base import (
     Denial,
     Dialect,
     Differences,
+    EnvFileRules,
     EventSpec,
     ExitRow,
     ExitTable,
@@ -948,6 +949,11 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
         "CLAUDECODE": "=1",
         "CLAUDE_CODE_CHILD_SESSION": "=1",
     },
+    env_file=EnvFileRules(
+        variable="CLAUDE_ENV_FILE",
+        events=_on("session_start", "setup", "cwd_changed", "file_changed"),
+        clears={"cwd_changed": _on("cwd_changed", "file_changed")},
+    ),
     drops=("OTEL_", "CLAUDE_CODE_MESSAGING_TOKEN"),
     payload_end=b"\n",
     web=WebRules(

@@ -301,6 +301,9 @@ class _Shim:
                 env.pop(name, None)
         for name, what in self.source.environment.items():
             env[name] = _fitting(known[what]) if what in known else what.removeprefix("=")
+        rules = self.source.env_file
+        if rules is not None and rules.variable not in env and shown.name in rules.events:
+            env[rules.variable] = os.devnull  # the host reads no such file; `>>` must not fail
         for name, text in self.options.env:
             if "$" in text:
                 from anyhook.handlers.environment import expand
