@@ -44,3 +44,12 @@ def test_an_unknown_rule_set_is_refused_with_a_list_of_those_that_exist(rules):
     assert caught.value.known == ("documented", "observed", "observed@2.1.197")
     for name in caught.value.known:
         assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("rules", CLAUDE.rule_sets)
+def test_standard_error_of_exit_code_2_reaches_the_user_when_a_session_ends(rules):
+    events = CLAUDE.reading(rules).by_canonical
+
+    assert events["session_end"].shows_stderr
+    assert not events["before_tool"].shows_stderr
+    assert events["notification"].shows_stderr is (rules == "documented")

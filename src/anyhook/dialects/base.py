@@ -204,6 +204,11 @@ class EventSpec(Record, kw_only=False):
     words: Mapping[str, str] = EMPTY
 
     @property
+    def shows_stderr(self) -> bool:
+        """Whether exit code 2 shows standard error to the user, and denies nothing."""
+        return not self.can_block and self.block_audience is Audience.USER
+
+    @property
     def closes(self) -> bool:
         """Whether a failure may deny: not where that could go on for ever."""
         return self.fails_closed and self.denial not in (Denial.NOTHING, Denial.CONTINUES)
@@ -219,6 +224,8 @@ class Rules(Record):
         exits: Canonical name of an event to what the end of a command means; `*` for the others.
         whole_object: Only text from `{` to `}` is JSON; otherwise any JSON text is.
         strings_are_text: A JSON string is text, quotes and all.
+        async_replies: A command whose output starts with the object `{"async": true}` is one that
+            runs in the background: nothing else that it prints, and no exit code, has an effect.
         strict: A reply with one wrong member does not count at all, and `null` is wrong.
         invalid_blocks: Exit code 2 blocks even though the JSON printed with it does not count.
         stderr_explains: Standard error is the reason of a denial in JSON that has none, when the
@@ -243,6 +250,7 @@ class Rules(Record):
     exits: Mapping[str, ExitTable]
     whole_object: bool = False
     strings_are_text: bool = False
+    async_replies: bool = False
     strict: bool = False
     invalid_blocks: bool = True
     stderr_explains: bool = True

@@ -713,6 +713,7 @@ DOCUMENTED = Rules(
     events=EVENTS,
     exits={"*": EXITS, **SPECIAL_EXITS},
     whole_object=True,
+    async_replies=True,
     warning_audience=Audience.USER,
 )
 

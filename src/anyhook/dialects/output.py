@@ -109,6 +109,8 @@ def decode_exit(
     Returns:
         What it said.
     """
+    if rules.async_replies and '"async"' in end.stdout and _announces_background(end.stdout):
+        return Said(Status.RAN, NO_OPINION, (), False)
     reader = _Reader(dialect, rules, spec, handler)
     row = rules.exit_table(spec.canonical).row(end.code)
     output = _look(rules, row, end)
@@ -765,6 +767,16 @@ KINDS: dict[str, Callable[..., None]] = {
     "tool_call": _read_tool_call,
 }
 """How each kind of output member is read into the fields of an answer."""
+
+
+def _announces_background(printed: str) -> bool:
+    """Return whether the first line, or all of the output, is an object with `"async": true`."""
+    text = trim(printed)
+    for candidate in (text.partition("\n")[0], text):
+        value = _object_in(candidate)
+        if value is not None and value.get("async") is True:
+            return True
+    return False
 
 
 def _object_in(text: str) -> dict[str, Any] | None:
