@@ -274,7 +274,7 @@ def reply_bytes(dialect: Dialect, spec: EventSpec, answer: Answer) -> bytes:
 
 
 def _only_text(dialect: Dialect, spec: EventSpec, answer: Answer) -> str | None:
-    """Return the text of an answer that the agent reads from plain output, if it is all there is."""
+    """Return the only text of an answer, where the agent reads all output as such a text."""
     rules = dialect.rules.get("observed", dialect.documented)
     field = rules.by_canonical[spec.canonical].printed_as
     empty = (None, False, Outcome.NONE)
