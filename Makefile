@@ -28,6 +28,7 @@ agent: $(STAMP) ## an agent whose tools those hooks guard, without a key
 test: $(STAMP)  ## all tests
 	@$(RUN)python -m pytest -n 2 --dist worksteal
 
+# Releases: make e2e CLAUDE_VERSION=latest GEMINI_VERSION="0.61.0 0.62.0"
 e2e: $(STAMP)   ## hooks inside real agents, fetched from npm once
 	@ANYHOOK_E2E=1 $(RUN)python -m pytest tests/e2e
 

@@ -43,15 +43,17 @@ class UnknownNameError(UsageError):
         known: The names that exist.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, list_all: bool = False
+    ) -> None:
         from anyhook.model.suggest import did_you_mean
 
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        hint = did_you_mean(name, self.known) or (
-            f"known: {', '.join(self.known)}" if self.known else "there is none"
-        )
+        suggestion = did_you_mean(name, self.known)
+        everything = f"known: {', '.join(self.known)}" if self.known else "there is none"
+        hint = f"{suggestion} {everything}" if suggestion and list_all else suggestion or everything
         super().__init__(f"no {kind} named {name!r}; {hint}")
 
 

@@ -158,6 +158,8 @@ def check_dispatch(row, tmp_path, dialect):
             result = next(r for r in decision.results if r.handler.label == name)
             got = {k: plain(getattr(result, k)) for k in wanted_result}
             assert got == fill(wanted_result, world)
+    if "denied" in expect:
+        assert decision.denied is expect["denied"]
     if "blame" in expect:
         blame = {k: [b.handler.label for b in v] for k, v in decision.blame.items()}
         assert blame == expect["blame"]

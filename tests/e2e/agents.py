@@ -8,18 +8,27 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from anyhook.dialects import get_dialect
 from tests.e2e.models import AnthropicModel, GeminiModel, ScriptedModel
 
 # Read here, because no test sees ANYHOOK_* of the developer.
 CACHE = Path(
     os.environ.get("ANYHOOK_E2E_CACHE") or Path(__file__).parents[2] / ".cache" / "e2e"
 ).absolute()
+
+LATEST = "latest"
+"""Stands for the newest release in the npm registry."""
+VERSIONS = {
+    "gemini": (os.environ.get("GEMINI_VERSION") or "0.61.0").split(),
+    "claude": (os.environ.get("CLAUDE_VERSION") or "2.1.197 2.1.330").split(),
+}
+"""Agent to the releases that are tested; `make e2e CLAUDE_VERSION=latest` tests another one."""
 
 OLDEST_NODE = 20
 INSTALL_SECONDS = 600
@@ -37,7 +46,7 @@ class Agent:
     Attributes:
         name: What anyhook calls its dialect.
         package: Its name in the npm registry.
-        version: The release that these tests speak about.
+        version: The release that these tests speak about, or `LATEST`.
         program: What node runs, below the package.
         arguments: What makes it answer one prompt, without asking anybody.
         environment: What switches off all that is not the conversation, and a made-up key.
@@ -69,6 +78,14 @@ class Agent:
         return f"{self.name} {self.version}"
 
     @property
+    def rules(self) -> str:
+        """The rule set of this release; of one that nobody observed, that of the newest."""
+        own = f"observed@{self.version}"
+        dialect = get_dialect(self.name)
+        known = (*dialect.rule_sets, f"observed@{dialect.reading('observed').version}")
+        return own if own in known else "observed"
+
+    @property
     def directory(self) -> Path:
         """Where this release is installed."""
         return CACHE / f"{self.name}-{self.version}"
@@ -89,11 +106,17 @@ class Agent:
             }
         }
 
-    def install(self) -> None:
-        """Install this release unless it is there; skip the test where that is not possible."""
+    def install(self) -> Agent:
+        """Install this release unless it is there; skip the test where that is not possible.
+
+        Returns:
+            The agent, with the version that was installed.
+        """
         _need_node()
+        if self.version == LATEST:
+            return replace(self, version=_newest_version(self.package)).install()
         if self.directory.exists():
-            return
+            return self
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE, prefix="installing-") as scratch:
             tree = Path(scratch) / "tree"
@@ -108,6 +131,7 @@ class Agent:
             except OSError:
                 if not self.directory.exists():
                     raise
+        return self
 
 
 def _need_node() -> None:
@@ -119,6 +143,14 @@ def _need_node() -> None:
         pytest.skip(
             f"the real agents need node {OLDEST_NODE} or newer, this is {version.stdout.strip()}"
         )
+
+
+def _newest_version(package: str) -> str:
+    command = ["npm", "view", package, "version", "--no-update-notifier", "--fetch-retries=1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"the npm registry does not say which release of {package} is the newest")
+    return done.stdout.strip()
 
 
 def _npm_install(package: str, tree: Path) -> None:
@@ -154,7 +186,7 @@ def _says_version(command: list[str], version: str, home: str) -> bool:
 GEMINI = Agent(
     name="gemini",
     package="@google/gemini-cli",
-    version="0.61.0",
+    version=VERSIONS["gemini"][0],
     program="bundle/gemini.js",
     arguments=lambda prompt: ("-p", prompt, "--approval-mode", "yolo", "-m", "gemini-2.5-flash"),
     environment={
@@ -190,7 +222,7 @@ GEMINI = Agent(
 CLAUDE = Agent(
     name="claude",
     package="@anthropic-ai/claude-code",
-    version="2.1.197",
+    version=VERSIONS["claude"][0],
     program="cli-wrapper.cjs",
     arguments=lambda prompt: ("-p", prompt, "--permission-mode", "bypassPermissions"),
     environment={
@@ -227,4 +259,8 @@ CLAUDE = Agent(
     write=lambda path, text: ("Write", {"file_path": str(path), "content": text}),
 )
 
-AGENTS = (GEMINI, CLAUDE)
+AGENTS = tuple(
+    replace(agent, version=version)
+    for agent in (GEMINI, CLAUDE)
+    for version in VERSIONS[agent.name]
+)

@@ -24,11 +24,10 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line("e2e: no `unshare --net` here; agents had the whole network")
 
 
-@pytest.fixture(scope="session", params=AGENTS, ids=lambda agent: agent.name)
+@pytest.fixture(scope="session", params=AGENTS, ids=lambda agent: f"{agent.name}-{agent.version}")
 def agent(request):
-    """Every test runs with each of the agents."""
-    request.param.install()
-    return request.param
+    """Every test runs with each release of each agent."""
+    return request.param.install()
 
 
 @pytest.fixture

@@ -137,7 +137,9 @@ class AnthropicModel(ScriptedModel):
         return Reply.of(message)
 
     def refusal(self, message: str) -> Reply:
-        return Reply.of(_anthropic_error("invalid_request_error", message), 400)
+        # A refusal of the caller. After a 400, Claude Code 2.1.330 sends the request again without
+        # some of its optional parts: six requests in which the script has no part.
+        return Reply.of(_anthropic_error("permission_error", message), 403)
 
     @staticmethod
     def heard(request: Body) -> list[str]:

@@ -40,6 +40,8 @@ SAYS = {
     "block": f"echo '{BLOCK}'",
     "empty-object-exit-2": "echo '{}'; exit 2",
     "allow-exit-2": """echo '{"decision": "allow"}'; exit 2""",
+    "stop": """echo '{"continue": false, "stopReason": "enough"}'""",
+    "null-exit-2": """echo '{"continue": null}'; echo not that >&2; exit 2""",
     "noise-before-json": f"echo noise; echo '{DENY}'",
     "list": f"echo '[{DENY}]'",
     "missing-command": "./nothing-here.sh",
@@ -54,7 +56,7 @@ def test_the_observed_rules_predict_the_agent(agent, project, home, says):
     settings = agent.settings({"before_tool": SAYS[says]})
     run_agent(agent, project, home, turns, "do it", settings)
     with SyncEngine.load(
-        project, dialect=agent.name, rules="observed", trust_once=True, home=home
+        project, dialect=agent.name, rules=agent.rules, trust_once=True, home=home
     ) as engine:
         tool = {"tool": "write_file", "input": {"file_path": str(path), "content": "text"}}
         event = make_event("before_tool", agent=agent.name, **tool)

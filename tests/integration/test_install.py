@@ -92,7 +92,8 @@ def test_install_writes_each_agents_own_words(world, run, hook_file):
     assert gemini["BeforeTool"][0]["hooks"][0]["name"] == "my guard"
     assert "matcher" not in gemini["BeforeModel"][0]
     assert terminai["tools"] == {"enableHooks": True}
-    assert "run_terminal_command" in terminai["hooks"]["BeforeTool"][0]["matcher"]
+    guarded = terminai["hooks"]["BeforeTool"][0]["matcher"]
+    assert guarded == ("^(?:run_terminal_command|run_shell_command|git__.*|edit_file|replace)$")
     assert "Claude Code has no event before_model" in out
     assert "TerminaI ignores asking the user on BeforeTool" in out
 

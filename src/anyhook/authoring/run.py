@@ -333,7 +333,7 @@ class Run:
         dialect = get_dialect(found)
         event, problems = decode_event(dialect, payload)
         spec = dialect.by_canonical.get(event.name)
-        if spec is not None and not spec.silence:
+        if spec is not None and spec.reads_all_output:
             self.output.silence()  # this agent takes any output for an answer, also on stderr
             self.is_silent = True
         for problem in problems:

@@ -105,7 +105,8 @@ def fire(
         str,
         typer.Option(
             "--rules",
-            help="documented: what the references promise; observed: what a release does.",
+            help="documented: what the references promise; observed: what the newest release does; "
+            "observed@VERSION: what that release does.",
         ),
     ] = "documented",
     trust_once: Annotated[

@@ -27,7 +27,7 @@ class Known(Record):
         has: Members that its payloads have.
         lacks: Members that they do not have.
         path: A piece of the path of its transcripts.
-        tools: Tool names that it alone has.
+        tools: Tool names in its payloads that payloads of agents with the same events lack.
         variables: Environment variables that it sets for hooks.
     """
 

@@ -72,6 +72,8 @@ class Denial(Words):
     """It has happened; the agent gets the reason in place of the result."""
     TELLS = "tells"
     """It has happened; the agent gets the reason beside the result."""
+    ENDS = "ends"
+    """It has happened; the agent ends its turn, and the user gets the reason."""
     CONTINUES = "continues"
     """The agent, which wanted to end, goes on with the reason."""
     NOTHING = "nothing"
@@ -143,6 +145,7 @@ class EventSpec(Record, kw_only=False):
         denial: What a denial does.
         reason_audience: Who reads the reason of a denial.
         allow_audience: Who reads the reason of an allowance.
+        message_audience: Who reads a `systemMessage`.
         stdout_audience: Who sees the output of a command that succeeded.
         plain_text: What output means that is not JSON.
         can_block: Whether exit code 2 denies.
@@ -169,7 +172,11 @@ class EventSpec(Record, kw_only=False):
             runs.
         refusal: Fields of the answer when a prompt handler says no, and when it says no and may
             not end the turn.
-        silence: What a hook prints that has no opinion.
+        silence: What a hook prints that has no opinion: nothing where the agent reads all text.
+        reads_all_output: Whether the agent takes any output for an answer, on standard error too.
+        printed_as: Field of the answer that all output of a command that succeeded becomes, JSON
+            too; `None` if only the members of the JSON count.
+        stop_prevents: Whether ending the loop (`continue: false`) alone prevents the action.
         words: Those of the subjects that other agents call something else, with the usual word.
     """
 
@@ -183,6 +190,7 @@ class EventSpec(Record, kw_only=False):
     denial: Denial = Denial.PREVENTS
     reason_audience: Audience = Audience.USER
     allow_audience: Audience = Audience.DEBUG
+    message_audience: Audience = Audience.USER
     stdout_audience: Audience = Audience.TRANSCRIPT
     plain_text: PlainText = PlainText.SYSTEM_MESSAGE
     can_block: bool = True
@@ -205,7 +213,15 @@ class EventSpec(Record, kw_only=False):
     conditions: bool = False
     refusal: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
     silence: str = "{}"
+    reads_all_output: bool = False
+    printed_as: str | None = None
+    stop_prevents: bool = True
     words: Mapping[str, str] = EMPTY
+
+    @property
+    def shows_stderr(self) -> bool:
+        """Whether exit code 2 shows standard error to the user, and denies nothing."""
+        return not self.can_block and self.block_audience is Audience.USER
 
     @property
     def closes(self) -> bool:
@@ -223,7 +239,13 @@ class Rules(Record):
         exits: Canonical name of an event to what the end of a command means; `*` for the others.
         whole_object: Only text from `{` to `}` is JSON; otherwise any JSON text is.
         strings_are_text: A JSON string is text, quotes and all.
-        strict: A reply with one wrong member does not count at all.
+        async_replies: A command whose output starts with the object `{"async": true}` is one that
+            runs in the background: nothing else that it prints, and no exit code, has an effect.
+        strict: A reply with one wrong member does not count at all, and `null` is wrong.
+        invalid_blocks: Exit code 2 blocks even though the JSON printed with it does not count.
+        stderr_explains: Standard error is the reason of a denial in JSON that has none, when the
+            command ends with exit code 2.
+        valid_words: Decision words that the agent accepts on every event, with effect or without.
         ignores_unused: Members that have no effect on the event are left out.
         unchecked: A member of a wrong type counts for what JavaScript makes of it, what takes the
             place of another value takes it whatever it is, and objects are merged one level deep.
@@ -245,7 +267,11 @@ class Rules(Record):
     merged_by_agent: frozenset[str] = frozenset()
     whole_object: bool = False
     strings_are_text: bool = False
+    async_replies: bool = False
     strict: bool = False
+    invalid_blocks: bool = True
+    stderr_explains: bool = True
+    valid_words: frozenset[str] = frozenset()
     ignores_unused: bool = False
     unchecked: bool = False
     sequence: str = "definition"
@@ -260,9 +286,39 @@ class Rules(Record):
         """The events by canonical name."""
         return {spec.canonical: spec for spec in self.events}
 
+    @property
+    def version(self) -> str:
+        """The release alone, without the name of the program: `2.1.330`."""
+        return self.release.rpartition(" ")[2]
+
+    def changed(self, differences: Differences) -> Rules:
+        """Return rules that differ from these by a table."""
+        events = [
+            spec.replace(
+                **{**differences.every_event, **differences.events.get(spec.canonical, EMPTY)}
+            )
+            for spec in self.events
+        ]
+        return self.replace(events=tuple(events), **differences.rules)
+
     def exit_table(self, event: str) -> ExitTable:
         """Return what the end of a command means on an event."""
         return self.exits.get(event) or self.exits["*"]
+
+
+class Differences(Record):
+    """How one rule set differs from another.
+
+    Attributes:
+        rules: Fields of `Rules` to their values.
+        every_event: Fields of every `EventSpec` to their values.
+        events: Canonical name of an event to fields of its `EventSpec`; stronger than
+            `every_event`.
+    """
+
+    rules: Mapping[str, Any] = EMPTY
+    every_event: Mapping[str, Any] = EMPTY
+    events: Mapping[str, Mapping[str, Any]] = EMPTY
 
 
 class OutputField(Record, kw_only=False):
@@ -349,6 +405,7 @@ class Switch(Record, kw_only=False):
         layers: Files that may hold it; empty for all.
         keeps: Of an `only` switch: the layers whose hooks still run.
         value: Of an `only` switch: the list must hold this; `None` for a boolean.
+        or_true: Whether `true` stands for a list of everything.
     """
 
     path: tuple[str, ...]
@@ -357,6 +414,7 @@ class Switch(Record, kw_only=False):
     layers: frozenset[Layer] = frozenset()
     keeps: frozenset[Layer] = frozenset()
     value: str | None = None
+    or_true: bool = False
 
 
 class Extensions(Record):
@@ -459,6 +517,20 @@ class WebRules(Record):
     allowed_variables: tuple[str, ...]
 
 
+class EnvFileRules(Record):
+    """The file in which a hook leaves variables for the agent's shell commands.
+
+    Attributes:
+        variable: Environment variable that names the file.
+        events: Canonical names of the events whose commands get it.
+        clears: Event to the events whose files it makes void when it happens.
+    """
+
+    variable: str
+    events: frozenset[str]
+    clears: Mapping[str, frozenset[str]] = EMPTY
+
+
 class Dialect(Record):
     """One agent's names, wire format and rules.
 
@@ -469,7 +541,10 @@ class Dialect(Record):
         raw_key: Member of a payload that holds the one it was translated from, if there is one.
         agent_key: Member that names the agent that the event came from, likewise.
         keys: Field of every event to its key in payloads; `None` if they lack it.
-        rules: Readings by name; `documented` is the usual one.
+        rules: Rule sets by name: `documented`, the usual one, and `observed`, the newest release
+            that was observed.
+        older: Former releases that were observed, the newest first: version to how it differs from
+            the release after it. Their rule sets are called `observed@VERSION`.
         output: Members of a command's JSON, in the order in which a reply is written.
         output_event_key: Member that repeats the event's name; empty if there is none.
         needs_event_name: Whether the agent drops a reply that does not repeat it.
@@ -487,6 +562,8 @@ class Dialect(Record):
         tool_prefix: What names of MCP tools start with.
         foreign_tool_prefixes: What they start with elsewhere, with what to write here.
         old_tools: Tool names of former releases and other agents, with the name to write.
+        tool_aliases: Tool names of former releases to those of today. Matchers that use either
+            cover the tool.
         settings: Files from the strongest claim to be read first to the last.
         layer_order: Order of layers in a plan.
         precedence: Layers from the weakest to the strongest word on a scalar setting.
@@ -514,6 +591,7 @@ class Dialect(Record):
         environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
             `=` in front is that text.
         bare_variables: Its reference writes them without quotes, as the agent quotes their values.
+        env_file: The file in which hooks leave variables for shell commands, if there is one.
         drops: What names of variables start with that commands never inherit.
         expands: It puts environment variables into its settings as it reads them, quotes or not.
         payload_end: What follows the JSON on a command's standard input.
@@ -528,6 +606,7 @@ class Dialect(Record):
     agent_key: str | None = None
     keys: Mapping[str, str | None] = EMPTY
     rules: Mapping[str, Rules]
+    older: Mapping[str, Differences] = EMPTY
     output: tuple[OutputField, ...]
     output_event_key: tuple[str, ...]
     needs_event_name: bool = False
@@ -543,6 +622,7 @@ class Dialect(Record):
     tool_prefix: str
     foreign_tool_prefixes: Mapping[str, str] = EMPTY
     old_tools: Mapping[str, str] = EMPTY
+    tool_aliases: Mapping[str, str] = EMPTY
     settings: tuple[SettingsFile, ...]
     layer_order: tuple[Layer, ...]
     precedence: tuple[Layer, ...] = ()
@@ -568,6 +648,7 @@ class Dialect(Record):
     settings_environment: tuple[str, ...] = ()
     environment: Mapping[str, str]
     bare_variables: bool = False
+    env_file: EnvFileRules | None = None
     drops: tuple[str, ...] = ()
     expands: bool = False
     payload_end: bytes = b""
@@ -645,12 +726,60 @@ class Dialect(Record):
         here = f"use {spec.wire}" if spec else f"{self.title} has no such event"
         return f"it is an event of {others[0].title}; {here}"
 
+    @property
+    def rule_sets(self) -> tuple[str, ...]:
+        """The names of all rule sets: `documented`, `observed`, `observed@2.1.197`."""
+        return (*self.rules, *[f"observed@{version}" for version in self.older])
+
     def reading(self, rules: str) -> Rules:
         """Look a rule set up by name.
+
+        Args:
+            rules: `documented`, `observed`, or `observed@VERSION` for one release.
 
         Raises:
             UnknownNameError: If the dialect has no such rules.
         """
-        if rules not in self.rules:
-            raise UnknownNameError(f"{self.name} rule set", rules, self.rules)
-        return self.rules[rules]
+        if rules in self.rules:
+            return self.rules[rules]
+        newest = self.rules.get("observed")
+        name, _, version = rules.partition("@")
+        if newest is not None and name == "observed" and version == newest.version:
+            return newest
+        if newest is None or rules not in self.rule_sets:
+            kind = f"{self.name} rule set"
+            raise UnknownNameError(kind, rules, self.rule_sets, list_all=True)
+        found: Rules | None = self.known.get(("reading", rules))
+        if found is None:
+            found = self.known["reading", rules] = self._older(newest, version)
+        return found
+
+    def _older(self, newest: Rules, version: str) -> Rules:
+        """Go back from the newest release, one release at a time."""
+        rules = newest
+        for release, differences in self.older.items():
+            rules = rules.changed(differences).replace(
+                name=f"{newest.name}@{release}", release=release
+            )
+            if release == version:
+                break
+        return rules
+
+    @cached_property
+    def _former_names(self) -> Mapping[str, tuple[str, ...]]:
+        """Every tool name that has aliases, with all names of that tool."""
+        names: dict[str, list[str]] = {}
+        for former, today in self.tool_aliases.items():
+            names.setdefault(today, [today]).append(former)
+        return {name: tuple(same) for same in names.values() for name in same}
+
+    def match_names(self, spec: EventSpec, subject: str | None) -> tuple[str | None, ...]:
+        """Return the names under which a matcher may cover a subject: of a tool, all of its names.
+
+        Args:
+            spec: The event.
+            subject: The subject of the event; `None` if it has none.
+        """
+        if subject is None or spec.subject != "tool_name":
+            return (subject,)
+        return self._former_names.get(subject, (subject,))

@@ -1,8 +1,8 @@
 """Claude Code.
 
 Sources: the schemas of its nine classic events (C), and where they are silent the hooks reference
-at code.claude.com as of 2026-10 (release 2.1.296). The rules `observed` are what release 2.1.197
-was seen to do.
+at code.claude.com as of 2026-10 (release 2.1.296). The rules `observed` are what release 2.1.330
+was seen to do; `OLDER` says what releases before it do differently.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from anyhook.dialects.base import (
     ONLY_WARNS,
     Denial,
     Dialect,
+    Differences,
+    EnvFileRules,
     EventSpec,
     ExitRow,
     ExitTable,
@@ -113,7 +115,7 @@ _EVENTS = (
         "user_prompt_expansion",
         "UserPromptExpansion",
         subject="command_name",
-        acts_on=BLOCK | {"context"},
+        acts_on=BLOCK | {"context", "extra.suppress_original_prompt"},
         outcomes=DENIES,
         plain_text=PlainText.CONTEXT,
         kinds=ALL,
@@ -191,7 +193,7 @@ _EVENTS = (
         "PostToolBatch",
         acts_on=BLOCK | {"context"},
         outcomes=DENIES,
-        reason_audience=Audience.AGENT,
+        denial=Denial.ENDS,
         kinds=ALL,
         refusal=STOP_ALWAYS,
     ),
@@ -212,6 +214,13 @@ _EVENTS = (
             "quota_auto_resume_fired",
             "quota_auto_resume_stale",
             "quota_auto_resume_disabled",
+            "worker_permission_prompt",
+            "push_notification",
+            "computer_use_enter",
+            "computer_use_exit",
+            "model_refusal_fallback",
+            "auth_storage_failure",
+            "plugin_notification",
         ),
         acts_on=SIGNALS,
         denial=Denial.NOTHING,
@@ -293,6 +302,7 @@ _EVENTS = (
             "server_error",
             "max_output_tokens",
             "cloud_credential_error",
+            "verification_required",
             "unknown",
         ),
         style="narrow",
@@ -346,6 +356,7 @@ _EVENTS = (
         denial=Denial.NOTHING,
         can_block=False,
         block_audience=Audience.DEBUG,
+        message_audience=Audience.AGENT,
         kinds=NO_PROMPT,
     ),
     EventSpec(
@@ -368,6 +379,7 @@ _EVENTS = (
         kinds=NO_PROMPT,
         keys={"worktree_name": "name"},
         silence="",
+        reads_all_output=True,
     ),
     EventSpec(
         "worktree_remove",
@@ -385,6 +397,7 @@ _EVENTS = (
         denial=Denial.NOTHING,
         can_block=False,
         kinds=NO_PROMPT,
+        silence="",
     ),
     EventSpec(
         "post_compact",
@@ -395,6 +408,7 @@ _EVENTS = (
         denial=Denial.NOTHING,
         can_block=False,
         kinds=NO_PROMPT,
+        silence="",
     ),
     EventSpec(
         "pre_model_switch",
@@ -421,7 +435,15 @@ _EVENTS = (
         "session_end",
         "SessionEnd",
         subject="reason",
-        subjects=("clear", "resume", "logout", "prompt_input_exit", "other", "exit"),
+        subjects=(
+            "clear",
+            "resume",
+            "logout",
+            "prompt_input_exit",
+            "other",
+            "exit",
+            "bypass_permissions_disabled",
+        ),
         acts_on=SIGNALS,
         denial=Denial.NOTHING,
         can_block=False,
@@ -564,7 +586,7 @@ OUTPUT = (
         (SPECIFIC, "suppressOriginalPrompt"),
         "extra.suppress_original_prompt",
         "boolean",
-        _on("before_prompt"),
+        _on("before_prompt", "user_prompt_expansion"),
     ),
     OutputField(
         (SPECIFIC, "displayContent"), "extra.display_content", "string", _on("message_display")
@@ -591,13 +613,30 @@ FOREIGN_OUTPUT = {
     (SPECIFIC, "toolConfig"): "nothing: tools cannot be filtered",
 }
 
-TOOLS = tuple(
-    "Agent AskUserQuestion Bash BashOutput CronCreate CronDelete CronList Edit EnterPlanMode "
-    "EnterWorktree ExitPlanMode ExitWorktree Glob Grep KillShell LS ListMcpResourcesTool Monitor "
-    "MultiEdit NotebookEdit NotebookRead PowerShell PushNotification REPL Read "
-    "ReadMcpResourceDirTool ReadMcpResourceTool RefreshMcpTools ScheduleWakeup SendMessage Skill "
-    "SlashCommand SubagentHandback Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate "
-    "TodoWrite ToolSearch WebFetch WebSearch Workflow Write".split()
+TOOL_ALIASES = {
+    "Task": "Agent",
+    "KillShell": "TaskStop",
+    "KillBash": "TaskStop",
+    "ListPeers": "ListAgents",
+    "Brief": "SendUserMessage",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+    "ProposeGoal": "SetGoal",
+}
+"""Tool names of former releases; matchers still cover today's tool by them."""
+
+TOOLS = (
+    *"Agent Artifact AskUserQuestion Bash BashOutput ClaudeDesign CronCreate CronDelete CronList "
+    "Edit EndConversation EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep LS LSP "
+    "ListAgents ListMcpResourcesTool Monitor MultiEdit NotebookEdit NotebookRead "
+    "OfferChromeSetup PowerShell Projects PushNotification REPL Read ReadMcpResourceDirTool "
+    "ReadMcpResourceTool ReadNotifications RefreshMcpTools RemoteTrigger ReportFindings "
+    "ScheduleWakeup SendFeedback SendMessage SendUserFile SendUserMessage SetGoal "
+    "ShareOnboardingGuide ShowOnboardingRolePicker Skill SlashCommand SubagentHandback TaskCreate "
+    "TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch WaitForMcpServers "
+    "WebFetch WebSearch Workflow Write".split(),
+    *TOOL_ALIASES,
 )
 
 TOOL_TABLE = {
@@ -694,41 +733,55 @@ DOCUMENTED = Rules(
     events=EVENTS,
     exits={"*": EXITS, **SPECIAL_EXITS},
     whole_object=True,
+    async_replies=True,
     warning_audience=Audience.USER,
+)
+
+OBSERVED = DOCUMENTED.changed(
+    Differences(
+        rules={
+            "name": "observed",
+            "release": "2.1.330",
+            "strict": True,
+            "stderr_explains": False,
+            "valid_words": frozenset(OLD_WORDS),
+            "ignores_unused": True,
+            "switches": "precedence",
+        },
+        every_event={"stdout_audience": Audience.DEBUG},
+        events={
+            "before_tool": {"stop_prevents": False},
+            "before_compress": {
+                "can_block": True,
+                "denial": Denial.PREVENTS,
+                "acts_on": SIGNALS | {"outcome", "reason", "context"},
+                "outcomes": DENIES,
+                "printed_as": "context",
+            },
+            "post_compact": {
+                "acts_on": SIGNALS | {"system_message"},
+                "printed_as": "system_message",
+            },
+            "session_start": {"acts_on": COMMON - {"stop", "stop_reason"} | STARTS},
+            "notification": {"block_audience": Audience.DEBUG},
+        },
+    )
 )
 
 OLD_SUCCEEDS = ExitRow(Take.APPLY, Take.TEXT, Take.TEXT, Take.NOTHING)
 """JSON that cannot be parsed was plain text then (hooks reference of 2026-08)."""
 
-OBSERVED_EVENTS: dict[str, dict[str, object]] = {
-    "before_compress": {
-        "can_block": True,
-        "denial": Denial.PREVENTS,
-        "acts_on": SIGNALS | {"outcome", "reason"},
-        "outcomes": DENIES,
-    },
-    "session_start": {"acts_on": COMMON - {"stop", "stop_reason"} | STARTS},
-    "notification": {"block_audience": Audience.DEBUG},
+OLDER = {
+    "2.1.197": Differences(
+        rules={
+            "exits": {"*": EXITS.replace(codes={0: OLD_SUCCEEDS, 2: BLOCKS}), **SPECIAL_EXITS},
+            "invalid_blocks": False,
+        },
+        every_event={"fails_closed": False},
+        events={"session_start": {"block_audience": Audience.DEBUG}},
+    )
 }
-"""What release 2.1.197 does differently on each event."""
-
-OBSERVED = Rules(
-    name="observed",
-    release="2.1.197",
-    events=tuple(
-        spec.replace(
-            **{"stdout_audience": Audience.DEBUG, "fails_closed": False}
-            | OBSERVED_EVENTS.get(spec.canonical, {})
-        )
-        for spec in EVENTS
-    ),
-    exits={"*": EXITS.replace(codes={0: OLD_SUCCEEDS, 2: BLOCKS}), **SPECIAL_EXITS},
-    whole_object=True,
-    strict=True,
-    ignores_unused=True,
-    switches="precedence",
-    warning_audience=Audience.USER,
-)
+"""Release to what it does differently from the release after it that was observed."""
 
 GEMINI_FIELDS = ("timestamp", "mcp_context", "original_request_name", "details")
 """Fields of events that Claude Code does not send."""
@@ -738,6 +791,7 @@ SHARED = {
     "if": HandlerField("condition", "string"),
     "statusMessage": HandlerField("status_message", "string"),
     "once": HandlerField("once", "boolean"),
+    "cloud": HandlerField("cloud", "string", words=("device", "skip")),
 }
 
 TYPES = {
@@ -749,6 +803,9 @@ TYPES = {
             "shell": HandlerField("shell", "string", words=("bash", "powershell")),
             "async": HandlerField("background", "boolean"),
             "asyncRewake": HandlerField("wakes", "boolean"),
+            "rewakeMessage": HandlerField("rewake_message", "string"),
+            "rewakeSummary": HandlerField("rewake_summary", "string"),
+            "holdsTools": HandlerField("holds_tools", "boolean"),
             "onFailure": ON_FAILURE,
         },
         programs=True,
@@ -824,6 +881,7 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
     event_key="hook_event_name",
     keys=dict.fromkeys(GEMINI_FIELDS),
     rules={"documented": DOCUMENTED, "observed": OBSERVED},
+    older=OLDER,
     output=OUTPUT,
     output_event_key=(SPECIFIC, "hookEventName"),
     needs_event_name=True,
@@ -838,6 +896,7 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
     fills={"permission_mode": "default_mode", "tool_use_id": "call_id"},
     tool_prefix="mcp__",
     old_tools=OLD_TOOLS,
+    tool_aliases=TOOL_ALIASES,
     settings=SETTINGS,
     layer_order=(
         Layer.RUNTIME,
@@ -871,6 +930,7 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
             layers=frozenset({Layer.MANAGED}),
             keeps=frozenset({Layer.MANAGED, Layer.PLUGIN, Layer.RUNTIME}),
             value="hooks",
+            or_true=True,
         ),
     ),
     old_events={
@@ -910,7 +970,12 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
         "CLAUDECODE": "=1",
         "CLAUDE_CODE_CHILD_SESSION": "=1",
     },
-    drops=("OTEL_",),
+    env_file=EnvFileRules(
+        variable="CLAUDE_ENV_FILE",
+        events=_on("session_start", "setup", "cwd_changed", "file_changed"),
+        clears={"cwd_changed": _on("cwd_changed", "file_changed")},
+    ),
+    drops=("OTEL_", "CLAUDE_CODE_MESSAGING_TOKEN"),
     payload_end=b"\n",
     web=WebRules(
         allowed_urls=("allowedHttpHookUrls",), allowed_variables=("httpHookAllowedEnvVars",)

@@ -74,6 +74,7 @@ EVENTS = (
         "before_prompt",
         "BeforeAgent",
         acts_on=VERDICT | {"context"},
+        keys={"source": None},
         chain={"context": "prompt"},
     ),
     EventSpec(
@@ -105,6 +106,7 @@ EVENTS = (
         denial=Denial.NOTHING,
         plain_text=PlainText.TOOL_NAMES,
         silence="",
+        reads_all_output=True,
     ),
     EventSpec(
         "before_tool",

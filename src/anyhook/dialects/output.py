@@ -112,6 +112,8 @@ def decode_exit(
     Returns:
         What it said.
     """
+    if rules.async_replies and '"async"' in end.stdout and _announces_background(end.stdout):
+        return Said(Status.RAN, NO_OPINION, (), False)
     reader = _Reader(dialect, rules, spec, handler)
     row = rules.exit_table(spec.canonical).row(end.code)
     output = _look(rules, row, end)
@@ -121,6 +123,9 @@ def decode_exit(
         reader.report_ignored(end.stdout)
     if answer is not NO_OPINION and rules.ignores_unused:
         answer = _only_used(spec, answer)
+    prints = end.code == 0 and status is Status.RAN and answer.outcome is not Outcome.DENY
+    if spec.printed_as and prints and output.text:
+        answer = answer.replace(**{spec.printed_as: output.text})
     if spec.any_output and output.form != "empty" and not _is_scalar(output):
         answer = answer.replace(**{**spec.any_output, **_set_fields(answer)})
     failed = (
@@ -262,6 +267,8 @@ class _Reader:
         self.handler = handler
         self.problems: list[Diagnostic] = []
         self.output = dialect.members(spec.canonical)
+        self.verdict_place: tuple[str, ...] | None = None
+        """Path of the object that holds the verdict that counts."""
 
     def report(self, code: str, message: str) -> None:
         from anyhook.model.diagnostics import diagnose
@@ -301,13 +308,17 @@ class _Reader:
         """Read an object; `None` if these rules drop a whole reply for one wrong member."""
         before = len(self.problems)
         answer = self.read_object(value)
-        if not self.rules.strict or all(d.code not in _WRONG for d in self.problems[before:]):
+        if not self.rules.strict or self._is_valid(before):
             return answer
         self.report(
             "ignored-output",
             f"{self.dialect.title} {self.rules.release} drops a whole reply for one wrong member",
         )
         return None
+
+    def _is_valid(self, since: int) -> bool:
+        """Return whether no problem since the given one makes a strict agent drop the reply."""
+        return all(problem.code not in _WRONG for problem in self.problems[since:])
 
     def take_text(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
         text = output.text
@@ -370,9 +381,16 @@ class _Reader:
     def take_json_and_block(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
         """Apply the members, and deny: nothing that was printed undoes the block."""
         blocks = self._blocks(end, output)
-        answer = self._read_strictly(output.value if isinstance(output.value, dict) else {})
-        if answer is None:
-            return Status.WARNED, NO_OPINION
+        value = output.value if isinstance(output.value, dict) else {}
+        if blocks and self.rules.strict and self.rules.invalid_blocks:
+            answer = self.read_object(value)
+            if not self._is_valid(0):
+                return Status.RAN, self._denial(trim(end.stderr), end)
+        else:
+            strictly = self._read_strictly(value)
+            if strictly is None:
+                return Status.WARNED, NO_OPINION
+            answer = strictly
         is_valid = all(problem.code not in _INVALID for problem in self.problems)
         if not blocks:
             status, _ = self._take_harmless_block(end)
@@ -388,7 +406,8 @@ class _Reader:
         return Status.RAN, self._with_denial(answer, end)
 
     def _with_denial(self, answer: Answer, end: Exit) -> Answer:
-        denial = self._denial(trim(end.stderr), end)
+        explains = self.rules.stderr_explains or answer.outcome is not Outcome.DENY
+        denial = self._denial(trim(end.stderr) if explains else "", end)
         return answer.replace(outcome=Outcome.DENY, approve=False, reason=denial.reason)
 
     def _denial(self, reason: str, end: Exit) -> Answer:
@@ -445,11 +464,14 @@ class _Reader:
 
     def read_object(self, value: Mapping[str, Any]) -> Answer:
         fields: dict[str, Any] = {}
+        reasons: dict[tuple[str, ...], str] = {}
         read_unchecked = _get_unchecked() if self.rules.unchecked else None
         for item in [item for item in self.output if item.path[0] in value]:
             found = self._lookup(value, item.path)
             if found is None and read_unchecked:
                 read_unchecked(item.field, None, fields)
+            if found is None and self.rules.strict and item.kind != "any":
+                _wrong_type(self, item, None, "left out or set")
             if found is _MISSING or found is None:
                 continue
             if not item.belongs_to(self.spec.canonical):
@@ -459,8 +481,13 @@ class _Reader:
             KINDS[item.kind](self, item, found, fields)
             if read_unchecked:
                 read_unchecked(item.field, found, fields)
+            if item.field == "reason" and "reason" in fields:
+                reasons[item.path[:-1]] = fields["reason"]
             if len(self.problems) == before and item.field not in self.spec.acts_on:
                 self._report_no_effect(item, fields)
+        # two verdicts in one reply each have a reason beside them
+        if self.verdict_place in reasons:
+            fields["reason"] = reasons[self.verdict_place]
         self._report_foreign(value)
         self._report_shapes(value)
         if not fields:
@@ -510,7 +537,8 @@ class _Reader:
                 )
         key = self.dialect.output_event_key
         container = value.get(key[0]) if key else None
-        if container is None:
+        is_null = bool(key) and key[0] in value and container is None
+        if container is None and not (is_null and self.rules.strict):
             return
         if not isinstance(container, dict):
             self.report("output-field", f"{key[0]} must be an object, not {_kind_of(container)}")
@@ -629,11 +657,14 @@ def _read_interrupt(reader: _Reader, item: OutputField, value: Any, fields: dict
 def _read_decision(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
     words = item.words or reader.dialect.words
     if isinstance(value, str) and value in words:
-        _set_verdict(fields, *words[value])
+        _set_verdict(reader, item, fields, *words[value])
+        return
+    if isinstance(value, str) and value in reader.rules.valid_words:
+        reader.report("output-no-effect", f"{_short(value)} has no effect on this event")
         return
     foreign = reader.dialect.foreign_words.get(value) if isinstance(value, str) else None
     if foreign is not None:
-        _set_verdict(fields, *foreign)
+        _set_verdict(reader, item, fields, *foreign)
         reader.report(
             "output-word",
             f"{_short(value)} is no decision of {reader.dialect.title} here; it is read as "
@@ -647,17 +678,20 @@ def _read_decision(reader: _Reader, item: OutputField, value: Any, fields: dict[
     reader.report("output-word", f"{_short(value)} is no decision; {hint}")
 
 
-def _set_verdict(fields: dict[str, Any], outcome: Outcome, approve: bool) -> None:
+def _set_verdict(
+    reader: _Reader, item: OutputField, fields: dict[str, Any], outcome: Outcome, approve: bool
+) -> None:
     """Set the verdict; of two in one reply the stronger one stands."""
     if STRENGTH[outcome] >= STRENGTH[fields.get("outcome", Outcome.NONE)]:
         fields["outcome"], fields["approve"] = outcome, approve
+        reader.verdict_place = item.path[:-1]
 
 
 def _read_action(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
     if isinstance(value, str) and value in ("accept", "decline", "cancel"):
         fields[item.field] = value
         if value == "decline":
-            _set_verdict(fields, Outcome.DENY, False)
+            _set_verdict(reader, item, fields, Outcome.DENY, False)
     else:
         _wrong_type(reader, item, value, "accept, decline or cancel")
 
@@ -749,6 +783,16 @@ KINDS: dict[str, Callable[..., None]] = {
     "tool_call": _read_tool_call,
 }
 """How each kind of output member is read into the fields of an answer."""
+
+
+def _announces_background(printed: str) -> bool:
+    """Return whether the first line, or all of the output, is an object with `"async": true`."""
+    text = trim(printed)
+    for candidate in (text.partition("\n")[0], text):
+        value = _object_in(candidate)
+        if value is not None and value.get("async") is True:
+            return True
+    return False
 
 
 def _object_in(text: str) -> dict[str, Any] | None:

@@ -129,42 +129,44 @@ OBSERVED = Rules(
     enabled=False,
 )
 
-TOOLS = tuple(
-    "agent_control delegate_to_agent edit_file execute_repl file_operations get_internal_docs "
+REFERENCE_TOOLS = (
+    "glob google_web_search list_directory replace run_shell_command search_file_content "
+    "write_file write_todos"
+).split()
+"""Names that the reference still uses; the program itself renamed these tools when it forked."""
+
+TOOLS = (
+    *"agent_control delegate_to_agent edit_file execute_repl file_operations get_internal_docs "
     "glob_files grep_search list_files manage_processes manage_todos read_file read_many_files "
-    "run_terminal_command save_memory search_web web_fetch write_to_file".split()
+    "run_terminal_command save_memory search_web web_fetch write_to_file".split(),
+    *REFERENCE_TOOLS,
 )
 
 TOOL_TABLE = {
-    "shell": Tool(("run_terminal_command",)),
+    "shell": Tool(("run_terminal_command", "run_shell_command")),
     "read_file": Tool(("read_file",)),
     "read_many_files": Tool(("read_many_files",)),
-    "write_file": Tool(("write_to_file",)),
-    "edit_file": Tool(("edit_file",)),
-    "list_directory": Tool(("list_files",), {"path": "dir_path"}),
-    "glob": Tool(("glob_files",), {"path": "dir_path"}),
-    "grep": Tool(("grep_search",), {"path": "dir_path", "glob": "include"}),
+    "write_file": Tool(("write_to_file", "write_file")),
+    "edit_file": Tool(("edit_file", "replace")),
+    "list_directory": Tool(("list_files", "list_directory"), {"path": "dir_path"}),
+    "glob": Tool(("glob_files", "glob"), {"path": "dir_path"}),
+    "grep": Tool(("grep_search", "search_file_content"), {"path": "dir_path", "glob": "include"}),
     "web_fetch": Tool(("web_fetch",)),
-    "web_search": Tool(("search_web",)),
+    "web_search": Tool(("search_web", "google_web_search")),
     "agent": Tool(("delegate_to_agent",), {"agent_type": "agent_name"}),
-    "write_todos": Tool(("manage_todos",), items={"todos": {"content": "description"}}),
+    "write_todos": Tool(
+        ("manage_todos", "write_todos"), items={"todos": {"content": "description"}}
+    ),
     "save_memory": Tool(("save_memory",)),
 }
+"""The program's name of each tool, then the reference's."""
 
 OLD_TOOLS = {
-    "write_file": "write_to_file",
-    "replace": "edit_file",
     "edit": "edit_file",
-    "run_shell_command": "run_terminal_command",
     "shell": "run_terminal_command",
-    "search_file_content": "grep_search",
     "grep": "grep_search",
-    "list_directory": "list_files",
     "ls": "list_files",
-    "glob": "glob_files",
-    "google_web_search": "search_web",
     "web_search": "search_web",
-    "write_todos": "manage_todos",
     "Bash": "run_terminal_command",
     "Write": "write_to_file",
     "Edit": "edit_file",

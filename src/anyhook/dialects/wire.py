@@ -267,10 +267,22 @@ def reply_bytes(dialect: Dialect, spec: EventSpec, answer: Answer) -> bytes:
         answer: What to say; what JSON does not have of it is repaired.
     """
     path = (answer.extra or {}).get("worktree_path")
-    if isinstance(path, str) and not spec.silence:
-        return path.encode()
+    if not spec.silence:
+        text = path if isinstance(path, str) else _only_text(dialect, spec, answer)
+        if text is not None:
+            return text.encode("utf-8", "replace")
     reply = encode_answer(dialect, spec, answer)
     return _dump(reply) if reply else spec.silence.encode()
+
+
+def _only_text(dialect: Dialect, spec: EventSpec, answer: Answer) -> str | None:
+    """Return the only text of an answer, where the agent reads all output as such a text."""
+    rules = dialect.rules.get("observed", dialect.documented)
+    field = rules.by_canonical[spec.canonical].printed_as
+    empty = (None, False, Outcome.NONE)
+    fields = [name for name in answer.record_fields if getattr(answer, name) not in empty]
+    text = getattr(answer, field) if field is not None and fields == [field] else None
+    return text if isinstance(text, str) else None
 
 
 def _dump(reply: dict[str, Any]) -> bytes:

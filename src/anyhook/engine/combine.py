@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anyhook.dialects.base import Denial
 from anyhook.dialects.unchecked import is_truthy, to_string
 from anyhook.model.answers import NO_OPINION, STRENGTH, Audience, Outcome
 from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message, Overrode, Status
@@ -149,8 +150,11 @@ def _strongest(draft: Draft, results: list[HandlerResult]) -> None:
     )
     stoppers = [r for r in results if r.answer.stop]
     carriers = _set_outcome(draft, results, outcome)
+    if draft.spec.denial is Denial.ENDS and outcome is Outcome.DENY:
+        stoppers = [r for r in results if r in stoppers or r in carriers]
     if stoppers:
         draft.set("stop", True, [Blame(r.handler, True) for r in stoppers])
+        draft.fields["stops_after"] = not draft.spec.stop_prevents
     _set_reason(draft, results, stoppers, carriers)
 
 
@@ -515,7 +519,7 @@ def _route(
         pieces = (
             (reason_for or Audience.DEBUG, answer.reason, "reason"),
             (Audience.USER, stop_reason, "stop_reason"),
-            (Audience.USER, answer.system_message, "system_message"),
+            (spec.message_audience, answer.system_message, "system_message"),
             (
                 Audience.AGENT if "context" in spec.acts_on else Audience.DEBUG,
                 answer.context,

@@ -21,6 +21,7 @@ COMPARED = (
     "outcome",
     "approve",
     "stop",
+    "stops_after",
     "reason",
     "tool_input",
     "tool_output",

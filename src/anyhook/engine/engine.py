@@ -25,6 +25,7 @@ from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.errors import EngineClosedError, EventError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.base import Firing, Services, get_kind
+from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.leases import Leases
 from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
@@ -106,6 +107,7 @@ class Engine:
         self._closed = False
         self._given_services = services
         self._background = Background()
+        self._env_files = EnvFiles() if dialect.env_file is not None else None
         self._leases = _leases_for(warm)
         self.hooks = load_hooks(dialect, around)
         self._prepare()
@@ -141,8 +143,8 @@ class Engine:
                 belongs to (see `anyhook.settings.detect.find_project`).
             dialect: `gemini`, `claude`, `terminai` or `generic`; by default the one agent that has
                 hooks in the project, else in the user's settings, else `gemini`, which is reported.
-            rules: `documented`, what the agent's references promise, or `observed`, what a named
-                release really does.
+            rules: `documented`, what the agent's references promise, `observed`, what the newest
+                release that was observed really does, or `observed@VERSION` for a former one.
             require: Raise if hooks do not run: `True` for any configured hook, or the events
                 (`{"before_tool"}`) that must have hooks of which every one runs.
             on_message: Gets, as one text each, the problems of the settings, of trust and of every
@@ -221,6 +223,8 @@ class Engine:
         """
         self._closed = True
         self._background.close()
+        if self._env_files is not None:
+            self._env_files.close()
         if self._leases is not None:
             self._leases.close()
 
@@ -228,6 +232,20 @@ class Engine:
     def background(self) -> Background:
         """What was started and not waited for (Claude Code: `async` hooks)."""
         return self._background
+
+    def session_script(self, session_id: str) -> str:
+        """Return the shell script to run before each shell command of a session.
+
+        It is what hooks wrote to the file that their agent names for that purpose (Claude Code:
+        `CLAUDE_ENV_FILE`), mostly `export` lines. Hooks themselves do not see its effect.
+
+        Args:
+            session_id: The session of the events that the hooks got.
+
+        Returns:
+            The script; empty if no hook has written anything, and after `close`.
+        """
+        return self._env_files.script(session_id) if self._env_files is not None else ""
 
     def reload(self) -> bool:
         """Read the settings again. Returns whether they had changed.
@@ -264,6 +282,7 @@ class Engine:
             header_variables={layer: self.hooks.header_variables(layer) for layer in layers},
             background=self._background,
             leases=self._leases,
+            env_files=self._env_files,
         )
         self.messages.report((*self._settings_diagnostics(), *self._guard.summary()))
 

@@ -69,6 +69,7 @@ def make_plan(
         The plan.
     """
     spec = rules.by_canonical[event]
+    names = dialect.match_names(spec, subject)
     rank = {layer: place for place, layer in enumerate(dialect.layer_order)}
 
     problems: list[Diagnostic] = []
@@ -77,9 +78,9 @@ def make_plan(
         matcher = compile_matcher(definition.matcher, spec.style)
         if matcher.expression is not None and not may_match(definition):
             return True
-        if not matcher.is_evaluated(subject):
+        if not all(matcher.is_evaluated(name) for name in names):
             problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
-        return matcher.matches(subject)
+        return any(matcher.matches(name) for name in names)
 
     matched = sorted(
         (

@@ -103,13 +103,18 @@ def _uncovered(firing: Firing, handler: HandlerSpec) -> HandlerResult | None:
     from anyhook.model.conditions import compile_condition
 
     event, condition = firing.event, compile_condition(handler.condition)
+    tool_name = getattr(event, "tool_name", "")
     try:
-        covers = condition.covers(
-            getattr(event, "tool_name", ""),
-            getattr(event, "tool_input", {}),
-            cwd=firing.cwd,
-            project=str(firing.project_dir),
-            home=str(firing.home),
+        covers = any(
+            condition.covers(
+                name,
+                getattr(event, "tool_input", {}),
+                cwd=firing.cwd,
+                project=str(firing.project_dir),
+                home=str(firing.home),
+            )
+            for name in firing.dialect.match_names(firing.spec, tool_name)
+            if name is not None
         )
     except Exception:  # noqa: BLE001 - a guard must not be lost because its condition cannot be told
         return None

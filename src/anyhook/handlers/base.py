@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect, EventSpec, Rules
     from anyhook.handlers.background import Background
+    from anyhook.handlers.env_files import EnvFiles
     from anyhook.handlers.environment import Inheritance
     from anyhook.handlers.in_process import InProcess
     from anyhook.handlers.leases import Leases
@@ -94,6 +95,7 @@ class Services:
         header_variables: Layer to the variables that headers may hold, likewise.
         background: Runs what nobody waits for.
         leases: Runs hook files without a process; `None` to run each as the command that it is.
+        env_files: Keeps what hooks leave for the shell commands of a session.
     """
 
     ask: Ask | None = None
@@ -103,6 +105,7 @@ class Services:
     header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
     background: Background | None = None
     leases: Leases | InProcess | None = None
+    env_files: EnvFiles | None = None
 
 
 Withhold = Callable[["HandlerSpec"], "HandlerResult | None"]

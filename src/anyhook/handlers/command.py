@@ -163,6 +163,8 @@ def command_environment(
         The environment, and the names of variables whose values had to be changed to fit.
     """
     env, repaired = firing.environ(handler.layer)
+    if firing.services.env_files is not None:
+        env |= firing.services.env_files.variables(firing, handler)
     own = [n for n in dict.fromkeys((*handler.variables, *handler.env)) if not controls_shell(n)]
     if own:
         env.update(handler.variables)

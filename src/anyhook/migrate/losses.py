@@ -179,6 +179,7 @@ DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
     Denial.HIDES: "the reason takes the place of the result",
     Denial.TELLS: "the reason stands beside the result",
+    Denial.ENDS: "the agent ends its turn",
     Denial.CONTINUES: "the agent goes on with the reason",
     Denial.NOTHING: "a denial does nothing",
 }

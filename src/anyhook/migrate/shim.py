@@ -272,7 +272,8 @@ class _Shim:
         from anyhook.model.matching import compile_matcher
 
         matcher = compile_matcher(self.options.matcher, spec.style)
-        return matcher.matches(getattr(shown, spec.subject, None) if spec.subject else None)
+        subject = getattr(shown, spec.subject, None) if spec.subject else None
+        return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
 
     def _holds(self, shown: Event) -> bool:
         from anyhook.model.conditions import compile_condition
@@ -301,6 +302,9 @@ class _Shim:
                 env.pop(name, None)
         for name, what in self.source.environment.items():
             env[name] = _fitting(known[what]) if what in known else what.removeprefix("=")
+        rules = self.source.env_file
+        if rules is not None and rules.variable not in env and shown.name in rules.events:
+            env[rules.variable] = os.devnull  # the host reads no such file; `>>` must not fail
         if self.options.env:
             from anyhook.handlers.environment import add_own
 
@@ -366,7 +370,9 @@ class _Shim:
             answer = _denial(f"{self.label} said more than can be read, and it may be a denial")
         elif answer is NO_OPINION and said.status == "warned" and self._may_fail(host, target):
             return FAILED
-        if not target.silence:  # an agent that takes any output for an answer must not see this
+        if (
+            target.reads_all_output
+        ):  # an agent that takes any output for an answer must not see this
             self.aside = b""
         return self._reply(answer, asked, shown, host, target)
 
@@ -407,7 +413,7 @@ class _Shim:
     def _may_fail(self, host: Dialect, target: EventSpec) -> bool:
         """Tell whether a failure does no more than warn: some agents take it for an allowance."""
         observed = host.rules.get("observed", host.documented).by_canonical.get(target.canonical)
-        return bool(target.silence) and (observed is None or observed.verdict != "last")
+        return not target.reads_all_output and (observed is None or observed.verdict != "last")
 
     def _reply(
         self, answer: Answer, asked: Event, shown: Event, host: Dialect, target: EventSpec
@@ -427,7 +433,7 @@ class _Shim:
             answer, more = fit(host, asked, answer)
             notes += more
         text = reply_bytes(host, target, answer)
-        for note in notes if target.silence else ():
+        for note in () if target.reads_all_output else notes:
             self._note(note)
         return self._write(text)
 

@@ -120,6 +120,7 @@ class Decision:
     Attributes:
         outcome: The strongest verdict: deny > defer > ask > allow > none.
         stop: End the agent's loop; stronger than any outcome.
+        stops_after: With `stop`: the action still happens, and the loop ends after it.
         approve: With `allow`: skip the host's own confirmation.
         reason: Why, from the handlers that carried the strongest part (stop before outcome), one
             a line.
@@ -143,6 +144,7 @@ class Decision:
 
     outcome: Outcome = Outcome.NONE
     stop: bool = False
+    stops_after: bool = False
     approve: bool = False
     reason: str | None = None
     context: tuple[str, ...] = ()
@@ -164,7 +166,7 @@ class Decision:
     @property
     def denied(self) -> bool:
         """Whether the action must not happen: denied, or everything is stopped."""
-        return self.stop or self.outcome is Outcome.DENY
+        return self.outcome is Outcome.DENY or (self.stop and not self.stops_after)
 
     def explain(self) -> str:
         """Tell for every field which handler set it, in which file and line, and over what."""

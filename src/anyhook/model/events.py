@@ -200,12 +200,15 @@ class BeforePrompt(Event):
     Attributes:
         prompt: Its text.
         session_title: Title that the user gave the session.
+        source: Who wrote it: `user`, `sdk`, `system`, `loop_wakeup`, `schedule_wakeup` or
+            `poll_event`.
     """
 
     name = "before_prompt"
 
     prompt: str
     session_title: str | None = None
+    source: str | None = None
 
 
 class AfterAgent(Event):

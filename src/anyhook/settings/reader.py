@@ -526,7 +526,8 @@ class _FileReader:
                 )
             applies = value is not False
         else:
-            applies = isinstance(value, list) and switch.value in value
+            is_listed = isinstance(value, list) and switch.value in value
+            applies = is_listed or (switch.or_true and value is True)
         if not applies:
             return before
         return switch.keeps if before is None else before & switch.keeps
