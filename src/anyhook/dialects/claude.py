@@ -100,6 +100,7 @@ _EVENTS = (
     EventSpec(
         "before_prompt",
         "UserPromptSubmit",
+        denial_discards=frozenset({"context"}),
         acts_on=BLOCK | {"context", "extra.session_title", "extra.suppress_original_prompt"},
         outcomes=DENIES,
         plain_text=PlainText.CONTEXT,
@@ -197,6 +198,7 @@ _EVENTS = (
     EventSpec(
         "notification",
         "Notification",
+        discards=frozenset({"context"}),
         subject="notification_type",
         subjects=(
             "permission_prompt",
@@ -378,6 +380,7 @@ _EVENTS = (
     EventSpec(
         "before_compress",
         "PreCompact",
+        discards=frozenset({"context", "outcome", "approve", "reason"}),
         subject="trigger",
         subjects=("manual", "auto"),
         acts_on=SIGNALS,
@@ -419,6 +422,7 @@ _EVENTS = (
     EventSpec(
         "session_end",
         "SessionEnd",
+        discards=frozenset({"context"}),
         subject="reason",
         subjects=("clear", "resume", "logout", "prompt_input_exit", "other", "exit"),
         acts_on=SIGNALS,
@@ -682,6 +686,7 @@ OLD_SUCCEEDS = ExitRow(Take.APPLY, Take.TEXT, Take.TEXT, Take.NOTHING)
 
 OBSERVED_EVENTS: dict[str, dict[str, object]] = {
     "before_compress": {
+        "discards": frozenset(),
         "can_block": True,
         "denial": Denial.PREVENTS,
         "acts_on": SIGNALS | {"outcome", "reason"},
@@ -708,6 +713,8 @@ OBSERVED = Rules(
     ignores_unused=True,
     switches="precedence",
     warning_audience=Audience.USER,
+    unexplained="",
+    last_key_counts=True,
 )
 
 GEMINI_FIELDS = ("timestamp", "mcp_context", "original_request_name", "details")

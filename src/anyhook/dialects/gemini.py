@@ -404,6 +404,8 @@ OBSERVED = Rules(
     ends_sequence=False,
     same="name_and_command",
     switches="precedence",
+    unexplained="",
+    last_key_counts=True,
 )
 
 WORDS = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from anyhook.dialects.base import PlainText, Take
-from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
+from anyhook.dialects.base import Denial, PlainText, Take
+from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Audience, Outcome
 from anyhook.model.json import parse_json, trim
 from anyhook.model.record import Record
 from anyhook.model.status import Status
@@ -448,11 +448,33 @@ class _Reader:
                 self._report_no_effect(item, fields)
         self._report_foreign(value)
         self._report_shapes(value)
+        if self.spec.discards:
+            self._discard(fields)
         if not fields:
             return NO_OPINION
+        if self.spec.denial is Denial.CONTINUES and self.rules.unexplained:
+            self._report_missing_reason(fields)
         extra = {k.removeprefix(EXTRA): v for k, v in fields.items() if k.startswith(EXTRA)}
         own = {key: item for key, item in fields.items() if not key.startswith(EXTRA)}
         return Answer(**own, extra=extra) if extra else Answer(**own)
+
+    def _discard(self, fields: dict[str, Any]) -> None:
+        """Leave out what the reference gives no effect; the user sees why a hook denied."""
+        if "outcome" in self.spec.discards and fields.get("outcome") is Outcome.DENY:
+            reason = fields.get("reason")
+            if reason and self.spec.block_audience is Audience.USER:
+                messages = [fields.get("system_message"), reason]
+                fields["system_message"] = "\n".join(filter(None, messages))
+        for name in self.spec.discards:
+            fields.pop(name, None)
+
+    def _report_missing_reason(self, fields: Mapping[str, Any]) -> None:
+        if fields.get("outcome") is Outcome.DENY and not fields.get("reason"):
+            self.report(
+                "output-reason",
+                "denies without a reason, which the agent needs to go on; "
+                'write "reason": "what is left to do"',
+            )
 
     def _lookup(self, value: Mapping[str, Any], path: tuple[str, ...]) -> Any:
         found: Any = value

@@ -127,6 +127,8 @@ OBSERVED = Rules(
     same="name_and_command",
     switches="precedence",
     enabled=False,
+    unexplained="",
+    last_key_counts=True,
 )
 
 TOOLS = tuple(

@@ -102,6 +102,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "output-not-object": (Severity.WARNING, "standard output is JSON but no object"),
     "output-field": (Severity.WARNING, "a field of the output has the wrong type; it is left out"),
     "output-word": (Severity.WARNING, "a word that is no decision"),
+    "output-reason": (Severity.WARNING, "a denial without the reason that the agent needs"),
     "output-event": (Severity.WARNING, "the output names no event, or another one"),
     "output-foreign": (Severity.WARNING, "the output is written for another agent"),
     "output-no-effect": (Severity.INFO, "a field that has no effect on this event"),
