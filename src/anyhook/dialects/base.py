@@ -602,6 +602,20 @@ class Dialect(Record):
             found = self.known["members", event] = tuple(by_path.values())
         return found
 
+    def containers(self, event: str) -> Mapping[tuple[str, ...], frozenset[str]]:
+        """Return the objects of a reply to an event, by path, with the members that they have."""
+        found: dict[tuple[str, ...], frozenset[str]] | None = self.known.get(("objects", event))
+        if found is None:
+            paths = [item.path for item in self.output if item.belongs_to(event)]
+            if self.output_event_key:
+                paths.append(self.output_event_key)
+            found = {(): frozenset()}
+            for path in paths:
+                for depth, name in enumerate(path):
+                    found[path[:depth]] = found.get(path[:depth], frozenset()) | {name}
+            self.known["objects", event] = found
+        return found
+
     def written(self, event: str) -> tuple[OutputField, ...]:
         """Return the output members that a reply to an event may have, in their order."""
         found: tuple[OutputField, ...] | None = self.known.get(("written", event))

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.json import dump_json, repair
-from anyhook.model.llm import ROLES
+from anyhook.model.llm import COUNTS, ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
-COUNTS = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
 RATING = ("category", "probability", "blocked")
 PARTS = (
     "functionCall",

@@ -6,7 +6,7 @@ import re
 
 from anyhook.dialects.base import Denial, PlainText, Take
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Audience, Outcome
-from anyhook.model.json import parse_json, trim
+from anyhook.model.json import RepeatedKeys, parse_json, parse_reply, trim
 from anyhook.model.record import Record
 from anyhook.model.status import Status
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from anyhook.dialects.base import Dialect, EventSpec, ExitRow, OutputField, Rules
-    from anyhook.model.diagnostics import Diagnostic, Place
+    from anyhook.model.diagnostics import Diagnostic, Place, Severity
     from anyhook.model.layers import Layer
 
     class Speaker(Protocol):
@@ -114,6 +114,8 @@ def decode_exit(
     output = _look(rules, row, end)
     take: Take = getattr(row, output.form)
     status, answer = TAKES[take](reader, end, output)
+    if end.code == 0 and end.stderr and "stderr" not in row.streams:
+        reader.report_on_stderr(trim(end.stderr))
     if "stdout" not in row.streams and status is Status.WARNED and answer is not NO_OPINION:
         reader.report_ignored(end.stdout)
     if answer is not NO_OPINION and rules.ignores_unused:
@@ -123,6 +125,7 @@ def decode_exit(
     failed = (
         end.code not in (0, 2)
         or output.form == "broken"
+        or (output.form == "text" and _is_unreadable(output.text))
         or (status is Status.WARNED and spec.can_block)
         or any(problem.code in _INVALID for problem in reader.problems)
     )
@@ -183,12 +186,12 @@ def _look(rules: Rules, row: ExitRow, end: Exit) -> _Output:
 
 def _look_for_json(rules: Rules, text: str) -> _Output:
     try:
-        value = parse_json(text)
+        value = parse_reply(text)
     except ValueError as error:
         return _Output("text", text, error=str(error))
     if isinstance(value, str):
         try:
-            return _Output("json", text, parse_json(trim(value)), twice=True)
+            return _Output("json", text, parse_reply(trim(value)), twice=True)
         except ValueError:
             return _Output("text" if rules.strings_are_text else "json", text, value)
     return _Output("json", text, value)
@@ -199,7 +202,7 @@ def _look_for_object(text: str) -> _Output:
     if not (text.startswith("{") and text.endswith("}")):
         return _Output("text", text)
     try:
-        return _Output("json", text, parse_json(text))
+        return _Output("json", text, parse_reply(text))
     except ValueError as error:
         if _is_log(text):
             return _Output("text", text)
@@ -219,6 +222,11 @@ def _is_log(text: str) -> bool:
     except ValueError:
         return False
     return all(_SAYS.isdisjoint(value) for value in values if isinstance(value, dict))
+
+
+def _is_unreadable(text: str) -> bool:
+    """Return whether text that is no JSON may have been meant as an object."""
+    return text.startswith("{") and not _is_log(text)
 
 
 def _is_scalar(output: _Output) -> bool:
@@ -252,7 +260,7 @@ class _Reader:
         self.problems: list[Diagnostic] = []
         self.output = dialect.members(spec.canonical)
 
-    def report(self, code: str, message: str) -> None:
+    def report(self, code: str, message: str, severity: Severity | None = None) -> None:
         from anyhook.model.diagnostics import diagnose
 
         self.problems.append(
@@ -261,6 +269,7 @@ class _Reader:
                 f"{self.handler.label!r} on {self.spec.wire}: {message}",
                 self.handler.place,
                 handler=self.handler.label,
+                severity=severity,
             )
         )
 
@@ -303,7 +312,7 @@ class _Reader:
         if end.truncated and "{" in text[:1]:
             self.report("output-truncated", "the cut output is no JSON any more; it is ignored")
             return Status.RAN, NO_OPINION
-        if self._looks_like_reply(text):
+        if _is_unreadable(text) or self._looks_like_reply(text):
             self.report(
                 "output-not-object",
                 f"this looks like a JSON reply and is none{_because(output)}, so it is only "
@@ -414,17 +423,27 @@ class _Reader:
             )
 
     def report_ignored(self, printed: str) -> None:
-        value = _object_in(trim(printed))
-        if value is None:
-            return
-        said = [key for key in ("decision", "continue", "hookSpecificOutput") if key in value]
-        if said:
-            shown = ", ".join(f"{key}: {_short(value[key])}" for key in said)
+        shown = _decision_in(printed)
+        if shown:
             self.report(
                 "ignored-output",
                 f"printed {shown}, which is not applied, because the command did not succeed; "
                 "to decide, exit with 0 and JSON, or with 2",
             )
+
+    def report_on_stderr(self, stderr: str) -> None:
+        """Report a decision that was printed on the stream that holds none."""
+        if not any(f'"{key}"' in stderr for key in _DECIDING):
+            return
+        for text in (stderr, *stderr.splitlines()):
+            shown = _decision_in(text) if "{" in text[:1] else ""
+            if shown:
+                self.report(
+                    "ignored-output",
+                    f"printed a decision on stderr ({shown}), which is not applied; "
+                    "print the JSON object on stdout",
+                )
+                return
 
     # -- JSON
 
@@ -446,6 +465,9 @@ class _Reader:
                 read_unchecked(item.field, found, fields)
             if len(self.problems) == before and item.field not in self.spec.acts_on:
                 self._report_no_effect(item, fields)
+        if self._report_repeated(value) and not self.rules.last_key_counts:
+            self._read_repeated(value, fields)
+        self._report_unknown(value)
         self._report_foreign(value)
         self._report_shapes(value)
         if self.spec.discards:
@@ -508,12 +530,65 @@ class _Reader:
                     f"{'.'.join(path)} must be an object, not {_kind_of(found)}; left out",
                 )
 
+    def _report_repeated(self, value: Mapping[str, Any]) -> bool:
+        """Report keys that an object of the reply has twice; return whether there are any."""
+        repeats = False
+        for parent in self.dialect.containers(self.spec.canonical):
+            container = self._lookup(value, parent)
+            if isinstance(container, RepeatedKeys):
+                repeats = True
+                self._report_repeated_in(parent, container)
+        return repeats
+
+    def _report_repeated_in(self, parent: tuple[str, ...], container: RepeatedKeys) -> None:
+        keys = [key for key, _ in container.pairs]
+        for key in container:
+            if keys.count(key) > 1:
+                counts = "the last one counts"
+                if not self.rules.last_key_counts:
+                    counts += ", of verdicts the strongest"
+                name = ".".join((*parent, key))
+                self.report(
+                    "output-duplicate", f"{name} is written {keys.count(key)} times; {counts}"
+                )
+
+    def _read_repeated(self, value: Mapping[str, Any], fields: dict[str, Any]) -> None:
+        """Read every value of every verdict: no denial is lost to a second one."""
+        for item in self.output:
+            if item.kind not in _VERDICTS or not item.belongs_to(self.spec.canonical):
+                continue
+            values: list[Any] = [value]
+            for key in item.path:
+                values = [inner for outer in values for inner in _all_values(outer, key)]
+            last = self._lookup(value, item.path)
+            for found in values:
+                if found is not last:  # that one was read already
+                    KINDS[item.kind](self, item, found, fields)
+
+    def _report_unknown(self, value: Mapping[str, Any]) -> None:
+        """Report members that the reply does not have. They are kept, and have no effect."""
+        for parent, names in self.dialect.containers(self.spec.canonical).items():
+            container = self._lookup(value, parent)
+            if isinstance(container, dict) and not container.keys() <= names:
+                self._explain_unknown(parent, container.keys() - names)
+
+    def _explain_unknown(self, parent: tuple[str, ...], names: set[str]) -> None:
+        from anyhook.dialects.members import explain_members
+
+        for problem in explain_members(self.dialect, self.spec.canonical, parent, names):
+            self.report(problem.code, problem.message, problem.severity)
+
     def _report_foreign(self, value: Mapping[str, Any]) -> None:
         for path, instead in self.dialect.foreign_output.items():
             if path[0] in value and self._lookup(value, path) is not _MISSING:
+                from anyhook.dialects.members import owner_of
+
+                owner = owner_of(path, self.dialect)
+                whose = f"is a member of {owner}'s replies and " if owner else ""
                 self.report(
                     "output-foreign",
-                    f"{'.'.join(path)} means nothing to {self.dialect.title}; write {instead}",
+                    f"{'.'.join(path)} {whose}means nothing to {self.dialect.title}; "
+                    f"write {instead}",
                 )
         key = self.dialect.output_event_key
         container = value.get(key[0]) if key else None
@@ -536,6 +611,11 @@ class _Reader:
             )
 
 
+_DECIDING = ("decision", "continue", "hookSpecificOutput")
+"""Members at the top level that decide something."""
+_VERDICTS = frozenset({"decision", "not_boolean", "interrupt"})
+"""Kinds of members of which the strongest value counts if a reply holds several."""
+
 _INVALID = frozenset({"output-field", "output-word", "output-event"})
 """What is wrong with a JSON object that fails the schema of replies."""
 _WRONG = _INVALID | {"output-not-object"}
@@ -548,6 +628,12 @@ _ONLY = {
     PlainText.PATH: "looked into for a path",
     PlainText.NOTHING: "written to the log",
 }
+
+
+def _all_values(container: object, key: str) -> list[Any]:
+    if isinstance(container, RepeatedKeys):
+        return [value for name, value in container.pairs if name == key]
+    return [container[key]] if isinstance(container, dict) and key in container else []
 
 
 def _names_no_file(text: str) -> bool:
@@ -755,6 +841,12 @@ KINDS: dict[str, Callable[..., None]] = {
     "tool_call": _read_tool_call,
 }
 """How each kind of output member is read into the fields of an answer."""
+
+
+def _decision_in(printed: str) -> str:
+    """Show the members of a JSON object that decide something; empty if there are none."""
+    value = _object_in(printed) or {}
+    return ", ".join(f"{key}: {_short(value[key])}" for key in _DECIDING if key in value)
 
 
 def _object_in(text: str) -> dict[str, Any] | None:

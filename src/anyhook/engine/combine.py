@@ -147,7 +147,7 @@ def _report_muted(draft: Draft, name: str, entries: list[Entry]) -> None:
         draft.conflicts.append(
             diagnose(
                 "output-no-effect",
-                f"{draft.spec.wire}: {name} of {label!r} has no effect beside the verdict {outcome}",
+                f"{draft.spec.wire}: {name} of {label!r} has no effect beside {outcome}",
                 entry.handler.place,
                 handler=label,
             )

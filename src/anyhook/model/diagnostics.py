@@ -102,8 +102,11 @@ CODES: dict[str, tuple[Severity, str]] = {
     "output-not-object": (Severity.WARNING, "standard output is JSON but no object"),
     "output-field": (Severity.WARNING, "a field of the output has the wrong type; it is left out"),
     "output-word": (Severity.WARNING, "a word that is no decision"),
-    "output-reason": (Severity.WARNING, "a denial without the reason that the agent needs"),
     "output-event": (Severity.WARNING, "the output names no event, or another one"),
+    "output-reason": (Severity.WARNING, "a denial without the reason that the agent needs"),
+    "output-unknown": (Severity.WARNING, "a member of the output that the agent does not have"),
+    "output-misplaced": (Severity.WARNING, "a member of the output stands in the wrong object"),
+    "output-duplicate": (Severity.WARNING, "the output has the same key twice"),
     "output-foreign": (Severity.WARNING, "the output is written for another agent"),
     "output-no-effect": (Severity.INFO, "a field that has no effect on this event"),
     "missing-cwd": (

@@ -31,11 +31,34 @@ def _read_integer(digits: str) -> float:
         return float(digits)
 
 
+class RepeatedKeys(dict):  # type: ignore[type-arg]
+    """An object that was written with the same key twice; the last value of a key counts.
+
+    Attributes:
+        pairs: All members, as they were written.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    return made if len(made) == len(pairs) else RepeatedKeys(pairs)
+
+
 _Decode = tuple["Callable[[str], Any]", "Callable[[str], Any]"]
 """A fast decoder, and one that reads numbers of any length."""
 _STRICT: _Decode = (
     json.JSONDecoder(parse_constant=_reject_constant).decode,
     json.JSONDecoder(parse_constant=_reject_constant, parse_int=_read_integer).decode,
+)
+_REPLY: _Decode = (
+    json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_make_object).decode,
+    json.JSONDecoder(
+        parse_constant=_reject_constant, object_pairs_hook=_make_object, parse_int=_read_integer
+    ).decode,
 )
 _LENIENT: _Decode = (json.JSONDecoder().decode, json.JSONDecoder(parse_int=_read_integer).decode)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
@@ -56,6 +79,15 @@ def parse_json(text: str) -> Any:
         ValueError: If it is no JSON. `NaN` and `Infinity` are none.
     """
     return _parse(text, _STRICT)[0]
+
+
+def parse_reply(text: str) -> Any:
+    """Parse the reply of a hook: `parse_json`, with `RepeatedKeys` for such objects.
+
+    Raises:
+        ValueError: If it is no JSON.
+    """
+    return _parse(text, _REPLY)[0]
 
 
 def parse_event(text: str) -> tuple[Any, str | None]:

@@ -64,6 +64,15 @@ if TYPE_CHECKING:
         usageMetadata: dict[str, int]
 
 
+SAMPLING = {
+    "temperature": "a number",
+    "maxOutputTokens": "a whole number",
+    "topP": "a number",
+    "topK": "a whole number",
+}
+"""Sampling parameters, with what they hold."""
+COUNTS = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
+FINISH_REASONS = ("STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER")
 ROLES = ("user", "model", "system")
 MODES = ("AUTO", "ANY", "NONE")
 """Tool modes, weakest first: in a union the strongest one stands."""

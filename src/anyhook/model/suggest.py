@@ -7,13 +7,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+def fold(word: str) -> str:
+    """Return a name without what is most often mistaken in it: case, `_` and `-`."""
+    return word.casefold().replace("_", "").replace("-", "")
+
+
 def closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known name most like `word`, ignoring case, or `None` if none is close."""
     from difflib import get_close_matches
 
-    by_folded = {name.casefold().replace("_", "").replace("-", ""): name for name in known}
-    folded = word.casefold().replace("_", "").replace("-", "")
-    found = get_close_matches(folded, by_folded, n=1, cutoff=0.7)
+    by_folded = {fold(name): name for name in known}
+    found = get_close_matches(fold(word), by_folded, n=1, cutoff=0.7)
     return by_folded[found[0]] if found else None
 
 
