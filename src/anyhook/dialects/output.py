@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from anyhook.dialects.base import Dialect, EventSpec, ExitRow, OutputField, Rules
     from anyhook.model.diagnostics import Diagnostic, Place, Severity
+    from anyhook.model.events import Event
     from anyhook.model.layers import Layer
 
     class Speaker(Protocol):
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _TOOL_NAMES = r"(?a)[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z"
+_NO_TOOLS: tuple[str, ...] = ()
 _NO_FILE = ("no such file or directory", "can't open file", "cannot find module")
 _ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
 _TERMINAL = r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z"
@@ -95,7 +97,13 @@ class Said(Record, kw_only=False):
 
 
 def decode_exit(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, end: Exit
+    dialect: Dialect,
+    rules: Rules,
+    spec: EventSpec,
+    handler: Speaker,
+    end: Exit,
+    *,
+    tools: tuple[str, ...] = _NO_TOOLS,
 ) -> Said:
     """Turn the end of a command into what it said. Total: any bytes, any exit code.
 
@@ -105,11 +113,13 @@ def decode_exit(
         spec: The event under that reading.
         handler: Who said it, for the diagnostics.
         end: How it ended.
+        tools: Names of tools that the event itself names (`event_tools`).
 
     Returns:
         What it said.
     """
     reader = _Reader(dialect, rules, spec, handler)
+    reader.tools = tools
     row = rules.exit_table(spec.canonical).row(end.code)
     output = _look(rules, row, end)
     take: Take = getattr(row, output.form)
@@ -133,10 +143,25 @@ def decode_exit(
 
 
 def decode_text(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, text: str
+    dialect: Dialect,
+    rules: Rules,
+    spec: EventSpec,
+    handler: Speaker,
+    text: str,
+    *,
+    tools: tuple[str, ...] = _NO_TOOLS,
 ) -> Said:
     """Read text that stands for the output of a command that succeeded."""
-    return decode_exit(dialect, rules, spec, handler, Exit(0, stdout=text))
+    return decode_exit(dialect, rules, spec, handler, Exit(0, stdout=text), tools=tools)
+
+
+def event_tools(spec: EventSpec, event: Event) -> tuple[str, ...]:
+    """Return the tools that an event names, where plain output may choose among them."""
+    if spec.plain_text is not PlainText.TOOL_NAMES:
+        return _NO_TOOLS
+    from anyhook.model.llm import offered_tools
+
+    return offered_tools(getattr(event, "llm_request", None))
 
 
 def decode_reply(
@@ -259,6 +284,7 @@ class _Reader:
         self.handler = handler
         self.problems: list[Diagnostic] = []
         self.output = dialect.members(spec.canonical)
+        self.tools = _NO_TOOLS
 
     def report(self, code: str, message: str, severity: Severity | None = None) -> None:
         from anyhook.model.diagnostics import diagnose
@@ -319,7 +345,36 @@ class _Reader:
                 f"{_ONLY[self.spec.plain_text]}. Print the JSON object alone on standard output, "
                 "and logs on stderr",
             )
+        if self.spec.plain_text is PlainText.TOOL_NAMES:
+            return Status.RAN, self._read_tool_names(text)
         return Status.RAN, _PLAIN[self.spec.plain_text](text)
+
+    def _read_tool_names(self, text: str) -> Answer:
+        """Read text as tool names, if every word is one: a stray word must not disable tools."""
+        if not re.match(_TOOL_NAMES, text):
+            return Answer(system_message=text)
+        names = [name.strip() for name in text.split(",")]
+        unknown = [name for name in names if not self._is_tool(name)]
+        if not unknown:
+            return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
+        self.report(
+            "output-tools",
+            f"{', '.join(unknown)} is no tool of {self.dialect.title}, so the output is only a "
+            'message for the user; to choose tools, print {"hookSpecificOutput": {"toolConfig": '
+            '{"mode": "ANY", "allowedFunctionNames": […]}}}',
+        )
+        return Answer(system_message=text)
+
+    def _is_tool(self, name: str) -> bool:
+        dialect = self.dialect
+        words = dialect.vocabulary
+        return (
+            name in self.tools
+            or name in dialect.tools
+            or name in words.tools
+            or name in words.canonical
+            or name.startswith(dialect.tool_prefix)
+        )
 
     def _looks_like_reply(self, text: str) -> bool:
         keys = (field.path[-1] for field in self.dialect.output)
@@ -647,13 +702,6 @@ def _get_unchecked() -> Callable[[str, object, dict[str, Any]], None]:
     return read_unchecked
 
 
-def _read_tool_names(text: str) -> Answer:
-    if not re.match(_TOOL_NAMES, text):
-        return Answer(system_message=text)
-    names = [name.strip() for name in text.split(",")]
-    return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
-
-
 def _read_path(text: str) -> Answer:
     lines = [line.strip() for line in re.sub(_ANSI, "", text).splitlines()]
     last = next((line for line in reversed(lines) if line), "")
@@ -662,7 +710,6 @@ def _read_path(text: str) -> Answer:
 
 _PLAIN: dict[PlainText, Callable[[str], Answer]] = {
     PlainText.SYSTEM_MESSAGE: lambda text: Answer(system_message=text),
-    PlainText.TOOL_NAMES: _read_tool_names,
     PlainText.CONTEXT: lambda text: Answer(context=text),
     PlainText.PATH: _read_path,
     PlainText.NOTHING: lambda _text: NO_OPINION,
@@ -780,14 +827,16 @@ def _read_any(_reader: _Reader, item: OutputField, value: Any, fields: dict[str,
 
 
 def _read_request(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-    from anyhook.model.llm import check_request
+    from anyhook.model.llm import REQUEST_MEMBERS, check_request
 
+    _report_mistaken(REQUEST_MEMBERS, reader, item, value)
     _read_checked(check_request, reader, item, value, fields)
 
 
 def _read_response(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-    from anyhook.model.llm import check_response
+    from anyhook.model.llm import RESPONSE_MEMBERS, check_response
 
+    _report_mistaken(RESPONSE_MEMBERS, reader, item, value)
     _read_checked(check_response, reader, item, value, fields)
 
 
@@ -795,6 +844,16 @@ def _read_config(reader: _Reader, item: OutputField, value: Any, fields: dict[st
     from anyhook.model.llm import check_tool_config
 
     _read_checked(check_tool_config, reader, item, value, fields)
+
+
+def _report_mistaken(
+    known: tuple[str, ...], reader: _Reader, item: OutputField, value: Any
+) -> None:
+    from anyhook.model.llm import mistaken_members
+
+    if isinstance(value, dict):
+        for problem in mistaken_members(value, known):
+            reader.report("output-unknown", f"{'.'.join(item.path)}: {problem}")
 
 
 def _read_checked(

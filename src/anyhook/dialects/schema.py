@@ -234,6 +234,8 @@ def event_schema(dialect: Dialect, spec: EventSpec) -> dict[str, Any]:
         if name in always and name not in spec.optional:
             required.add(key)
         schema = dict(_BY_FIELD.get(name) or _BY_KIND[json_kind(cls, name)])
+        if name not in cls.record_required and getattr(cls, name) is None and "type" in schema:
+            schema["type"] = [schema["type"], "null"]
         if name == spec.subject and spec.subjects:
             schema["enum"] = list(spec.subjects)
         properties[key] = schema
