@@ -141,8 +141,7 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     for test in (_by_members, _by_path, _by_tool, _by_variable):
         if len(found) < 2:
             break
-        fitting = {name: known for name, known in found.items() if test(known, payload, environ)}
-        found = fitting or found
+        found = {n: known for n, known in found.items() if test(known, payload, environ)} or found
     if not found:
         found = {n: known for n, known in KNOWN.items() if _by_variable(known, payload, environ)}
     fitting = [n for n, known in found.items() if _by_variable(known, payload, environ)]

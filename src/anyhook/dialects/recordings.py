@@ -52,8 +52,8 @@ def _values(text: str, name: str) -> Iterator[tuple[int, Any]]:
         try:
             text = strip_comments(text)
         except JsonSyntaxError as error:
-            line = text.count("\n", 0, error.offset) + 1
-            raise EventError(f"{name}:{line}: this is no JSON: {error}") from None
+            at = text.count("\n", 0, error.offset) + 1
+            raise EventError(f"{name}:{at}: this is no JSON: {error}") from None
         lines = [(number, line) for number, line in _lines(text) if line.strip()]
         if len(lines) == 1 or (lines and _is_json(lines[0][1])):
             for number, line in lines:

@@ -282,7 +282,9 @@ def _refuse_mistaken(dialect: Dialect, spec: EventSpec, root: dict[str, Any]) ->
         here = {item.path[len(parent)] for item in dialect.output if item.path[:-1] == parent}
         foreign = [path[-1] for path in dialect.foreign_output if path[:-1] == parent]
         alike = "|".join(_alike(name) for name in sorted(names))
-        mistaken = [{"enum": sorted({*(everywhere - names - here), *foreign})}]
+        mistaken: list[dict[str, Any]] = [
+            {"enum": sorted({*(everywhere - names - here), *foreign})}
+        ]
         mistaken.append({"pattern": f"^(?:{alike})$"})
         if dialect.needs_event_name and parent == dialect.output_event_key[:-1]:
             schema["required"] = [dialect.output_event_key[-1]]
