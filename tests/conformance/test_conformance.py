@@ -138,6 +138,11 @@ def test_terminai(row, tmp_path):
     check_dispatch(row, tmp_path, "terminai")
 
 
+@rows.parametrize("replies")
+def test_replies(row, tmp_path):
+    check_dispatch(row, tmp_path, row["given"]["agent"])
+
+
 def check_dispatch(row, tmp_path, dialect):
     given, expect = row["given"], row["expect"]
     world = build(given, tmp_path, dialect)

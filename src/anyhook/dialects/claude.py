@@ -103,6 +103,7 @@ _EVENTS = (
     EventSpec(
         "before_prompt",
         "UserPromptSubmit",
+        denial_discards=frozenset({"context"}),
         acts_on=BLOCK | {"context", "extra.session_title", "extra.suppress_original_prompt"},
         outcomes=DENIES,
         plain_text=PlainText.CONTEXT,
@@ -200,6 +201,7 @@ _EVENTS = (
     EventSpec(
         "notification",
         "Notification",
+        discards=frozenset({"context"}),
         subject="notification_type",
         subjects=(
             "permission_prompt",
@@ -391,6 +393,7 @@ _EVENTS = (
     EventSpec(
         "before_compress",
         "PreCompact",
+        discards=frozenset({"context", "outcome", "approve", "reason"}),
         subject="trigger",
         subjects=("manual", "auto"),
         acts_on=SIGNALS,
@@ -434,6 +437,7 @@ _EVENTS = (
     EventSpec(
         "session_end",
         "SessionEnd",
+        discards=frozenset({"context"}),
         subject="reason",
         subjects=(
             "clear",
@@ -745,6 +749,8 @@ OBSERVED = DOCUMENTED.changed(
             "strict": True,
             "stderr_explains": False,
             "valid_words": frozenset(OLD_WORDS),
+            "unexplained": "",
+            "last_key_counts": True,
             "ignores_unused": True,
             "switches": "precedence",
         },
@@ -752,6 +758,7 @@ OBSERVED = DOCUMENTED.changed(
         events={
             "before_tool": {"stop_prevents": False},
             "before_compress": {
+                "discards": frozenset(),
                 "can_block": True,
                 "denial": Denial.PREVENTS,
                 "acts_on": SIGNALS | {"outcome", "reason", "context"},

@@ -409,6 +409,8 @@ OBSERVED = Rules(
     ends_sequence=False,
     same="name_and_command",
     switches="precedence",
+    unexplained="",
+    last_key_counts=True,
 )
 
 WORDS = {

@@ -13,15 +13,16 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.json import dump_json, repair
-from anyhook.model.llm import ROLES
+from anyhook.model.llm import COUNTS, ROLES, flat_tool_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
+CALLS = "functionCalls"
+"""Member of a stable candidate that shows the model's function calls."""
 SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
-COUNTS = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
 RATING = ("category", "probability", "blocked")
 PARTS = (
     "functionCall",
@@ -90,6 +91,9 @@ def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any
 def response_from_api(api: Mapping[str, Any]) -> LLMResponse:
     """Show an API response in the stable form; parts are the texts of text parts.
 
+    The function calls of a candidate are in `functionCalls`, so that a hook sees them; the
+    reference has no place for them. They are only shown: what a hook writes there changes nothing.
+
     Args:
         api: A response of the API, or one chunk of a streamed one.
 
@@ -141,7 +145,7 @@ def response_to_api(api: Mapping[str, Any] | None, response: LLMResponse) -> dic
 
 def tool_config_to_api(config: ToolConfig) -> dict[str, Any]:
     """Write a tool configuration as the API takes it."""
-    return {"functionCallingConfig": dict(config)}
+    return {"functionCallingConfig": flat_tool_config(config)}
 
 
 # -- requests
@@ -319,7 +323,7 @@ def _apply_config(changed: dict[str, Any], before: LLMRequest, request: LLMReque
 
 def _apply_tool_config(changed: dict[str, Any], before: LLMRequest, request: LLMRequest) -> None:
     new = request.get("toolConfig")
-    if new is None or new == before.get("toolConfig"):
+    if new is None or flat_tool_config(new) == before.get("toolConfig"):
         return
     current = _tool_holder(changed).get("toolConfig")
     kept = current if isinstance(current, dict) else {}
@@ -339,11 +343,18 @@ def _texts(candidate: Mapping[str, Any]) -> list[str]:
     return [part["text"] for part in _parts(candidate) if _is_text(part)]
 
 
+def _is_call(part: Any) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("functionCall"), dict)
+
+
 def _candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:
     shown: dict[str, Any] = {"content": {"role": "model", "parts": _texts(candidate)}}
     for key in ("finishReason", "index"):
         if candidate.get(key) is not None:
             shown[key] = candidate[key]
+    calls = [part["functionCall"] for part in _parts(candidate) if _is_call(part)]
+    if calls:
+        shown[CALLS] = calls
     ratings = candidate.get("safetyRatings")
     if isinstance(ratings, list):
         shown["safetyRatings"] = [
@@ -363,7 +374,7 @@ def _change_candidate(
             **(original["content"] if isinstance(original.get("content"), dict) else {}),
             "parts": _change_texts(_parts(original), texts),
         }
-    for key in after.keys() - {"content"}:
+    for key in after.keys() - {"content", CALLS}:
         if after[key] != before.get(key):
             changed[key] = after[key]
     return changed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from anyhook.dialects.base import PlainText, Take
-from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
-from anyhook.model.json import parse_json, trim
+from anyhook.dialects.base import Denial, PlainText, Take
+from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Audience, Outcome
+from anyhook.model.json import RepeatedKeys, parse_json, parse_reply, trim
 from anyhook.model.record import Record
 from anyhook.model.status import Status
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from anyhook.dialects.base import Dialect, EventSpec, ExitRow, OutputField, Rules
-    from anyhook.model.diagnostics import Diagnostic, Place
+    from anyhook.model.diagnostics import Diagnostic, Place, Severity
+    from anyhook.model.events import Event
     from anyhook.model.layers import Layer
 
     class Speaker(Protocol):
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _TOOL_NAMES = r"(?a)[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z"
+_NO_TOOLS: tuple[str, ...] = ()
 _NO_FILE = ("no such file or directory", "can't open file", "cannot find module")
 _ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
 _TERMINAL = r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z"
@@ -98,7 +100,13 @@ class Said(Record, kw_only=False):
 
 
 def decode_exit(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, end: Exit
+    dialect: Dialect,
+    rules: Rules,
+    spec: EventSpec,
+    handler: Speaker,
+    end: Exit,
+    *,
+    tools: tuple[str, ...] = _NO_TOOLS,
 ) -> Said:
     """Turn the end of a command into what it said. Total: any bytes, any exit code.
 
@@ -108,6 +116,7 @@ def decode_exit(
         spec: The event under that reading.
         handler: Who said it, for the diagnostics.
         end: How it ended.
+        tools: Names of tools that the event itself names (`event_tools`).
 
     Returns:
         What it said.
@@ -115,10 +124,13 @@ def decode_exit(
     if rules.async_replies and '"async"' in end.stdout and _announces_background(end.stdout):
         return Said(Status.RAN, NO_OPINION, (), False)
     reader = _Reader(dialect, rules, spec, handler)
+    reader.tools = tools
     row = rules.exit_table(spec.canonical).row(end.code)
     output = _look(rules, row, end)
     take: Take = getattr(row, output.form)
     status, answer = TAKES[take](reader, end, output)
+    if end.code == 0 and end.stderr and "stderr" not in row.streams:
+        reader.report_on_stderr(trim(end.stderr))
     if "stdout" not in row.streams and status is Status.WARNED and answer is not NO_OPINION:
         reader.report_ignored(end.stdout)
     if answer is not NO_OPINION and rules.ignores_unused:
@@ -131,6 +143,7 @@ def decode_exit(
     failed = (
         end.code not in (0, 2)
         or output.form in ("broken", "cut")
+        or (output.form == "text" and _is_unreadable(output.text))
         or (status is Status.WARNED and spec.can_block)
         or any(problem.code in _INVALID for problem in reader.problems)
     )
@@ -138,10 +151,25 @@ def decode_exit(
 
 
 def decode_text(
-    dialect: Dialect, rules: Rules, spec: EventSpec, handler: Speaker, text: str
+    dialect: Dialect,
+    rules: Rules,
+    spec: EventSpec,
+    handler: Speaker,
+    text: str,
+    *,
+    tools: tuple[str, ...] = _NO_TOOLS,
 ) -> Said:
     """Read text that stands for the output of a command that succeeded."""
-    return decode_exit(dialect, rules, spec, handler, Exit(0, stdout=text))
+    return decode_exit(dialect, rules, spec, handler, Exit(0, stdout=text), tools=tools)
+
+
+def event_tools(spec: EventSpec, event: Event) -> tuple[str, ...]:
+    """Return the tools that an event names, where plain output may choose among them."""
+    if spec.plain_text is not PlainText.TOOL_NAMES:
+        return _NO_TOOLS
+    from anyhook.model.llm import offered_tools
+
+    return offered_tools(getattr(event, "llm_request", None))
 
 
 def decode_reply(
@@ -199,12 +227,12 @@ def _was_reply(cut: str) -> bool:
 
 def _look_for_json(rules: Rules, text: str) -> _Output:
     try:
-        value = parse_json(text)
+        value = parse_reply(text)
     except ValueError as error:
         return _Output("text", text, error=str(error))
     if isinstance(value, str):
         try:
-            return _Output("json", text, parse_json(trim(value)), twice=True)
+            return _Output("json", text, parse_reply(trim(value)), twice=True)
         except ValueError:
             return _Output("text" if rules.strings_are_text else "json", text, value)
     return _Output("json", text, value)
@@ -215,7 +243,7 @@ def _look_for_object(text: str) -> _Output:
     if not (text.startswith("{") and text.endswith("}")):
         return _Output("text", text)
     try:
-        return _Output("json", text, parse_json(text))
+        return _Output("json", text, parse_reply(text))
     except ValueError as error:
         if _is_log(text):
             return _Output("text", text)
@@ -235,6 +263,11 @@ def _is_log(text: str) -> bool:
     except ValueError:
         return False
     return all(_SAYS.isdisjoint(value) for value in values if isinstance(value, dict))
+
+
+def _is_unreadable(text: str) -> bool:
+    """Return whether text that is no JSON may have been meant as an object."""
+    return text.startswith("{") and not _is_log(text)
 
 
 def _is_scalar(output: _Output) -> bool:
@@ -269,8 +302,9 @@ class _Reader:
         self.output = dialect.members(spec.canonical)
         self.verdict_place: tuple[str, ...] | None = None
         """Path of the object that holds the verdict that counts."""
+        self.tools = _NO_TOOLS
 
-    def report(self, code: str, message: str) -> None:
+    def report(self, code: str, message: str, severity: Severity | None = None) -> None:
         from anyhook.model.diagnostics import diagnose
 
         self.problems.append(
@@ -279,6 +313,7 @@ class _Reader:
                 f"{self.handler.label!r} on {self.spec.wire}: {message}",
                 self.handler.place,
                 handler=self.handler.label,
+                severity=severity,
             )
         )
 
@@ -322,14 +357,43 @@ class _Reader:
 
     def take_text(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
         text = output.text
-        if self._looks_like_reply(text):
+        if _is_unreadable(text) or self._looks_like_reply(text):
             self.report(
                 "output-not-object",
                 f"this looks like a JSON reply and is none{_because(output)}, so it is only "
                 f"{_ONLY[self.spec.plain_text]}. Print the JSON object alone on standard output, "
                 "and logs on stderr",
             )
+        if self.spec.plain_text is PlainText.TOOL_NAMES:
+            return Status.RAN, self._read_tool_names(text)
         return Status.RAN, _PLAIN[self.spec.plain_text](text)
+
+    def _read_tool_names(self, text: str) -> Answer:
+        """Read text as tool names, if every word is one: a stray word must not disable tools."""
+        if not re.match(_TOOL_NAMES, text):
+            return Answer(system_message=text)
+        names = [name.strip() for name in text.split(",")]
+        unknown = [name for name in names if not self._is_tool(name)]
+        if not unknown:
+            return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
+        self.report(
+            "output-tools",
+            f"{', '.join(unknown)} is no tool of {self.dialect.title}, so the output is only a "
+            'message for the user; to choose tools, print {"hookSpecificOutput": {"toolConfig": '
+            '{"mode": "ANY", "allowedFunctionNames": […]}}}',
+        )
+        return Answer(system_message=text)
+
+    def _is_tool(self, name: str) -> bool:
+        dialect = self.dialect
+        words = dialect.vocabulary
+        return (
+            name in self.tools
+            or name in dialect.tools
+            or name in words.tools
+            or name in words.canonical
+            or name.startswith(dialect.tool_prefix)
+        )
 
     def _looks_like_reply(self, text: str) -> bool:
         keys = (field.path[-1] for field in self.dialect.output)
@@ -448,21 +512,49 @@ class _Reader:
             )
 
     def report_ignored(self, printed: str) -> None:
-        value = _object_in(trim(printed))
-        if value is None:
-            return
-        said = [key for key in ("decision", "continue", "hookSpecificOutput") if key in value]
-        if said:
-            shown = ", ".join(f"{key}: {_short(value[key])}" for key in said)
+        shown = _decision_in(printed)
+        if shown:
             self.report(
                 "ignored-output",
                 f"printed {shown}, which is not applied, because the command did not succeed; "
                 "to decide, exit with 0 and JSON, or with 2",
             )
 
+    def report_on_stderr(self, stderr: str) -> None:
+        """Report a decision that was printed on the stream that holds none."""
+        if not any(f'"{key}"' in stderr for key in _DECIDING):
+            return
+        for text in (stderr, *stderr.splitlines()):
+            shown = _decision_in(text) if "{" in text[:1] else ""
+            if shown:
+                self.report(
+                    "ignored-output",
+                    f"printed a decision on stderr ({shown}), which is not applied; "
+                    "print the JSON object on stdout",
+                )
+                return
+
     # -- JSON
 
     def read_object(self, value: Mapping[str, Any]) -> Answer:
+        fields = self._read_members(value)
+        if self._report_repeated(value) and not self.rules.last_key_counts:
+            self._read_repeated(value, fields)
+        self._report_unknown(value)
+        self._report_foreign(value)
+        self._report_shapes(value)
+        if self.spec.discards:
+            self._discard(fields)
+        if not fields:
+            return NO_OPINION
+        if self.spec.denial is Denial.CONTINUES and self.rules.unexplained:
+            self._report_missing_reason(fields)
+        extra = {k.removeprefix(EXTRA): v for k, v in fields.items() if k.startswith(EXTRA)}
+        own = {key: item for key, item in fields.items() if not key.startswith(EXTRA)}
+        return Answer(**own, extra=extra) if extra else Answer(**own)
+
+    def _read_members(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Read every member that the event has into the fields of an answer."""
         fields: dict[str, Any] = {}
         reasons: dict[tuple[str, ...], str] = {}
         read_unchecked = _get_unchecked() if self.rules.unchecked else None
@@ -485,16 +577,27 @@ class _Reader:
                 reasons[item.path[:-1]] = fields["reason"]
             if len(self.problems) == before and item.field not in self.spec.acts_on:
                 self._report_no_effect(item, fields)
-        # two verdicts in one reply each have a reason beside them
-        if self.verdict_place in reasons:
+        if self.verdict_place in reasons:  # two verdicts in one reply each have a reason
             fields["reason"] = reasons[self.verdict_place]
-        self._report_foreign(value)
-        self._report_shapes(value)
-        if not fields:
-            return NO_OPINION
-        extra = {k.removeprefix(EXTRA): v for k, v in fields.items() if k.startswith(EXTRA)}
-        own = {key: item for key, item in fields.items() if not key.startswith(EXTRA)}
-        return Answer(**own, extra=extra) if extra else Answer(**own)
+        return fields
+
+    def _discard(self, fields: dict[str, Any]) -> None:
+        """Leave out what the reference gives no effect; the user sees why a hook denied."""
+        if "outcome" in self.spec.discards and fields.get("outcome") is Outcome.DENY:
+            reason = fields.get("reason")
+            if reason and self.spec.block_audience is Audience.USER:
+                messages = [fields.get("system_message"), reason]
+                fields["system_message"] = "\n".join(filter(None, messages))
+        for name in self.spec.discards:
+            fields.pop(name, None)
+
+    def _report_missing_reason(self, fields: Mapping[str, Any]) -> None:
+        if fields.get("outcome") is Outcome.DENY and not fields.get("reason"):
+            self.report(
+                "output-reason",
+                "denies without a reason, which the agent needs to go on; "
+                'write "reason": "what is left to do"',
+            )
 
     def _lookup(self, value: Mapping[str, Any], path: tuple[str, ...]) -> Any:
         found: Any = value
@@ -528,12 +631,65 @@ class _Reader:
                     f"{'.'.join(path)} must be an object, not {_kind_of(found)}; left out",
                 )
 
+    def _report_repeated(self, value: Mapping[str, Any]) -> bool:
+        """Report keys that an object of the reply has twice; return whether there are any."""
+        repeats = False
+        for parent in self.dialect.containers(self.spec.canonical):
+            container = self._lookup(value, parent)
+            if isinstance(container, RepeatedKeys):
+                repeats = True
+                self._report_repeated_in(parent, container)
+        return repeats
+
+    def _report_repeated_in(self, parent: tuple[str, ...], container: RepeatedKeys) -> None:
+        keys = [key for key, _ in container.pairs]
+        for key in container:
+            if keys.count(key) > 1:
+                counts = "the last one counts"
+                if not self.rules.last_key_counts:
+                    counts += ", of verdicts the strongest"
+                name = ".".join((*parent, key))
+                self.report(
+                    "output-duplicate", f"{name} is written {keys.count(key)} times; {counts}"
+                )
+
+    def _read_repeated(self, value: Mapping[str, Any], fields: dict[str, Any]) -> None:
+        """Read every value of every verdict: no denial is lost to a second one."""
+        for item in self.output:
+            if item.kind not in _VERDICTS or not item.belongs_to(self.spec.canonical):
+                continue
+            values: list[Any] = [value]
+            for key in item.path:
+                values = [inner for outer in values for inner in _all_values(outer, key)]
+            last = self._lookup(value, item.path)
+            for found in values:
+                if found is not last:  # that one was read already
+                    KINDS[item.kind](self, item, found, fields)
+
+    def _report_unknown(self, value: Mapping[str, Any]) -> None:
+        """Report members that the reply does not have. They are kept, and have no effect."""
+        for parent, names in self.dialect.containers(self.spec.canonical).items():
+            container = self._lookup(value, parent)
+            if isinstance(container, dict) and not container.keys() <= names:
+                self._explain_unknown(parent, container.keys() - names)
+
+    def _explain_unknown(self, parent: tuple[str, ...], names: set[str]) -> None:
+        from anyhook.dialects.members import explain_members
+
+        for problem in explain_members(self.dialect, self.spec.canonical, parent, names):
+            self.report(problem.code, problem.message, problem.severity)
+
     def _report_foreign(self, value: Mapping[str, Any]) -> None:
         for path, instead in self.dialect.foreign_output.items():
             if path[0] in value and self._lookup(value, path) is not _MISSING:
+                from anyhook.dialects.members import owner_of
+
+                owner = owner_of(path, self.dialect)
+                whose = f"is a member of {owner}'s replies and " if owner else ""
                 self.report(
                     "output-foreign",
-                    f"{'.'.join(path)} means nothing to {self.dialect.title}; write {instead}",
+                    f"{'.'.join(path)} {whose}means nothing to {self.dialect.title}; "
+                    f"write {instead}",
                 )
         key = self.dialect.output_event_key
         container = value.get(key[0]) if key else None
@@ -557,6 +713,11 @@ class _Reader:
             )
 
 
+_DECIDING = ("decision", "continue", "hookSpecificOutput")
+"""Members at the top level that decide something."""
+_VERDICTS = frozenset({"decision", "not_boolean", "interrupt"})
+"""Kinds of members of which the strongest value counts if a reply holds several."""
+
 _INVALID = frozenset({"output-field", "output-word", "output-event"})
 """What is wrong with a JSON object that fails the schema of replies."""
 _WRONG = _INVALID | {"output-not-object"}
@@ -571,6 +732,12 @@ _ONLY = {
 }
 
 
+def _all_values(container: object, key: str) -> list[Any]:
+    if isinstance(container, RepeatedKeys):
+        return [value for name, value in container.pairs if name == key]
+    return [container[key]] if isinstance(container, dict) and key in container else []
+
+
 def _names_no_file(text: str) -> bool:
     lowered = text.lower()
     return any(words in lowered for words in _NO_FILE)
@@ -582,13 +749,6 @@ def _get_unchecked() -> Callable[[str, object, dict[str, Any]], None]:
     return read_unchecked
 
 
-def _read_tool_names(text: str) -> Answer:
-    if not re.match(_TOOL_NAMES, text):
-        return Answer(system_message=text)
-    names = [name.strip() for name in text.split(",")]
-    return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
-
-
 def _read_path(text: str) -> Answer:
     lines = [line.strip() for line in re.sub(_ANSI, "", text).splitlines()]
     last = next((line for line in reversed(lines) if line), "")
@@ -597,7 +757,6 @@ def _read_path(text: str) -> Answer:
 
 _PLAIN: dict[PlainText, Callable[[str], Answer]] = {
     PlainText.SYSTEM_MESSAGE: lambda text: Answer(system_message=text),
-    PlainText.TOOL_NAMES: _read_tool_names,
     PlainText.CONTEXT: lambda text: Answer(context=text),
     PlainText.PATH: _read_path,
     PlainText.NOTHING: lambda _text: NO_OPINION,
@@ -722,14 +881,16 @@ def _read_any(_reader: _Reader, item: OutputField, value: Any, fields: dict[str,
 
 
 def _read_request(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-    from anyhook.model.llm import check_request
+    from anyhook.model.llm import REQUEST_MEMBERS, check_request
 
+    _report_mistaken(REQUEST_MEMBERS, reader, item, value)
     _read_checked(check_request, reader, item, value, fields)
 
 
 def _read_response(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-    from anyhook.model.llm import check_response
+    from anyhook.model.llm import RESPONSE_MEMBERS, check_response
 
+    _report_mistaken(RESPONSE_MEMBERS, reader, item, value)
     _read_checked(check_response, reader, item, value, fields)
 
 
@@ -737,6 +898,16 @@ def _read_config(reader: _Reader, item: OutputField, value: Any, fields: dict[st
     from anyhook.model.llm import check_tool_config
 
     _read_checked(check_tool_config, reader, item, value, fields)
+
+
+def _report_mistaken(
+    known: tuple[str, ...], reader: _Reader, item: OutputField, value: Any
+) -> None:
+    from anyhook.model.llm import mistaken_members
+
+    if isinstance(value, dict):
+        for problem in mistaken_members(value, known):
+            reader.report("output-unknown", f"{'.'.join(item.path)}: {problem}")
 
 
 def _read_checked(
@@ -793,6 +964,12 @@ def _announces_background(printed: str) -> bool:
         if value is not None and value.get("async") is True:
             return True
     return False
+
+
+def _decision_in(printed: str) -> str:
+    """Show the members of a JSON object that decide something; empty if there are none."""
+    value = _object_in(printed) or {}
+    return ", ".join(f"{key}: {_short(value[key])}" for key in _DECIDING if key in value)
 
 
 def _object_in(text: str) -> dict[str, Any] | None:

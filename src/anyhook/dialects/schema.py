@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.base import SHORTEST_TIMEOUT
+from anyhook.dialects.base import SHORTEST_TIMEOUT, Denial
 from anyhook.dialects.wire import NOT_ON_WIRE, wire_key
+from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class, json_kind
-from anyhook.model.llm import MODES, ROLES
+from anyhook.model.llm import COUNTS, FINISH_REASONS, MODES, ROLES
 
 if TYPE_CHECKING:
     from anyhook.dialects.base import Dialect, EventSpec, HandlerType, OutputField
@@ -53,6 +54,14 @@ _LLM_REQUEST: dict[str, Any] = {
         "toolConfig": _TOOL_CONFIG,
     },
 }
+_SAFETY_RATING: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "category": {"type": "string"},
+        "probability": {"type": "string"},
+        "blocked": {"type": "boolean"},
+    },
+}
 _LLM_RESPONSE: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -69,15 +78,16 @@ _LLM_RESPONSE: dict[str, Any] = {
                             "parts": {"type": "array", "items": {"type": "string"}},
                         },
                     },
-                    "finishReason": {
-                        "enum": ["STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER"]
-                    },
+                    "finishReason": {"enum": list(FINISH_REASONS)},
                     "index": {"type": "integer"},
-                    "safetyRatings": {"type": "array", "items": {"type": "object"}},
+                    "safetyRatings": {"type": "array", "items": _SAFETY_RATING},
                 },
             },
         },
-        "usageMetadata": {"type": "object"},
+        "usageMetadata": {
+            "type": "object",
+            "properties": {name: {"type": "integer", "minimum": 0} for name in COUNTS},
+        },
     },
 }
 _TOOL_CALL: dict[str, Any] = {
@@ -85,7 +95,13 @@ _TOOL_CALL: dict[str, Any] = {
     "required": ["name"],
     "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
 }
-_BY_FIELD = {"llm_request": _LLM_REQUEST, "llm_response": _LLM_RESPONSE}
+_BY_FIELD = {
+    "llm_request": {**_LLM_REQUEST, "required": ["model", "messages"]},
+    "llm_response": {**_LLM_RESPONSE, "required": ["candidates"]},
+}
+"""Members of payloads, which are whole; in replies they may be partial."""
+_BASE = frozenset({"session_id", "transcript_path", "cwd"})
+"""Fields that every agent sends with every event."""
 _BY_KIND: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
     "boolean": {"type": "boolean"},
@@ -207,14 +223,19 @@ def event_schema(dialect: Dialect, spec: EventSpec) -> dict[str, Any]:
     """Return the schema of an event's payload, as a hook gets it on standard input."""
     cls = event_class(spec.canonical)
     properties: dict[str, Any] = {}
+    always = cls.record_required | _BASE
+    if dialect.fills.get("timestamp"):  # what this agent itself sends always
+        always |= {"timestamp"}
     required = {dialect.event_key}
     for name in cls.record_fields:
         key = None if name in NOT_ON_WIRE else wire_key(dialect, spec, name)
         if key is None:
             continue
-        if name in cls.record_required and name not in spec.optional:
+        if name in always and name not in spec.optional:
             required.add(key)
         schema = dict(_BY_FIELD.get(name) or _BY_KIND[json_kind(cls, name)])
+        if name not in cls.record_required and getattr(cls, name) is None and "type" in schema:
+            schema["type"] = [schema["type"], "null"]
         if name == spec.subject and spec.subjects:
             schema["enum"] = list(spec.subjects)
         properties[key] = schema
@@ -242,7 +263,61 @@ def reply_schema(dialect: Dialect, spec: EventSpec) -> dict[str, Any]:
             _put(root, item.path, _reply_member(dialect, item))
     if dialect.output_event_key:
         _put(root, dialect.output_event_key, {"const": spec.wire})
+    _refuse_mistaken(dialect, spec, root)
+    if spec.denial is Denial.CONTINUES:
+        _require_reason(dialect, spec, root)
     return root
+
+
+def _refuse_mistaken(dialect: Dialect, spec: EventSpec, root: dict[str, Any]) -> None:
+    """Refuse names that are mistaken for a member; other unknown members are kept."""
+    containers = dialect.containers(spec.canonical)
+    everywhere = {name for names in containers.values() for name in names}
+    for parent, names in containers.items():
+        schema: dict[str, Any] = root
+        for key in parent:
+            schema = schema.get("properties", {}).get(key, {})
+        if "properties" not in schema:  # the event gives this object no effect
+            continue
+        here = {item.path[len(parent)] for item in dialect.output if item.path[:-1] == parent}
+        foreign = [path[-1] for path in dialect.foreign_output if path[:-1] == parent]
+        alike = "|".join(_alike(name) for name in sorted(names))
+        mistaken: list[dict[str, Any]] = [
+            {"enum": sorted({*(everywhere - names - here), *foreign})}
+        ]
+        mistaken.append({"pattern": f"^(?:{alike})$"})
+        if dialect.needs_event_name and parent == dialect.output_event_key[:-1]:
+            schema["required"] = [dialect.output_event_key[-1]]
+        schema["propertyNames"] = {
+            "anyOf": [{"enum": sorted(names | here)}, {"not": {"anyOf": mistaken}}]
+        }
+
+
+def _alike(name: str) -> str:
+    """Return a pattern of names that are easily written instead of another one.
+
+    One character more, less or another; or the same letters from the same first one on, in any
+    order and case and with underscores, of about the same number.
+    """
+    letters = "".join(sorted({*name.lower(), *name.upper()} - {"_"}))
+    first = f"[{name[0].lower()}{name[0].upper()}]"
+    slips = [f"{name[:at]}.{{0,2}}{name[at + 1 :]}" for at in range(len(name))]
+    shuffled = f"{first}[_{letters}-]{{{max(len(name) - 3, 1)},{len(name) + 3}}}"
+    return "|".join([*slips, shuffled])
+
+
+def _require_reason(dialect: Dialect, spec: EventSpec, root: dict[str, Any]) -> None:
+    """Require a reason of a denial that sends the agent on."""
+    for item in dialect.written(spec.canonical):
+        if item.field == "outcome" and len(item.path) == 1:
+            words = item.words or dialect.words
+            denials = [word for word, (outcome, _) in words.items() if outcome is Outcome.DENY]
+            key = item.path[0]
+            root["if"] = {"required": [key], "properties": {key: {"enum": denials}}}
+            root["then"] = {
+                "required": ["reason"],
+                "properties": {"reason": {"type": "string", "minLength": 1}},
+            }
 
 
 def _reply_member(dialect: Dialect, item: OutputField) -> dict[str, Any]:

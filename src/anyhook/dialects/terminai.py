@@ -12,6 +12,7 @@ from anyhook.dialects.base import (
     ExitRow,
     ExitTable,
     Extensions,
+    PlainText,
     Rules,
     SettingsFile,
     Switch,
@@ -31,6 +32,7 @@ EVENTS = tuple(
         acts_on=spec.acts_on
         - NOT_HERE
         - (frozenset() if spec.canonical in CONTEXT_EVENTS else frozenset({"context"})),
+        plain_text=PlainText.SYSTEM_MESSAGE,
         chain={field: target for field, target in spec.chain.items() if field not in NOT_HERE},
     )
     for spec in GEMINI.events
@@ -127,6 +129,8 @@ OBSERVED = Rules(
     same="name_and_command",
     switches="precedence",
     enabled=False,
+    unexplained="",
+    last_key_counts=True,
 )
 
 REFERENCE_TOOLS = (

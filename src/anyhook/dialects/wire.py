@@ -72,7 +72,16 @@ def decode_event(
                 fields[name] = copy_json(_NEUTRAL[json_kind(cls, name)])
         elif key in payload or name in cls.record_required:
             _decode_field(spec, cls, name, key, payload, fields, problems)
+    if spec is not None and spec.subject is not None and spec.subjects:
+        word = fields.get(spec.subject)
+        if word and word not in spec.subjects:
+            problems.append(("payload-word", _unknown_word(dialect, spec, str(word))))
     return cls(**fields), _told(problems)
+
+
+def _unknown_word(dialect: Dialect, spec: EventSpec, word: str) -> str:
+    key = wire_key(dialect, spec, str(spec.subject))
+    return f"{spec.wire}: {key} is {word!r}; it may be {', '.join(spec.subjects)}"
 
 
 def _fields(
@@ -222,18 +231,29 @@ def encode_answer(dialect: Dialect, spec: EventSpec, answer: Answer) -> dict[str
     return reply
 
 
-def encode_decision(dialect: Dialect, spec: EventSpec, decision: Decision) -> dict[str, Any]:
+def encode_decision(
+    dialect: Dialect, spec: EventSpec, decision: Decision, event: Event | None = None
+) -> dict[str, Any]:
     """Write a decision as one reply in the dialect's own form.
 
     Args:
         dialect: Whose form.
         spec: The event.
         decision: The decision.
+        event: The event that it is about; a tool configuration has the shape that its request
+            has (flat, or under `functionCallingConfig`).
 
     Returns:
         A JSON object; empty if the decision is to do nothing.
     """
-    return encode_answer(dialect, spec, answer_of(decision))
+    answer = answer_of(decision)
+    request = getattr(event, "llm_request", None)
+    if answer.tool_config is not None and isinstance(request, dict):
+        from anyhook.model.llm import like_tool_config
+
+        shaped: Any = like_tool_config(answer.tool_config, request.get("toolConfig"))
+        answer = answer.replace(tool_config=shaped)
+    return encode_answer(dialect, spec, answer)
 
 
 def answer_of(decision: Decision) -> Answer:

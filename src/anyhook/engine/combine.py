@@ -6,7 +6,7 @@ policy in `POLICIES`. An event of a dialect can name another way for each of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.base import Denial
@@ -89,7 +89,11 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
     Returns:
         The decision. Total: whatever the handlers said.
     """
-    flat = [(group, result) for group, many in enumerate(results) for result in many]
+    flat = [
+        (group, _explained(rules, spec, result))
+        for group, many in enumerate(results)
+        for result in many
+    ]
     if not flat:
         return NO_DECISION
     draft = Draft(spec, event)
@@ -105,19 +109,50 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
     )
 
 
+def _explained(rules: Rules, spec: EventSpec, result: HandlerResult) -> HandlerResult:
+    """Give a denial without a reason one that names the hook: the agent reads it."""
+    answer = result.answer
+    if answer.outcome is not Outcome.DENY or answer.reason or not rules.unexplained:
+        return result
+    if answer.stop or answer.llm_response is not None or "reason" not in spec.acts_on:
+        return result  # it has another text, or none that anybody reads
+    reason = rules.unexplained.format(label=result.handler.label)
+    return replace(result, answer=answer.replace(reason=reason))
+
+
 def _add_up(rules: Rules, draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
     spec = draft.spec
     said = {name for _, result in answers for name in result.answer.__dict__}
     VERDICTS[spec.verdict](draft, [result for _, result in answers])
-    muted = MUTED.get(draft.fields.get("outcome", Outcome.NONE), frozenset())
+    outcome = draft.fields.get("outcome", Outcome.NONE)
+    muted = MUTED.get(outcome, frozenset())
+    if outcome is Outcome.DENY:
+        muted |= spec.denial_discards
     for name, policy in POLICIES.items():
-        if name not in said or name in muted:
+        if name not in said:
+            continue
+        if name in muted:
+            _report_muted(draft, name, _entries(answers, name))
             continue
         entries = _entries(answers, name, wiped=rules.unchecked and name in REPLACED)
         if entries:
             RULES[spec.combine.get(name, policy)](draft, name, entries)
     if "extra" in said:
         _extras(draft, answers)
+
+
+def _report_muted(draft: Draft, name: str, entries: list[Entry]) -> None:
+    outcome = draft.fields["outcome"]
+    for entry in entries:
+        label = entry.handler.label
+        draft.conflicts.append(
+            diagnose(
+                "output-no-effect",
+                f"{draft.spec.wire}: {name} of {label!r} has no effect beside {outcome}",
+                entry.handler.place,
+                handler=label,
+            )
+        )
 
 
 ANY_VALUE = frozenset({"tool_output"})
@@ -509,6 +544,8 @@ def _route(
         Outcome.ASK: Audience.USER,
         Outcome.ALLOW: spec.allow_audience,
     }
+    is_void = outcome is Outcome.DENY and "context" in spec.denial_discards
+    context_for = Audience.AGENT if "context" in spec.acts_on and not is_void else Audience.DEBUG
     for _, result in flat:
         answer, handler = result.answer, result.handler
         if answer is NO_OPINION and not result.stdout and not result.stderr:
@@ -521,7 +558,7 @@ def _route(
             (Audience.USER, stop_reason, "stop_reason"),
             (spec.message_audience, answer.system_message, "system_message"),
             (
-                Audience.AGENT if "context" in spec.acts_on else Audience.DEBUG,
+                context_for,
                 answer.context,
                 "context",
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.output import Exit, decode_exit
+from anyhook.dialects.output import Exit, decode_exit, event_tools
 from anyhook.engine.combine import combine
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Decision, HandlerResult, Status
@@ -112,7 +112,8 @@ def _read_again(engine: Engine, rules: Rules, event: Event, result: HandlerResul
         return result
     end = Exit(result.exit_code, result.signal, result.stdout, result.stderr, result.truncated)
     spec = rules.by_canonical[event.name]
-    said = decode_exit(engine.dialect, rules, spec, result.handler, end)
+    tools = event_tools(spec, event)
+    said = decode_exit(engine.dialect, rules, spec, result.handler, end, tools=tools)
     return replace(result, status=said.status, answer=said.answer)
 
 

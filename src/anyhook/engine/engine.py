@@ -588,7 +588,7 @@ class Engine:
         spec = self.dialect.by_canonical.get(event.name)
         if spec is None:
             raise EventError(f"{self.dialect.title} has no event {event.name!r}")
-        return encode_decision(self.dialect, spec, decision)
+        return encode_decision(self.dialect, spec, decision, event)
 
 
 def _leases_for(warm: Warm) -> Leases | InProcess | None:

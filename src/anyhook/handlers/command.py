@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, report_unused
+from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, event_tools, report_unused
 from anyhook.handlers.base import failed
 from anyhook.handlers.environment import add_own, expand, make_fit
 from anyhook.handlers.plain import fill, find_direct, leaves_alone, passes_signals, plain_words
@@ -253,11 +253,14 @@ def _read(firing: Firing, handler: HandlerSpec, end: ProcessResult) -> Said:
     """Read the end of a command; hooks mostly say what they said before."""
     whose = (handler, firing.spec, firing.rules, firing.dialect)
     said_now = (end.exit_code, end.signal, end.stdout, end.stderr, end.stdout_truncated)
-    key = (*map(id, whose), said_now)
+    tools = event_tools(firing.spec, firing.given)
+    key = (*map(id, whose), said_now, tools)
     known = _said.get(key)
     if known is not None:
         return known[1]
-    said = decode_exit(firing.dialect, firing.rules, firing.spec, handler, Exit(*said_now))
+    said = decode_exit(
+        firing.dialect, firing.rules, firing.spec, handler, Exit(*said_now), tools=tools
+    )
     values = said.answer.__dict__.values()
     if len(end.stdout) + len(end.stderr) <= LONGEST and all(
         value is None or isinstance(value, str | bool) for value in values

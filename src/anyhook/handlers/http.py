@@ -19,7 +19,7 @@ import httpx
 
 from anyhook import __version__
 from anyhook.dialects.base import Take
-from anyhook.dialects.output import decode_text
+from anyhook.dialects.output import decode_text, event_tools
 from anyhook.handlers.base import failed
 from anyhook.handlers.network import (
     PORTS,
@@ -275,7 +275,8 @@ def _read(
         result = _failed(firing, handler, problem, started, Status.WARNED)
         found = (*notes, *result.diagnostics)
         return replace(result, stdout=reply.text, truncated=reply.cut, diagnostics=found)
-    said = decode_text(firing.dialect, firing.rules, firing.spec, handler, reply.text)
+    tools = event_tools(firing.spec, firing.given)
+    said = decode_text(firing.dialect, firing.rules, firing.spec, handler, reply.text, tools=tools)
     return HandlerResult(
         handler,
         said.status,

@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.output import TOO_LONG, Exit, decode_exit
+from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, event_tools
 from anyhook.handlers.base import ToolText, failed
 from anyhook.handlers.network import ask_service, cut_notes, payload_notes, report
 from anyhook.handlers.process import REPLY_LIMIT, KeptOutput
@@ -95,7 +95,8 @@ def _read(firing: Firing, handler: HandlerSpec, said: ToolText, started: float) 
         )
         return replace(base, stderr=text, truncated=cut)
     end = Exit(0, stdout=text, truncated=cut)
-    read = decode_exit(firing.dialect, firing.rules, firing.spec, handler, end)
+    tools = event_tools(firing.spec, firing.given)
+    read = decode_exit(firing.dialect, firing.rules, firing.spec, handler, end, tools=tools)
     return HandlerResult(
         handler,
         read.status,

@@ -7,7 +7,6 @@ little.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
@@ -40,10 +39,6 @@ VALUE_LIMIT = 100_000
 """Characters; the system starts no command with a longer variable (Linux: 128 KiB)."""
 PROGRAMS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How a file starts that the system runs by itself; any other one is a script of the shell."""
-DEEPEST = 200
-"""Levels of nesting that are read of an event that is nested too deep."""
-LONGEST = 400
-"""Digits of the largest whole number that is no longer than any that JavaScript knows."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -172,7 +167,12 @@ class _Shim:
 
     def serve(self, text: bytes, host: Dialect | None) -> int:
         """Answer the event in a text."""
-        payload = _decode(text.removeprefix(BOM).decode("utf-8", "replace"))
+        from anyhook.model.json import parse_event
+
+        try:
+            payload, change = parse_event(text.removeprefix(BOM).decode("utf-8", "replace"))
+        except ValueError:
+            payload, change = None, None
         if not isinstance(payload, dict):
             return self.give_up("standard input holds no JSON object")
         if host is None:
@@ -180,6 +180,8 @@ class _Shim:
             if found is None:
                 return self.give_up("nothing tells which agent sent this event; use --host NAME")
             host = get_dialect(found)
+        if change and host is not self.source:  # the host's own command gets the text as it is
+            self._note(change)
         return self._serve(payload, text, host)
 
     def _serve(self, payload: dict[str, Any], text: bytes, host: Dialect) -> int:
@@ -452,43 +454,6 @@ class _Shim:
 
 def _lost(error: OSError) -> str:
     return f"nothing can be written to standard output ({error.strerror})"
-
-
-def _decode(text: str) -> Any:
-    """Parse an event.
-
-    A number or a nesting that this program cannot hold becomes `null`: a guard must not be lost
-    because of it. What is no JSON is `None`.
-    """
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        try:
-            return json.loads(_shallow(text), parse_int=_number)
-        except (ValueError, RecursionError):
-            return None
-
-
-def _number(digits: str) -> int | None:
-    return int(digits) if len(digits) < LONGEST else None
-
-
-def _shallow(text: str) -> str:
-    """Put `null` for everything in JSON that is nested too deep."""
-    import re
-
-    pieces: list[str] = []
-    depth = 0
-    for piece in re.findall(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]|[^"\[\]{}]+|"', text):
-        if piece in ("[", "{"):
-            depth += 1
-            if depth == DEEPEST:
-                pieces.append("null")
-        if depth < DEEPEST:
-            pieces.append(piece)
-        if piece in ("]", "}"):
-            depth -= 1
-    return "".join(pieces)
 
 
 def _is_program(path: str) -> bool:

@@ -118,6 +118,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     # one dispatch
     "payload-field": (Severity.WARNING, "a field of an event is missing or has the wrong type"),
     "payload-event": (Severity.ERROR, "an event payload that the dialect cannot decode"),
+    "payload-word": (Severity.INFO, "a field of an event holds a word that its agent does not use"),
     "payload-repaired": (Severity.WARNING, "an event holds what JSON does not have"),
     "variable-repaired": (Severity.WARNING, "a value that no environment can hold was changed"),
     "handler-failed": (Severity.WARNING, "a handler could not be run, or it raised"),
@@ -136,6 +137,11 @@ CODES: dict[str, tuple[Severity, str]] = {
     "output-field": (Severity.WARNING, "a field of the output has the wrong type; it is left out"),
     "output-word": (Severity.WARNING, "a word that is no decision"),
     "output-event": (Severity.WARNING, "the output names no event, or another one"),
+    "output-reason": (Severity.WARNING, "a denial without the reason that the agent needs"),
+    "output-unknown": (Severity.WARNING, "a member of the output that the agent does not have"),
+    "output-misplaced": (Severity.WARNING, "a member of the output stands in the wrong object"),
+    "output-tools": (Severity.WARNING, "text that names tools the agent does not have"),
+    "output-duplicate": (Severity.WARNING, "the output has the same key twice"),
     "output-foreign": (Severity.WARNING, "the output is written for another agent"),
     "output-no-effect": (Severity.INFO, "a field that has no effect on this event"),
     "missing-cwd": (

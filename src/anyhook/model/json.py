@@ -6,10 +6,11 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 DEPTH = 200
-"""Levels of nesting that a repaired value keeps; the parser of no agent's hooks sees more."""
+"""Levels of nesting that a value keeps, so that recursive functions of hooks do not fail on it."""
 
 BLANKS = (
     " \t\n\r\v\f\u00a0\ufeff\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
@@ -22,7 +23,44 @@ def _reject_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-_decode = json.JSONDecoder(parse_constant=_reject_constant).decode
+def _read_integer(digits: str) -> float:
+    """Read a whole number; one that is too long for Python is infinite, as in JavaScript."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
+class RepeatedKeys(dict):  # type: ignore[type-arg]
+    """An object that was written with the same key twice; the last value of a key counts.
+
+    Attributes:
+        pairs: All members, as they were written.
+    """
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    return made if len(made) == len(pairs) else RepeatedKeys(pairs)
+
+
+_Decode = tuple["Callable[[str], Any]", "Callable[[str], Any]"]
+"""A fast decoder, and one that reads numbers of any length."""
+_STRICT: _Decode = (
+    json.JSONDecoder(parse_constant=_reject_constant).decode,
+    json.JSONDecoder(parse_constant=_reject_constant, parse_int=_read_integer).decode,
+)
+_REPLY: _Decode = (
+    json.JSONDecoder(parse_constant=_reject_constant, object_pairs_hook=_make_object).decode,
+    json.JSONDecoder(
+        parse_constant=_reject_constant, object_pairs_hook=_make_object, parse_int=_read_integer
+    ).decode,
+)
+_LENIENT: _Decode = (json.JSONDecoder().decode, json.JSONDecoder(parse_int=_read_integer).decode)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
@@ -34,14 +72,104 @@ def trim(text: str) -> str:
 def parse_json(text: str) -> Any:
     """Parse JSON; of equal keys the last counts, lone surrogates pass.
 
+    JavaScript reads any depth and numbers of any length, and so does this: what is nested deeper
+    than `DEPTH` becomes its JSON text, a whole number that is too long for Python is infinite.
+
     Raises:
-        ValueError: If it is no JSON. `NaN` and `Infinity` are none; neither is anything nested
-            too deep, or a number too long, to hold.
+        ValueError: If it is no JSON. `NaN` and `Infinity` are none.
     """
+    return _parse(text, _STRICT)[0]
+
+
+def parse_reply(text: str) -> Any:
+    """Parse the reply of a hook: `parse_json`, with `RepeatedKeys` for such objects.
+
+    Raises:
+        ValueError: If it is no JSON.
+    """
+    return _parse(text, _REPLY)[0]
+
+
+def parse_event(text: str) -> tuple[Any, str | None]:
+    """Parse the JSON of an event: `parse_json`, and the constants that Python writes.
+
+    Every event that an agent's own parser accepts is accepted: otherwise an argument that is
+    nested very deep would switch a guard off.
+
+    Returns:
+        The value, and what was changed in it; `None` if nothing was.
+
+    Raises:
+        ValueError: If it is no JSON.
+    """
+    value, is_cut = _parse(text, _LENIENT)
+    if is_cut:
+        return value, f"what is nested deeper than {DEPTH} levels is shown as its JSON text"
+    return value, None
+
+
+def _parse(text: str, decoders: _Decode) -> tuple[Any, bool]:
+    """Return the value, and whether something in it was nested too deep."""
+    decode, decode_long = decoders
     try:
-        return _decode(text)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
+        value = decode(text)
+    except json.JSONDecodeError:
+        raise
+    except (ValueError, RecursionError):  # a long number, a constant, or deep nesting
+        is_deep = True
+    else:
+        is_deep = text.count("[") + text.count("{") > DEPTH and _is_deep(value)
+    if not is_deep:
+        return value, False
+    shallow = _cut_nesting(text)
+    try:
+        return decode_long(shallow), shallow != text
+    except json.JSONDecodeError:
+        if shallow == text:
+            raise
+        raise ValueError("nested too deep to show where it is no JSON") from None
+
+
+def _is_deep(value: object) -> bool:
+    """Return whether a value is nested deeper than `DEPTH`."""
+    level: list[Any] = [value]
+    for _ in range(DEPTH):
+        inner: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                inner += item.values()
+            elif isinstance(item, list):
+                inner += item
+        if not inner:
+            return False
+        level = inner
+    return any(isinstance(item, dict | list) for item in level)
+
+
+_PIECES = r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]|[^"\[\]{}]+|"'
+
+
+def _cut_nesting(text: str) -> str:
+    """Replace everything that is nested deeper than `DEPTH` by a string that holds its text.
+
+    A string, so that a guard that searches the text of an event still finds it.
+    """
+    import re
+
+    kept: list[str] = []
+    cut: list[str] = []
+    depth = 0
+    for match in re.finditer(_PIECES, text):
+        piece = match[0]
+        if piece in ("[", "{"):
+            depth += 1
+        (kept if depth <= DEPTH else cut).append(piece)
+        if piece in ("]", "}"):
+            depth -= 1
+            if depth == DEPTH and cut:
+                kept.append(json.dumps("".join(cut)))
+                cut.clear()
+    return "".join(kept)
 
 
 def dump_json(value: object) -> bytes:

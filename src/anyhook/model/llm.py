@@ -31,7 +31,18 @@ else:
         return getattr(llm_types, name)
 
 
+SAMPLING = {
+    "temperature": "a number",
+    "maxOutputTokens": "a whole number",
+    "topP": "a number",
+    "topK": "a whole number",
+}
+"""Sampling parameters, with what they hold."""
+COUNTS = ("promptTokenCount", "candidatesTokenCount", "totalTokenCount")
+FINISH_REASONS = ("STOP", "MAX_TOKENS", "SAFETY", "RECITATION", "OTHER")
 ROLES = ("user", "model", "system")
+NESTED = "functionCallingConfig"
+"""Member under which the Gemini API keeps the members of a tool configuration."""
 MODES = ("AUTO", "ANY", "NONE")
 """Tool modes, weakest first: in a union the strongest one stands."""
 
@@ -52,16 +63,44 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
     """
     merged: dict[str, Any] = dict(base)
     for key, value in override.items():
-        if key in ("config", "toolConfig") and isinstance(merged.get(key), dict):
+        if key == "config" and isinstance(merged.get(key), dict):
             merged[key] = {**merged[key], **value}  # type: ignore[dict-item]
-            if merged[key].get("mode") == "NONE":
-                merged[key].pop("allowedFunctionNames", None)
+        elif key == "toolConfig":
+            merged[key] = _merge_tool_config(merged.get(key), value)  # type: ignore[arg-type]
         elif key == "messages":
             known = merged.get(key)
             merged[key] = _merge_messages(known if isinstance(known, list) else [], value)  # type: ignore[arg-type]
         else:
             merged[key] = value
     return merged  # type: ignore[return-value]
+
+
+def flat_tool_config(config: object) -> dict[str, Any]:
+    """Return the members of a tool configuration, flat or under `functionCallingConfig`."""
+    nested = config.get(NESTED) if isinstance(config, dict) else None
+    found = nested if isinstance(nested, dict) else config
+    return {k: v for k, v in found.items() if k != NESTED} if isinstance(found, dict) else {}
+
+
+def like_tool_config(config: Mapping[str, Any], model: object) -> dict[str, Any]:
+    """Write a tool configuration in the shape of another one."""
+    flat = flat_tool_config(config)
+    return {NESTED: flat} if isinstance(model, dict) and NESTED in model else flat
+
+
+def _merge_tool_config(base: object, override: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**flat_tool_config(base), **flat_tool_config(override)}
+    if merged.get("mode") == "NONE":
+        merged.pop("allowedFunctionNames", None)
+    return like_tool_config(merged, base)
+
+
+def offered_tools(request: object) -> tuple[str, ...]:
+    """Return the names of the tools that a request names."""
+    if not isinstance(request, dict):
+        return ()
+    names = flat_tool_config(request.get("toolConfig")).get("allowedFunctionNames")
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def only_instructions(messages: Iterable[Message]) -> bool:
@@ -95,7 +134,7 @@ def merge_response(base: LLMResponse, override: LLMResponse) -> LLMResponse:
     Returns:
         A new response whose `text` and first candidate agree where the override touched them.
     """
-    base = check_response(base)[0]
+    base = check_response(base, of_hook=False)[0]
     merged: dict[str, Any] = {**base, **override}
     before = base.get("candidates") or []
     if "candidates" in override:
@@ -179,13 +218,77 @@ def check_request(value: Mapping[str, Any]) -> tuple[LLMRequest, list[str]]:
         if problem:
             problems.append(problem)
         elif key == "config":
-            kept[key] = {k: v for k, v in item.items() if v is not None}
+            kept[key], found = _check_config(item)
+            problems += found
         elif key == "toolConfig":
             kept[key], found = check_tool_config(item)
             problems += found
         else:
             kept[key] = item
     return kept, problems  # type: ignore[return-value]
+
+
+def _check_config(config: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    kept: dict[str, Any] = {}
+    problems: list[str] = []
+    for key, value in config.items():
+        if value is None:
+            continue
+        wanted = SAMPLING.get(key)
+        if wanted is None or _is_number(value, whole=wanted == "a whole number"):
+            kept[key] = value
+        else:
+            problems.append(f"config.{key} must be {wanted}, not {_json(value)}")
+    return kept, problems
+
+
+def _is_number(value: object, *, whole: bool) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return not whole or isinstance(value, int) or value.is_integer()
+
+
+def _json(value: object) -> str:
+    """Show a value of a hook's reply as JSON, shortened."""
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = "a nested value"
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def unknown_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str]:
+    """Describe members that resemble a known one; they are kept and have no effect."""
+    names = tuple(known)
+    problems = []
+    for key in value:
+        if key not in names:
+            from anyhook.model.suggest import closest
+
+            meant = closest(key, names)
+            if meant is not None:
+                problems.append(f"unknown member `{key}`; did you mean `{meant}`?")
+    return problems
+
+
+REQUEST_MEMBERS = ("model", "messages", "config", "toolConfig")
+RESPONSE_MEMBERS = ("text", "candidates", "usageMetadata")
+CANDIDATE_MEMBERS = ("content", "finishReason", "index", "safetyRatings", "functionCalls")
+
+
+def mistaken_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str]:
+    """Describe members of a request or a response of a hook that were probably mistyped."""
+    problems = unknown_members(value, known)
+    config, candidates = value.get("config"), value.get("candidates")
+    if isinstance(config, dict):
+        problems += [f"config: {problem}" for problem in unknown_members(config, SAMPLING)]
+    for candidate in candidates if isinstance(candidates, list) else ():
+        if isinstance(candidate, dict):
+            found = unknown_members(candidate, CANDIDATE_MEMBERS)
+            problems += [f"candidates: {problem}" for problem in found]
+    return problems
 
 
 def _request_problem(key: str, item: object) -> str | None:
@@ -216,8 +319,15 @@ def _messages_problem(messages: object) -> str | None:
     return None
 
 
-def check_response(value: Mapping[str, Any]) -> tuple[LLMResponse, list[str]]:
+def check_response(
+    value: Mapping[str, Any], *, of_hook: bool = True
+) -> tuple[LLMResponse, list[str]]:
     """Keep the members of a response that have the right type; unwrap parts like `{"text": …}`.
+
+    Args:
+        value: The response.
+        of_hook: A hook wrote it, so that words which the reference does not have are left out; a
+            model's own response keeps them.
 
     Returns:
         The usable members, and for each dropped one what is wrong with it.
@@ -237,9 +347,30 @@ def check_response(value: Mapping[str, Any]) -> tuple[LLMResponse, list[str]]:
                 problems.append(problem)
             else:
                 kept[key] = candidates
+                for candidate in candidates if of_hook else ():
+                    problems += _drop_wrong_members(candidate)
         else:
             kept[key] = item
     return kept, problems  # type: ignore[return-value]
+
+
+def _drop_wrong_members(candidate: dict[str, Any]) -> list[str]:
+    """Remove members of a candidate that the reference does not allow, and describe them."""
+    wanted = {
+        "finishReason": f"one of {', '.join(FINISH_REASONS)}",
+        "index": "a whole number",
+        "safetyRatings": "a list",
+    }
+    is_right = {
+        "finishReason": candidate.get("finishReason", "STOP") in FINISH_REASONS,
+        "index": "index" not in candidate or _is_number(candidate["index"], whole=True),
+        "safetyRatings": isinstance(candidate.get("safetyRatings", []), list),
+    }
+    return [
+        f"{key} must be {what}, not {_json(candidate.pop(key))}"
+        for key, what in wanted.items()
+        if not is_right[key]
+    ]
 
 
 def _check_candidates(candidates: object) -> tuple[list[dict[str, Any]], str | None]:

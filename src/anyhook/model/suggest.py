@@ -15,6 +15,11 @@ MOST = 1000
 """Names that are compared."""
 
 
+def fold(word: str) -> str:
+    """Return a name without what is most often mistaken in it: case, `_` and `-`."""
+    return word.casefold().replace("_", "").replace("-", "")
+
+
 def closest(word: str, known: Iterable[str]) -> str | None:
     """Return the known name most like `word`, ignoring case, or `None` if none is close."""
     from difflib import get_close_matches
@@ -22,9 +27,8 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     if len(word) > LONGEST:
         return None
     names = [name for name in islice(known, MOST) if len(name) <= LONGEST]
-    by_folded = {name.casefold().replace("_", "").replace("-", ""): name for name in names}
-    folded = word.casefold().replace("_", "").replace("-", "")
-    found = get_close_matches(folded, by_folded, n=1, cutoff=0.7)
+    by_folded = {fold(name): name for name in names}
+    found = get_close_matches(fold(word), by_folded, n=1, cutoff=0.7)
     return by_folded[found[0]] if found else None
 
 

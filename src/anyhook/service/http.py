@@ -32,7 +32,7 @@ from anyhook import __version__
 from anyhook.errors import AnyhookError, EngineClosedError, EventError
 from anyhook.handlers.base import SERVERS
 from anyhook.handlers.network import LOCALHOST, PORTS, THROUGH, is_loopback, plain_host
-from anyhook.model.json import parse_json
+from anyhook.model.json import parse_event
 
 if TYPE_CHECKING:
     import asyncio
@@ -350,7 +350,7 @@ async def _body(request: Request) -> bytes:
 
 def _parsed(body: bytes) -> dict[str, Any]:
     try:
-        payload = parse_json(body.decode("utf-8-sig", "replace"))
+        payload, _ = parse_event(body.decode("utf-8-sig", "replace"))
     except ValueError as error:
         raise HTTPException(400, f"the body is no JSON ({error}); send one event") from None
     if not isinstance(payload, dict):

@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from agents import ShellResult, ToolOutputFileContent, ToolOutputImage, ToolOutputText
 from anyhook.agents.session import in_tags
+from anyhook.model.json import parse_event
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -155,7 +156,7 @@ def plain(output: Any) -> Any:
 def arguments_of(text: str) -> dict[str, Any]:
     """Read the arguments of a call; what is no object is shown as it is."""
     try:
-        parsed = json.loads(text) if text else {}
+        parsed = parse_event(text)[0] if text else {}
     except ValueError:
         parsed = None
     return parsed if isinstance(parsed, dict) else {"input": text}
