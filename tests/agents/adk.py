@@ -112,8 +112,8 @@ async def live(scenario: Scenario, world: World) -> Seen:
         plugin = AnyhookPlugin(
             engine,
             ask=None if scenario.ask is None else ask,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
+            on_message=seen.told.append,
+            on_decision=lambda event, _decision: seen.events.append(event.name),
         )
         app = App(name="app", root_agent=agent, plugins=[plugin])
         async with InMemoryRunner(app=app) as runner:

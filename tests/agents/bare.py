@@ -24,8 +24,8 @@ async def live(scenario: Scenario, world: World) -> Seen:
         session = Session(
             engine,
             ask=None if scenario.ask is None else ask,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
+            on_message=seen.told.append,
+            on_decision=lambda event, _decision: seen.events.append(event.name),
         )
         try:
             async with session:
@@ -51,7 +51,7 @@ class _Agent:
         given = await session.prompt(prompt)
         if given.denied is not None:
             self.seen.shown.append("")
-            session.tell(given.denied)
+            session.messages.send(given.denied)
             return
         self.history.append({"role": "user", "content": given.whole})
         while True:
@@ -75,7 +75,7 @@ class _Agent:
                 self.history.append({"role": "model", "content": answer})
                 return answer
             if call.denied is not None:
-                session.tell(call.denied)
+                session.messages.send(call.denied)
                 return ""
             said = self.ask(call)
             text = said if isinstance(said, str) else ""
@@ -83,7 +83,7 @@ class _Agent:
             response: Any = {"text": text, "candidates": [{"content": content, "index": 0}]}
             reply = await session.after_model(call.request, response)
             if reply.response is None:
-                session.tell(str(reply.denied))
+                session.messages.send(str(reply.denied))
                 return ""
             if isinstance(said, str):
                 answer = reply.response["text"]

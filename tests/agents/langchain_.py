@@ -88,8 +88,8 @@ def middleware_of(scenario, seen, engine):
     return AnyhookMiddleware(
         engine,
         ask=asking(scenario, seen),
-        tell=seen.told.append,
-        watch=lambda event, _decision: seen.events.append(event.name),
+        on_message=seen.told.append,
+        on_decision=lambda event, _decision: seen.events.append(event.name),
     )
 
 

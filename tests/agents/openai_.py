@@ -31,8 +31,8 @@ async def live(scenario: Scenario, world: World, *, way: str = "list") -> Seen:
         runner = AnyhookRunner(
             engine,
             ask=None if scenario.ask is None else answering(scenario, seen),
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
+            on_message=seen.told.append,
+            on_decision=lambda event, _decision: seen.events.append(event.name),
         )
         model = ScriptedModel([outputs(says, i) for i, says in enumerate(scenario.says)])
         agent = Agent(name="agent", model=model, tools=tools(scenario, seen))

@@ -35,8 +35,8 @@ async def live(scenario: Scenario, world: World) -> Seen:
         hooks = AnyhookHooks(
             engine,
             ask=None if scenario.ask is None else ask,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
+            on_message=seen.told.append,
+            on_decision=lambda event, _decision: seen.events.append(event.name),
         )
         agent = scripted(scenario, seen, hooks)
         history: list[ModelMessage] = []

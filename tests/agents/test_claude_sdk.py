@@ -250,8 +250,8 @@ async def live(scenario: Scenario, world: World) -> Seen:
     async with world.load(dialect=scenario.dialect) as engine:
         hooks = hooks_of(
             engine,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
+            on_message=seen.told.append,
+            on_decision=lambda event, _decision: seen.events.append(event.name),
         )
         options = ClaudeAgentOptions(
             hooks=hooks, can_use_tool=None if scenario.ask is None else can_use_tool
@@ -295,8 +295,8 @@ class Guarded:
     def made(self, **options: Any) -> Any:
         self.hooks = hooks_of(
             self.engine,
-            tell=self.told.append,
-            watch=lambda event, decision: self.seen.append(event),
+            on_message=self.told.append,
+            on_decision=lambda event, decision: self.seen.append(event),
             **options,
         )
         return self.hooks
@@ -816,7 +816,7 @@ def test_two_agents_at_once_keep_their_sessions_apart(tmp_path):
 
     async def main() -> None:
         async with world.load() as engine:
-            hooks = hooks_of(engine, watch=watch)
+            hooks = hooks_of(engine, on_decision=watch)
             async with anyio.create_task_group() as group:
                 for name in ("one", "two"):
                     group.start_soon(live_one, name, ClaudeAgentOptions(hooks=hooks))

@@ -49,8 +49,8 @@ def hooks(*events, say="{}"):
 def session_of(world, seen, **options):
     return Session(
         world.load(),
-        tell=lambda _text: None,
-        watch=lambda event, _decision: seen.append((event.session_id, event.name)),
+        on_message=lambda _text: None,
+        on_decision=lambda event, _decision: seen.append((event.session_id, event.name)),
         **options,
     )
 
@@ -67,7 +67,7 @@ def test_a_hundred_sessions_at_once_end_once_each(tmp_path):
             session = Session(
                 engine,
                 session_id=str(number),
-                watch=lambda event, _decision: seen.append((event.session_id, event.name)),
+                on_decision=lambda event, _decision: seen.append((event.session_id, event.name)),
             )
             async with session, anyio.create_task_group() as group:
                 await session.prompt("hello")
@@ -107,8 +107,8 @@ def test_a_cancelled_session_ends_once(tmp_path, event, backend):
             engine.register(event, cancel)
             async with Session(
                 engine,
-                tell=lambda _text: None,
-                watch=lambda fired, _decision: seen.append(fired.name),
+                on_message=lambda _text: None,
+                on_decision=lambda fired, _decision: seen.append(fired.name),
             ) as session:
                 await live(session)
         assert scope.cancelled_caught
@@ -127,7 +127,7 @@ def test_a_session_ends_once_when_its_agent_fails(tmp_path):
     async def run():
         session = Session(
             world.load(),
-            watch=lambda event, _decision: reasons.append(getattr(event, "reason", None)),
+            on_decision=lambda event, _decision: reasons.append(getattr(event, "reason", None)),
         )
         with pytest.raises(RuntimeError, match="it broke"):
             async with session:
@@ -238,7 +238,7 @@ def test_the_transcript_says_what_happened(tmp_path):
         async with Session(
             world.load(),
             transcript=path,
-            watch=lambda event, _decision: paths.append(event.transcript_path),
+            on_decision=lambda event, _decision: paths.append(event.transcript_path),
         ) as session:
             await live(session)
 

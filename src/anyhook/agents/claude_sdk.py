@@ -6,7 +6,7 @@ The SDK drives the program Claude Code, which owns the loop: it asks these callb
 they answer. So what a decision means over a session (going round again, what a stop ends, where a
 question goes) is the program's. A hook that ends the agent (`continue: false`) ends its turn with a
 `ResultMessage`; nothing is raised. A message of a hook arrives as a `SystemMessage`; one that the
-program would drop goes to `tell`.
+program would drop goes to `on_message`.
 
 Sources: `claude_agent_sdk.types` of release 0.2.186, and what its program, 2.1.329, was seen to do.
 """
@@ -30,6 +30,7 @@ from anyhook.dialects.responses import read_response
 from anyhook.dialects.translate import call_of, counterparts, translate_answer, translate_event
 from anyhook.dialects.wire import answer_of, decode_event, encode_answer
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import MessageChannel
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import AfterAgent, BeforePrompt, ToolEvent
 from anyhook.model.json import repair
@@ -37,7 +38,7 @@ from anyhook.model.tools import MCP_PREFIX, Tool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
 
@@ -74,12 +75,13 @@ CLAUDE_SDK = Framework(
 
 
 def anyhook_hooks(
-    project_dir: str | os.PathLike[str] = ".",
+    project_dir: str | os.PathLike[str] | None = None,
     *,
-    dialect: str = "gemini",
+    dialect: str | None = None,
     tools: Mapping[str, str | HostTool] | None = None,
-    tell: Callable[[str], object] | None = None,
-    watch: Callable[[Event, Decision], object] | None = None,
+    on_message: Callable[[str], object] | None = None,
+    on_decision: Callable[[Event, Decision], object] | None = None,
+    require: bool | Collection[str] = False,
     **engine_options: Any,
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks of a project's settings, for `ClaudeAgentOptions(hooks=…)`.
@@ -88,26 +90,34 @@ def anyhook_hooks(
     `setting_sources=[]` too, or those hooks run twice.
 
     Args:
-        project_dir: Directory of the project; the `cwd` of the options.
-        dialect: Whose settings.
+        project_dir: Directory of the project; the `cwd` of the options; by default the one that
+            the current directory belongs to.
+        dialect: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has
+            hooks in the project.
         tools: Your tools (`mcp__SERVER__TOOL`) in canonical words: see `hooks_of`.
-        tell: Shows the user a text that the program would not show; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
+        require: Raise if configured hooks do not run: see `Engine.load`.
         engine_options: Those of `Engine.load`.
 
     Raises:
         UnknownNameError: If there is no such dialect or rule set.
+        UsageError: If several agents have hooks here and none is named.
+        RequiredHooksError: If hooks that are required do not run.
     """
-    engine = Engine.load(project_dir, dialect=dialect, **engine_options)
-    return hooks_of(engine, tools=tools, tell=tell, watch=watch)
+    engine = Engine.load(
+        project_dir, dialect=dialect, require=require, on_message=on_message, **engine_options
+    )
+    return hooks_of(engine, tools=tools, on_message=on_message, on_decision=on_decision)
 
 
 def hooks_of(
     engine: Engine,
     *,
     tools: Mapping[str, str | HostTool] | None = None,
-    tell: Callable[[str], object] | None = None,
-    watch: Callable[[Event, Decision], object] | None = None,
+    on_message: Callable[[str], object] | None = None,
+    on_decision: Callable[[Event, Decision], object] | None = None,
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks of an engine, for `ClaudeAgentOptions(hooks=…)`.
 
@@ -119,10 +129,11 @@ def hooks_of(
             cannot decide are denied.
         tools: Your tools (`mcp__SERVER__TOOL`) to what they do: a canonical name (`shell`,
             `write_file`, …) or a `HostTool`; so that hooks on shells guard them.
-        tell: Shows the user a text that the program would not show; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
     """
-    guard = _Guard(engine, tools or {}, tell, watch)
+    guard = _Guard(engine, tools or {}, on_message, on_decision)
     row = CLAUDE_SDK.replace(
         missing={
             key: instead
@@ -131,7 +142,7 @@ def hooks_of(
         }
     )
     for text in missing_for(row, engine):
-        guard.tell(text)
+        guard.messages.send(text)
     matcher = HookMatcher(hooks=[guard.answer], timeout=TIMEOUT)
     names = cast("Iterator[HookEvent]", _events(engine))
     return {name: [matcher] for name in names}
@@ -172,12 +183,12 @@ class _Guard:
         self,
         engine: Engine,
         tools: Mapping[str, str | HostTool],
-        tell: Callable[[str], object] | None,
-        watch: Callable[[Event, Decision], object] | None,
+        on_message: Callable[[str], object] | None,
+        on_decision: Callable[[Event, Decision], object] | None,
     ) -> None:
         self.engine = engine
-        self.tell = tell or (lambda text: log.warning("%s", text))
-        self._watch = watch
+        self.messages = MessageChannel(on_message or engine.messages.on_message)
+        self._on_decision = on_decision
         self._hosts = {name: _host_of(name, tool) for name, tool in tools.items()}
         self._prompts: dict[str, str] = {}
 
@@ -201,8 +212,8 @@ class _Guard:
         if spec is None or shown.name not in self.engine.dialect.by_canonical:
             return {}
         decision = await self.engine.dispatch(shown)
-        if self._watch is not None:
-            self._watch(self.engine.complete(shown), decision)
+        if self._on_decision is not None:
+            self._on_decision(self.engine.complete(shown), decision)
         answer = self._told(asked, answer_of(decision))
         if shown is not asked:
             answer = self._fitting(host, asked, shown, answer)
@@ -226,7 +237,7 @@ class _Guard:
         """Tell the user what the program would not."""
         if not answer.system_message or support(CLAUDE, asked.name, "tell") is not Support.NO:
             return answer
-        self.tell(answer.system_message)
+        self.messages.send(answer.system_message)
         return answer.replace(system_message=None)
 
     def _fitting(self, host: Dialect, asked: Event, shown: Event, answer: Answer) -> Answer:
@@ -236,7 +247,7 @@ class _Guard:
             made = _as_parts(host, asked, made)
         made, more = fit(host, asked, made)
         for note in (*notes, *more):
-            self.tell(note)
+            self.messages.send(note)
         return made
 
 

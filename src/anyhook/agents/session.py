@@ -21,6 +21,7 @@ import anyio
 from anyhook.agents.frameworks import EVERYTHING, missing_for
 from anyhook.agents.words import HostTools, text_of
 from anyhook.dialects.base import Denial
+from anyhook.engine.messages import MessageChannel
 from anyhook.errors import StoppedError
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import NO_DECISION
@@ -212,8 +213,9 @@ class Session:
         source: How the session begins: `startup`, `resume` or `clear`.
         tools: The host's tools in canonical words: see `HostTools`.
         ask: Asks the user; without it the answer is no, and that is told.
-        tell: Shows the user a text; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
         rounds: How often hooks may send the agent round in one turn; 0 for no limit.
         transcript: File that the session is written to, one JSON object a line; `None` for none.
         framework: What the host cannot do; it is told when the session starts.
@@ -228,8 +230,8 @@ class Session:
         source: str = "startup",
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
         framework: Framework = EVERYTHING,
@@ -244,8 +246,8 @@ class Session:
         self.stopped: str | None = None
         self._source = source
         self._ask = ask
-        self._tell = tell
-        self._watch = watch
+        self.messages = MessageChannel(on_message or engine.messages.on_message)
+        self._on_decision = on_decision
         self._context: list[str] = []
         self._prompt = ""
         self._again = 0
@@ -260,12 +262,12 @@ class Session:
         Args:
             event: Canonical name.
         """
-        return self._watch is not None or self.engine.listens(event)
+        return self._on_decision is not None or self.engine.listens(event)
 
     @property
     def idle(self) -> bool:
         """Whether nobody looks at anything: no hook, nobody who watches, no transcript."""
-        listens = self._watch is not None or self.transcript is not None
+        listens = self._on_decision is not None or self.transcript is not None
         return not (listens or self.engine.listens())
 
     # -- life
@@ -293,7 +295,7 @@ class Session:
                 return
             self._started = True
             for text in missing_for(self.framework, self.engine):
-                self.tell(text)
+                self.messages.send(text)
             self._write("session_start", source=self._source)
             decision = await self._fire(SessionStart(**self._base(), source=self._source))
             self._context += decision.context
@@ -366,7 +368,7 @@ class Session:
             return TurnEnd()
         self._again += 1
         if self.rounds and self._again > self.rounds:
-            self.tell(
+            self.messages.send(
                 f"hooks sent the agent round {self.rounds} times in one turn; it ends now. The "
                 f"last reason: {reason}"
             )
@@ -495,7 +497,7 @@ class Session:
         )
         reason = question.reason or "a hook wants this confirmed"
         if self._ask is None:
-            self.tell(f"{question.tool} was not run: {reason} ({NO_ANSWER})")
+            self.messages.send(f"{question.tool} was not run: {reason} ({NO_ANSWER})")
             return f"{reason} ({NO_ANSWER})"
         return None if await self._ask(question) else f"the user said no: {reason}"
 
@@ -616,13 +618,6 @@ class Session:
             )
         )
 
-    def tell(self, text: str) -> None:
-        """Show the user a text."""
-        if self._tell is None:
-            log.warning("%s", text)
-        else:
-            self._tell(text)
-
     def _base(self) -> dict[str, Any]:
         return {
             "session_id": self.session_id,
@@ -639,10 +634,10 @@ class Session:
         if not self.wants(event.name):
             return NO_DECISION
         decision = await self.engine.dispatch(event)
-        if self._watch is not None:
-            self._watch(self.engine.complete(event), decision)
+        if self._on_decision is not None:
+            self._on_decision(self.engine.complete(event), decision)
         for text in decision.system_messages:
-            self.tell(text)
+            self.messages.send(text)
         spec = self._spec(event)
         if decision.stop and not ends and spec is not None and "stop" in spec.acts_on:
             self.stopped = decision.reason or "a hook ended the agent"
