@@ -6,27 +6,16 @@ import json
 from typing import Any
 
 from anyhook.agents import Session, StoppedError
-from tests.agents.contract import TOOLS, Scenario, Seen, run_tool, settle
+from tests.agents.contract import TOOLS, Scenario, Seen, engine_of, options_of, run_tool
 from tests.world import World
 
 
 async def live(scenario: Scenario, world: World) -> Seen:
     """Live a scenario."""
-    settle(scenario, world)
     seen = Seen()
     agent = _Agent(scenario, seen)
-
-    async def ask(question: Any) -> bool:
-        seen.questions.append(question.tool)
-        return bool(scenario.ask)
-
-    async with world.load(dialect=scenario.dialect) as engine:
-        session = Session(
-            engine,
-            ask=None if scenario.ask is None else ask,
-            on_message=seen.told.append,
-            on_decision=lambda event, _decision: seen.events.append(event.name),
-        )
+    with engine_of(scenario, world, seen) as engine:
+        session = Session(engine, **options_of(scenario, world, seen))
         try:
             async with session:
                 for prompt in scenario.prompts:

@@ -32,7 +32,15 @@ from anyhook.agents import HostTool
 from anyhook.agents.claude_sdk import CLAUDE_SDK, SESSIONS, TIMEOUT, anyhook_hooks, hooks_of
 from anyhook.dialects import get_dialect
 from anyhook.dialects.translate import counterparts
-from tests.agents.contract import Scenario, Seen, judge, run_tool, scenarios, settle
+from tests.agents.contract import (
+    Scenario,
+    Seen,
+    engine_of,
+    judge,
+    options_of,
+    run_tool,
+    scenarios,
+)
 from tests.conftest import DATA
 from tests.world import World, command
 
@@ -240,19 +248,15 @@ class Program(Transport):
 
 
 async def live(scenario: Scenario, world: World) -> Seen:
-    settle(scenario, world)
     seen = Seen()
 
     async def can_use_tool(name, arguments, context):
         seen.questions.append(OWN[name])
         return PermissionResultAllow() if scenario.ask else PermissionResultDeny(message="no")
 
-    async with world.load(dialect=scenario.dialect) as engine:
-        hooks = hooks_of(
-            engine,
-            on_message=seen.told.append,
-            on_decision=lambda event, _decision: seen.events.append(event.name),
-        )
+    with engine_of(scenario, world, seen) as engine:
+        given = options_of(scenario, world, seen)
+        hooks = hooks_of(engine, on_message=given["on_message"], on_decision=given["on_decision"])
         options = ClaudeAgentOptions(
             hooks=hooks, can_use_tool=None if scenario.ask is None else can_use_tool
         )

@@ -139,24 +139,19 @@ def test_a_session_ends_once_when_its_agent_fails(tmp_path):
     assert reasons == [None, "other"]
 
 
-@pytest.mark.parametrize("event", [e for e in EVENTS if e not in ("SessionStart", "PreCompress")])
-def test_a_stop_ends_every_session_where_it_counts(tmp_path, event):
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_stop_ends_the_agent_on_every_event(tmp_path, event):
     world = World(tmp_path)
     world.settings("project", hooks(event, say=json.dumps({"continue": False, "stopReason": "x"})))
     seen = []
-    counts = event not in ("BeforeToolSelection", "Notification")
 
     async def run():
         async with session_of(world, seen) as session:
             await live(session)
-            return session
 
-    if counts:
-        with pytest.raises(StoppedError, match="x") as stopped:
-            asyncio.run(run())
-        assert stopped.value.reason == "x"
-    else:
+    with pytest.raises(StoppedError, match="x") as stopped:
         asyncio.run(run())
+    assert stopped.value.reason == "x"
     assert [name for _, name in seen].count("session_end") == 1
 
 

@@ -1,10 +1,12 @@
-"""What frameworks cannot do of what hooks may decide: one table, told when a session starts."""
+"""What frameworks cannot do of what hooks may decide; reported when a session starts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from anyhook.dialects.capabilities import ABILITIES, Support, support
+from anyhook.errors import RequiredHooksError
+from anyhook.model.diagnostics import diagnose
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -48,5 +50,31 @@ def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
         if ability in ABILITIES and support(engine.dialect, event, ability) is Support.NO:
             continue  # no hook of this dialect could want it
         where = ", ".join(dict.fromkeys(str(definition.place) for definition in definitions))
-        what = f"has no {ability.replace('_', ' ')} on" if ability else "never tells of"
+        what = f"has no {ability.replace('_', ' ')} on" if ability else "does not fire"
         yield f"{framework.title} {what} {spec.wire} ({instead}): hooks in {where}"
+
+
+def check_events(framework: Framework, engine: Engine) -> None:
+    """Raise if hooks that the host requires are configured on events that never fire.
+
+    Args:
+        framework: What the host cannot do.
+        engine: Whose hooks decide; `Engine.load(require=…)` says which ones are required.
+
+    Raises:
+        RequiredHooksError: With one reason for each definition concerned.
+    """
+    required = engine.required
+    if required is False:
+        return
+    reasons = []
+    for definition in engine.definitions:
+        event = definition.event
+        instead = framework.missing.get(event)
+        if instead is None or not (required is True or event in required):
+            continue
+        wire = engine.dialect.event(event).wire
+        text = f"{framework.title} does not fire {wire} ({instead})"
+        reasons.append(diagnose("no-hooks", text, definition.place))
+    if reasons:
+        raise RequiredHooksError(reasons)
