@@ -374,8 +374,9 @@ class AnyhookPlugin(BasePlugin):
         ids = {event.invocation_id for event in events}
         life = next((life for life in self._lives.values() if life.runs & ids), None)
         try:
-            return life is None or await life.session.compress("auto")
-        except StoppedError:
+            return life is None or await life.session.compress("auto") is None
+        except StoppedError as error:
+            life.session.messages.send(error.reason)
             return False
 
     # -- the model

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from claude_agent_sdk import HookMatcher
 from claude_agent_sdk.types import HookEvent
 
-from anyhook.agents.frameworks import Framework, missing_for
+from anyhook.agents.frameworks import Framework, check_events, may_be_wanted, missing_for
+from anyhook.agents.reports import NO_ANSWER, denials_without_effect, questions_without_user
+from anyhook.agents.session import in_tags
 from anyhook.agents.words import HostTool
-from anyhook.authoring.degrade import fit
+from anyhook.authoring.degrade import ASK_ANYWAY, fit
 from anyhook.dialects import get_dialect
 from anyhook.dialects.base import Denial
-from anyhook.dialects.capabilities import ABILITIES, Support, support
+from anyhook.dialects.capabilities import Support, support
 from anyhook.dialects.responses import read_response
 from anyhook.dialects.translate import call_of, counterparts, translate_answer, translate_event
 from anyhook.dialects.wire import answer_of, decode_event, encode_answer
@@ -69,7 +71,13 @@ CLAUDE_SDK = Framework(
         "after_model": _OWN,
         "after_tool.tail_call": "the tool's own result stands",
         "after_tool.hidden_failures": "the error stays, and the reason stands beside it",
-        "after_agent.clear_context": "the agent goes round with its conversation",
+        "after_agent.clear_context": "the agent goes on with its conversation",
+        "before_prompt.ask": "a question counts as a denial",
+        "after_tool.ask": "a question counts as a denial",
+        "after_agent.ask": "a question counts as a denial",
+        "notification.approve": "the program asks its user itself",
+        "notification.stop": "the agent goes on",
+        "before_compress.stop": "the agent goes on",
     },
 )
 
@@ -121,8 +129,9 @@ def hooks_of(
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks of an engine, for `ClaudeAgentOptions(hooks=…)`.
 
-    What the SDK cannot do of them is told at once. Further hooks may be registered with the engine
-    later, on the events of the SDK's `HookEvent`; other events are there if they have hooks now.
+    What the SDK cannot do of them is reported at once, like hooks that do not run. Further hooks
+    may be registered with the engine later, on the events of the SDK's `HookEvent`; other events
+    are there if they have hooks now.
 
     Args:
         engine: Whose hooks decide; not to be closed before the program ends: events that an engine
@@ -132,6 +141,9 @@ def hooks_of(
         on_message: Gets what the user should read and every problem of the hooks, as text; by
             default the function of the engine does, else the logger `anyhook` at WARNING.
         on_decision: Gets every event with its decision.
+
+    Raises:
+        RequiredHooksError: If hooks that are required stand on events that never fire here.
     """
     guard = _Guard(engine, tools or {}, on_message, on_decision)
     row = CLAUDE_SDK.replace(
@@ -141,8 +153,10 @@ def hooks_of(
             if _is_known(engine.dialect, key)
         }
     )
+    engine.report_problems(guard.messages)
     for text in missing_for(row, engine):
         guard.messages.send(text)
+    check_events(CLAUDE_SDK, engine)
     matcher = HookMatcher(hooks=[guard.answer], timeout=TIMEOUT)
     names = cast("Iterator[HookEvent]", _events(engine))
     return {name: [matcher] for name in names}
@@ -164,7 +178,7 @@ def _is_known(dialect: Dialect, key: str) -> bool:
     spec = dialect.by_canonical.get(event)
     if ability == "hidden_failures":
         return spec is not None and spec.denial is Denial.HIDES
-    return ability not in ABILITIES or support(dialect, event, ability) is not Support.NO
+    return may_be_wanted(dialect, event, ability)
 
 
 def _host_of(name: str, tool: str | HostTool) -> Dialect:
@@ -211,13 +225,34 @@ class _Guard:
         shown = self._shown(host, asked)
         if spec is None or shown.name not in self.engine.dialect.by_canonical:
             return {}
-        decision = await self.engine.dispatch(shown)
+        decision = await self.engine.decide(shown)
+        self._report(shown, decision)
         if self._on_decision is not None:
             self._on_decision(self.engine.complete(shown), decision)
-        answer = self._told(asked, answer_of(decision))
+        answer = self._told(asked, self._settled(asked, shown, decision))
         if shown is not asked:
             answer = self._fitting(host, asked, shown, answer)
         return encode_answer(CLAUDE, spec, answer)
+
+    def _report(self, shown: Event, decision: Decision) -> None:
+        """Report what was wrong with an event's hooks, and denials that deny nothing."""
+        self.messages.report(decision.diagnostics)
+        if decision.outcome is Outcome.DENY:
+            spec = self.engine.rules.by_canonical[shown.name]
+            self.messages.report(denials_without_effect(spec, decision))
+
+    def _settled(self, asked: Event, shown: Event, decision: Decision) -> Answer:
+        """Return the answer; a question that the program cannot ask counts as a denial."""
+        answer = answer_of(decision)
+        can_ask = support(CLAUDE, asked.name, "ask") is not Support.NO or asked.name in ASK_ANYWAY
+        if answer.outcome is not Outcome.ASK or can_ask:
+            return answer
+        self.messages.report(
+            questions_without_user(self.engine.rules.by_canonical[shown.name], decision)
+        )
+        reason = f"{answer.reason or 'a hook wants this confirmed'} ({NO_ANSWER})"
+        self.messages.send(f"{asked.wire_name} was denied: {reason}")
+        return answer.replace(outcome=Outcome.DENY, reason=reason)
 
     def _shown(self, host: Dialect, asked: Event) -> Event:
         """Put an event in the words of the engine's hooks."""
@@ -242,6 +277,11 @@ class _Guard:
 
     def _fitting(self, host: Dialect, asked: Event, shown: Event, answer: Answer) -> Answer:
         """Put an answer in the program's words, as far as it goes; the rest is told."""
+        spec = host.by_canonical[asked.name]
+        goes_on = spec.denial is Denial.CONTINUES and answer.outcome is Outcome.DENY
+        if goes_on and answer.context:  # the reason is the next prompt, and all that it is made of
+            reason = f"{answer.reason or 'denied by a hook'}\n\n{in_tags(answer.context)}"
+            answer = answer.replace(reason=reason, context=None)
         made, notes = translate_answer(answer, shown, asked, self.engine.dialect, host)
         if host is not CLAUDE and made.tool_output is not None:
             made = _as_parts(host, asked, made)

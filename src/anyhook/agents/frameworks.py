@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.dialects.capabilities import ABILITIES, Support, support
+from anyhook.dialects.capabilities import ABILITIES, Support, can_express, support
 from anyhook.errors import RequiredHooksError
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.record import Record
@@ -12,6 +12,7 @@ from anyhook.model.record import Record
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from anyhook.dialects.base import Dialect
     from anyhook.engine.engine import Engine
 
 
@@ -39,6 +40,25 @@ EVERYTHING = Framework(title="this agent", package="")
 """A host that does all that a session says."""
 
 
+ON_EVERY_EVENT = frozenset({"approve", "ask", "stop"})
+"""Abilities that a session gives to every event, also where the agent's reference does not."""
+
+
+def may_be_wanted(dialect: Dialect, event: str, ability: str) -> bool:
+    """Return whether a hook of an agent may ask for an ability on an event.
+
+    Args:
+        dialect: The agent.
+        event: Canonical name of the event.
+        ability: A key of `ABILITIES`; any other word counts as wanted.
+    """
+    if ability not in ABILITIES:
+        return True
+    if ability in ON_EVERY_EVENT:
+        return can_express(dialect, event, ability)
+    return support(dialect, event, ability) is not Support.NO
+
+
 def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
     """Yield what hooks of an engine may decide and the framework cannot do, for people."""
     for key, instead in framework.missing.items():
@@ -47,8 +67,8 @@ def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
         definitions = [d for d in engine.definitions if d.event == event]
         if spec is None or not definitions:
             continue
-        if ability in ABILITIES and support(engine.dialect, event, ability) is Support.NO:
-            continue  # no hook of this dialect could want it
+        if not may_be_wanted(engine.dialect, event, ability):
+            continue
         where = ", ".join(dict.fromkeys(str(definition.place) for definition in definitions))
         what = f"has no {ability.replace('_', ' ')} on" if ability else "does not fire"
         yield f"{framework.title} {what} {spec.wire} ({instead}): hooks in {where}"

@@ -24,6 +24,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from anyhook.agents import langchain_messages as words
 from anyhook.agents.frameworks import Framework
 from anyhook.agents.langchain_calls import ask_model, use_tool
+from anyhook.agents.reports import has_problems_to_report
 from anyhook.agents.session import ROUNDS, Session, in_tags
 from anyhook.engine.engine import Engine
 
@@ -132,6 +133,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
     ) -> None:
         super().__init__()
         self.engine = engine
+        self._must_report = has_problems_to_report(engine, on_message)
         self._options: dict[str, Any] = {
             "tools": tools,
             "ask": ask,
@@ -401,7 +403,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         """Whether there is nothing to tell, and nobody to tell it to."""
         given = self._options
         seen = given["on_decision"] is not None or given["transcript"] is not None
-        return not (seen or self._lives or self.engine.definitions)
+        return not (seen or self._must_report or self._lives or self.engine.definitions)
 
     def _hears(self, events: frozenset[str]) -> bool:
         """Tell whether anybody wants to know; else nothing is translated."""

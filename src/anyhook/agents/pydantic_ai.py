@@ -52,6 +52,7 @@ from anyhook.agents.pydantic_messages import (
     response_from_stable,
     response_to_stable,
 )
+from anyhook.agents.reports import has_problems_to_report
 from anyhook.agents.session import ROUNDS, Session, in_tags
 from anyhook.agents.words import text_of
 from anyhook.engine.engine import Engine
@@ -147,6 +148,7 @@ class AnyhookHooks(AbstractCapability[Any]):
         transcript: str | Path | None = None,
     ) -> None:
         self.engine = engine
+        self._must_report = has_problems_to_report(engine, on_message)
         self._options: dict[str, Any] = {
             "tools": tools,
             "ask": ask,
@@ -251,7 +253,7 @@ class AnyhookHooks(AbstractCapability[Any]):
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:  # noqa: ARG002
         """Make a run's own capability; without hooks there is nothing to do."""
-        return _Run(self) if self.listens() else self
+        return _Run(self) if self._must_report or self.listens() else self
 
 
 class _Run(AbstractCapability[Any]):

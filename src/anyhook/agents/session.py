@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.agents.frameworks import EVERYTHING, check_events, missing_for
+from anyhook.agents.reports import NO_ANSWER, denials_without_effect, questions_without_user
 from anyhook.agents.words import HostTools, text_of
 from anyhook.dialects.base import Denial
 from anyhook.engine.messages import MessageChannel
 from anyhook.errors import StoppedError
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.decisions import NO_DECISION
-from anyhook.model.diagnostics import Severity, diagnose
 from anyhook.model.events import (
     AfterAgent,
     AfterModel,
@@ -61,7 +61,6 @@ ROUNDS = 8
 """How often hooks may keep the agent from ending one turn."""
 FAREWELL = 60.0
 """Seconds that the hooks of a session's end have when it ends in a hurry."""
-NO_ANSWER = "the user cannot be asked"
 SUMMARIES = {
     "before_prompt": "Send this prompt to the agent?",
     "before_model": "Send this request to the model?",
@@ -756,41 +755,21 @@ class Session:
         if self._ask is not None:
             return None if await self._ask(question) else f"the user said no: {reason}"
         spec = self._spec(event)
-        wire = spec.wire if spec is not None else event.name
-        self.messages.report(
-            diagnose(
-                "service-missing",
-                f"{blame.handler.label!r} on {wire} asks the user, and this agent has no `ask` "
-                "function; each question counts as a denial",
-                blame.handler.place,
-                handler=blame.handler.label,
-            )
-            for blame in decision.blame.get("outcome", ())
-        )
         reason = f"{reason} ({NO_ANSWER})"
-        if spec is not None and spec.reason_audience is Audience.AGENT:
-            # The user reads the reasons of other denials through the host.
-            what = f"{question.tool} was not run" if event.name == "before_tool" else f"{wire}: no"
+        if spec is None:
+            return reason
+        self.messages.report(questions_without_user(spec, decision))
+        if spec.reason_audience is Audience.AGENT:  # other reasons reach the user by the host
+            is_call = event.name == "before_tool"
+            what = f"{question.tool} was not run" if is_call else f"{spec.wire} was denied"
             self.messages.send(f"{what}: {reason}")
         return reason
 
     def _report_denial(self, event: Event, decision: Decision) -> None:
-        """Report a denial of an event that the agent cannot deny, with its reason."""
+        """Report a denial of an event that cannot be denied, with its reason."""
         spec = self._spec(event)
-        if spec is None or spec.denial is not Denial.NOTHING:
-            return
-        reasons = decision.blame.get("reason") or decision.blame.get("outcome", ())
-        self.messages.report(
-            diagnose(
-                "output-no-effect",
-                f"{blame.handler.label!r} on {spec.wire}: {self.engine.dialect.title} cannot deny "
-                f"this event; the reason of the hook: {blame.value}",
-                blame.handler.place,
-                handler=blame.handler.label,
-                severity=Severity.WARNING,
-            )
-            for blame in reasons
-        )
+        if spec is not None:
+            self.messages.report(denials_without_effect(spec, decision))
 
     def _write_runs(self, event: Event, decision: Decision) -> None:
         """Add the runs of an event's hooks to the transcript; a hook may suppress its own."""
