@@ -370,11 +370,13 @@ class AnyhookPlugin(BasePlugin):
             config.summarizer = _Summarizer(inner, self)
 
     async def may_compress(self, events: list[Event]) -> bool:
-        """Tell whether hooks let events be summarized."""
+        """Return whether hooks let events be summarized."""
         ids = {event.invocation_id for event in events}
         life = next((life for life in self._lives.values() if life.runs & ids), None)
+        if life is None:
+            return True
         try:
-            return life is None or await life.session.compress("auto") is None
+            return await life.session.compress("auto") is None
         except StoppedError as error:
             life.session.messages.send(error.reason)
             return False
