@@ -299,4 +299,4 @@ class TestADenialOfAnEventThatCannotBeDenied:
 
         main(["fire", "SessionStart", "--trust-once"])
 
-        assert "no effect on this event" in " ".join(capsys.readouterr().out.split())
+        assert "this event cannot be denied" in " ".join(capsys.readouterr().out.split())

@@ -51,7 +51,9 @@ LANGCHAIN = Framework(
     title="LangChain",
     package="langchain",
     missing={
-        "before_compress": "a SummarizationMiddleware shortens the conversation, and the hooks do not run",
+        "before_compress": (
+            "a SummarizationMiddleware shortens the conversation, and the hooks do not run"
+        ),
     },
 )
 MODEL_EVENTS = frozenset(("before_model", "before_tool_selection", "after_model"))

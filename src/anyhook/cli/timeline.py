@@ -11,7 +11,6 @@ from rich.text import Text
 from anyhook.cli.hook_functions import functions_for
 from anyhook.cli.output import diagnostic_json, print_diagnostics, show_place
 from anyhook.cli.verdict import Verdict, verdicts
-from anyhook.dialects.base import Denial
 from anyhook.dialects.wire import encode_decision, encode_event
 from anyhook.engine.compare import Difference, differences
 from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not_run, unknown_tool
@@ -86,8 +85,6 @@ def print_timeline(
         out.print(_no_hooks(engine, spec.wire))
     changes = differences(engine, event, decision)
     _print_verdicts(out, engine, verdicts(engine, event, decision, changes))
-    if decision.outcome is Outcome.DENY and spec.denial is Denial.NOTHING:
-        out.print(Text("a denial has no effect on this event", style="yellow"))
     fields = _fields(decision)
     if fields.row_count:
         out.print(fields)
