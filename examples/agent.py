@@ -116,8 +116,7 @@ async def main():
             home=directory,
             trust_once=True,
             ask=ask,
-            watch=watch,
-            tell=discard,
+            on_decision=watch,
             on_message=discard,
         )
         agent = LlmAgent(name="helper", model=model(), tools=tools(project))

@@ -46,9 +46,16 @@ class World:
         }
 
     def settings(self, layer: str, content: object) -> Path:
-        """Write a settings file: an object, or its text."""
+        """Write a settings file: an object, or its text.
+
+        Args:
+            layer: Its layer; `project:AGENT` for the one of another agent.
+            content: What it holds.
+        """
         text = content if isinstance(content, str) else json.dumps(content, indent=2)
-        return self.write(self.files[layer], text)
+        _, _, agent = layer.partition(":")
+        other = self.project / f".{agent}" / "settings.json"
+        return self.write(other if agent else self.files[layer], text)
 
     def write(self, path: Path, text: str) -> Path:
         """Write a file; one that starts with `#!` may be executed."""

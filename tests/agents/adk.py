@@ -13,7 +13,7 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 from anyhook.agents.adk import STOPPED, AnyhookPlugin
-from tests.agents.contract import Scenario, Seen, run_tool, settle
+from tests.agents.contract import Scenario, Seen, engine_of, options_of, run_tool
 from tests.world import World
 
 STREAMED = RunConfig(streaming_mode=StreamingMode.SSE)
@@ -98,23 +98,12 @@ def tools_of(scenario: Scenario, seen: Seen) -> list[object]:
 
 async def live(scenario: Scenario, world: World) -> Seen:
     """Live a scenario."""
-    settle(scenario, world)
     seen = Seen()
     answers = [said(*(one if isinstance(one, list) else [one])) for one in scenario.says]
     model = Model.create(answers)
     agent = LlmAgent(name="agent", model=model, tools=tools_of(scenario, seen))
-
-    async def ask(question):
-        seen.questions.append(question.tool)
-        return bool(scenario.ask)
-
-    async with world.load(dialect=scenario.dialect) as engine:
-        plugin = AnyhookPlugin(
-            engine,
-            ask=None if scenario.ask is None else ask,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
-        )
+    with engine_of(scenario, world, seen) as engine:
+        plugin = AnyhookPlugin(engine, **options_of(scenario, world, seen))
         app = App(name="app", root_agent=agent, plugins=[plugin])
         async with InMemoryRunner(app=app) as runner:
             session = await runner.session_service.create_session(app_name="app", user_id="u")

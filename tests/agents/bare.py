@@ -6,27 +6,16 @@ import json
 from typing import Any
 
 from anyhook.agents import Session, StoppedError
-from tests.agents.contract import TOOLS, Scenario, Seen, run_tool, settle
+from tests.agents.contract import TOOLS, Scenario, Seen, engine_of, options_of, run_tool
 from tests.world import World
 
 
 async def live(scenario: Scenario, world: World) -> Seen:
     """Live a scenario."""
-    settle(scenario, world)
     seen = Seen()
     agent = _Agent(scenario, seen)
-
-    async def ask(question: Any) -> bool:
-        seen.questions.append(question.tool)
-        return bool(scenario.ask)
-
-    async with world.load(dialect=scenario.dialect) as engine:
-        session = Session(
-            engine,
-            ask=None if scenario.ask is None else ask,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
-        )
+    with engine_of(scenario, world, seen) as engine:
+        session = Session(engine, **options_of(scenario, world, seen))
         try:
             async with session:
                 for prompt in scenario.prompts:
@@ -51,7 +40,7 @@ class _Agent:
         given = await session.prompt(prompt)
         if given.denied is not None:
             self.seen.shown.append("")
-            session.tell(given.denied)
+            session.messages.send(given.denied)
             return
         self.history.append({"role": "user", "content": given.whole})
         while True:
@@ -75,7 +64,7 @@ class _Agent:
                 self.history.append({"role": "model", "content": answer})
                 return answer
             if call.denied is not None:
-                session.tell(call.denied)
+                session.messages.send(call.denied)
                 return ""
             said = self.ask(call)
             text = said if isinstance(said, str) else ""
@@ -83,7 +72,7 @@ class _Agent:
             response: Any = {"text": text, "candidates": [{"content": content, "index": 0}]}
             reply = await session.after_model(call.request, response)
             if reply.response is None:
-                session.tell(str(reply.denied))
+                session.messages.send(str(reply.denied))
                 return ""
             if isinstance(said, str):
                 answer = reply.response["text"]

@@ -8,12 +8,20 @@ is compared.
 from __future__ import annotations
 
 import json
+import logging
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.agents import Framework
 from tests.world import World, command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook import Engine
+    from anyhook.agents import Question
 
 SCENARIOS = Path(__file__).with_name("scenarios.json")
 TOOLS = {
@@ -37,8 +45,13 @@ class Scenario:
         expect: What must be seen.
         prompts: What the user says, one turn each.
         results: Tool to what it returns; by default `TOOL ran`. `!TEXT` fails with that text.
-        ask: What the user answers when asked; `None`: nobody is there.
-        dialect: Whose settings the hooks stand in.
+        ask: What the user answers when asked; `None`: the user cannot be asked.
+        dialect: Whose settings are loaded.
+        written_for: Whose settings the hooks stand in, if not those that are loaded.
+        settings: The text of the settings file, if it is not made of `hooks`.
+        trusted: Whether the project is trusted.
+        channel: Who receives messages: a function of the `session` (the engine has another one),
+            the function of the `engine`, or the `logger`.
         stream: Whether the model's answers are streamed.
         needs: What a framework must be able to do: keys of `Framework.missing`.
     """
@@ -52,6 +65,10 @@ class Scenario:
     results: dict[str, str] = field(default_factory=dict)
     ask: bool | None = None
     dialect: str = "gemini"
+    written_for: str | None = None
+    settings: str | None = None
+    trusted: bool = True
+    channel: str = "session"
     stream: bool = False
     needs: list[str] = field(default_factory=list)
 
@@ -69,7 +86,8 @@ class Seen:
         events: Canonical names of the events that hooks got, in order.
         history: All text that the agent remembers at the end.
         stopped: Why a hook ended the agent; `None` if none did.
-        questions: Tools that the user was asked about.
+        questions: What the user was asked about: a tool, or else the event.
+        transcript: The session's transcript.
     """
 
     sent: list[str] = field(default_factory=list)
@@ -81,6 +99,7 @@ class Seen:
     history: str = ""
     stopped: str | None = None
     questions: list[str] = field(default_factory=list)
+    transcript: str = ""
 
 
 class Adapter(Protocol):
@@ -98,20 +117,82 @@ def scenarios() -> list[Scenario]:
 
 def settle(scenario: Scenario, world: World) -> None:
     """Write the scenario's hooks into the settings of a project."""
+    if scenario.settings is not None:
+        world.settings("project", scenario.settings)
+        return
     hooks = {
         event: [
             {
                 **{key: value for key, value in definition.items() if key != "says"},
-                "hooks": [
-                    {"type": "command", "command": says.get("run") or command(says)}
-                    for says in definition["says"]
-                ],
+                "hooks": [handler_of(says) for says in definition["says"]],
             }
             for definition in definitions
         ]
         for event, definitions in scenario.hooks.items()
     }
-    world.settings("project", {"hooks": hooks})
+    if hooks:
+        settings_file = f"project:{scenario.written_for}" if scenario.written_for else "project"
+        world.settings(settings_file, {"hooks": hooks})
+
+
+def handler_of(says: dict[str, Any]) -> dict[str, Any]:
+    """Make a handler whose command says something."""
+    options = {key: says[key] for key in ("name", "timeout") if key in says}
+    return {"type": "command", "command": says.get("run") or command(says), **options}
+
+
+@contextmanager
+def engine_of(scenario: Scenario, world: World, seen: Seen) -> Iterator[Engine]:
+    """Load the engine of a scenario, and collect what reaches the logger if it is the channel."""
+    settle(scenario, world)
+    receivers = {"session": lambda _text: None, "engine": seen.told.append, "logger": None}
+    with logged(seen.told if scenario.channel == "logger" else []):
+        engine = world.load(
+            dialect=scenario.dialect,
+            trust_once=scenario.trusted,
+            on_message=receivers[scenario.channel],
+        )
+        yield engine
+        engine.close()
+    path = transcript_of(world)
+    seen.transcript = path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+@contextmanager
+def logged(texts: list[str]) -> Iterator[None]:
+    """Collect what the package logs at WARNING."""
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            texts.append(record.getMessage())
+
+    collector = Collector(logging.WARNING)
+    logger = logging.getLogger("anyhook")
+    logger.addHandler(collector)
+    try:
+        yield
+    finally:
+        logger.removeHandler(collector)
+
+
+def options_of(scenario: Scenario, world: World, seen: Seen) -> dict[str, Any]:
+    """Return the options that every integration takes; what the session reports is in `seen`."""
+
+    async def ask(question: Question) -> bool:
+        seen.questions.append(question.tool or question.event)
+        return bool(scenario.ask)
+
+    return {
+        "ask": None if scenario.ask is None else ask,
+        "on_message": seen.told.append if scenario.channel == "session" else None,
+        "on_decision": lambda event, _decision: seen.events.append(event.name),
+        "transcript": transcript_of(world),
+    }
+
+
+def transcript_of(world: World) -> Path:
+    """Return where the transcript of a scenario is written."""
+    return world.root / "transcript.jsonl"
 
 
 def run_tool(scenario: Scenario, seen: Seen, name: str, arguments: dict[str, Any]) -> str:
@@ -144,6 +225,8 @@ def check(scenario: Scenario, seen: Seen) -> None:
             _compare(seen.shown[int(number)], word, seen)
     for word in expect.get("told", ()):
         _compare("\n".join(seen.told), word, seen)
+    for word in expect.get("transcript", ()):
+        _compare(seen.transcript, word, seen)
     for word in expect.get("history", ()):
         _compare(seen.history, word, seen)
     for number, names in (expect.get("offered") or {}).items():

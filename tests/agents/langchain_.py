@@ -13,7 +13,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from anyhook.agents import StoppedError
 from anyhook.agents.langchain import AnyhookMiddleware
-from tests.agents.contract import TOOLS, Scenario, Seen, run_tool, settle
+from tests.agents.contract import TOOLS, Scenario, Seen, engine_of, options_of, run_tool
 from tests.world import World
 
 THREAD: Any = {"configurable": {"thread_id": "t1"}}
@@ -74,25 +74,6 @@ def tools_of(scenario, seen):
     return [tool(name, parameters) for name, parameters in TOOLS.items()]
 
 
-def asking(scenario, seen):
-    """Answer in the user's place, as the scenario says."""
-
-    async def ask(question):
-        seen.questions.append(question.tool)
-        return bool(scenario.ask)
-
-    return None if scenario.ask is None else ask
-
-
-def middleware_of(scenario, seen, engine):
-    return AnyhookMiddleware(
-        engine,
-        ask=asking(scenario, seen),
-        tell=seen.told.append,
-        watch=lambda event, _decision: seen.events.append(event.name),
-    )
-
-
 def agent_of(scenario, seen, hooks):
     model = Scripted(messages=says(scenario.says), seen=seen)
     return create_agent(
@@ -106,10 +87,9 @@ def prompt_of(text):
 
 async def live(scenario: Scenario, world: World) -> Seen:
     """Live a scenario on an event loop."""
-    settle(scenario, world)
     seen = Seen()
-    async with world.load(dialect=scenario.dialect) as engine:
-        hooks = middleware_of(scenario, seen, engine)
+    with engine_of(scenario, world, seen) as engine:
+        hooks = AnyhookMiddleware(engine, **options_of(scenario, world, seen))
         agent = agent_of(scenario, seen, hooks)
         try:
             async with hooks:
@@ -134,25 +114,23 @@ async def _turn(agent: Any, scenario: Scenario, prompt: str) -> str:
 
 def live_without_a_loop(scenario: Scenario, world: World) -> Seen:
     """Live a scenario with `invoke` and `stream`."""
-    settle(scenario, world)
     seen = Seen()
-    engine = world.load(dialect=scenario.dialect)
-    hooks = middleware_of(scenario, seen, engine)
-    agent = agent_of(scenario, seen, hooks)
-    try:
-        with hooks:
-            for prompt in scenario.prompts:
-                if scenario.stream:
-                    stream = agent.stream(prompt_of(prompt), THREAD, stream_mode="messages")
-                    pieces = [str(p.text) for p, _ in stream if isinstance(p, AIMessage)]
-                    seen.shown.append("".join(pieces))
-                else:
-                    state = agent.invoke(prompt_of(prompt), THREAD)
-                    seen.shown.append(str(state["messages"][-1].text))
-    except StoppedError as error:
-        seen.stopped = error.reason
-    seen.history = text_of(agent.get_state(THREAD).values.get("messages", []))
-    engine.close()
+    with engine_of(scenario, world, seen) as engine:
+        hooks = AnyhookMiddleware(engine, **options_of(scenario, world, seen))
+        agent = agent_of(scenario, seen, hooks)
+        try:
+            with hooks:
+                for prompt in scenario.prompts:
+                    if scenario.stream:
+                        stream = agent.stream(prompt_of(prompt), THREAD, stream_mode="messages")
+                        pieces = [str(p.text) for p, _ in stream if isinstance(p, AIMessage)]
+                        seen.shown.append("".join(pieces))
+                    else:
+                        state = agent.invoke(prompt_of(prompt), THREAD)
+                        seen.shown.append(str(state["messages"][-1].text))
+        except StoppedError as error:
+            seen.stopped = error.reason
+        seen.history = text_of(agent.get_state(THREAD).values.get("messages", []))
     return seen
 
 

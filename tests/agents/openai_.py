@@ -10,7 +10,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from agents import Agent, FunctionTool, SQLiteSession, function_tool, set_tracing_disabled
 from anyhook.agents import StoppedError
 from anyhook.agents.openai_agents import AnyhookRunner, PromptDeniedError
-from tests.agents.contract import Scenario, Seen, run_tool, settle
+from tests.agents.contract import Scenario, Seen, engine_of, options_of, run_tool
 from tests.world import World
 
 set_tracing_disabled(True)
@@ -25,15 +25,9 @@ async def live(scenario: Scenario, world: World, *, way: str = "list") -> Seen:
         way: How the conversation is kept: `list`, `memory` (the SDK's session), or `stream`, a list
             with every response streamed.
     """
-    settle(scenario, world)
     seen = Seen()
-    async with world.load(dialect=scenario.dialect) as engine:
-        runner = AnyhookRunner(
-            engine,
-            ask=None if scenario.ask is None else answering(scenario, seen),
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
-        )
+    with engine_of(scenario, world, seen) as engine:
+        runner = AnyhookRunner(engine, **options_of(scenario, world, seen))
         model = ScriptedModel([outputs(says, i) for i, says in enumerate(scenario.says)])
         agent = Agent(name="agent", model=model, tools=tools(scenario, seen))
         streams = scenario.stream or way == "stream"

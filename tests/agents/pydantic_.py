@@ -18,26 +18,15 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from anyhook.agents import StoppedError
 from anyhook.agents.pydantic_ai import AnyhookHooks, DeniedError
-from tests.agents.contract import Scenario, Seen, run_tool, settle
+from tests.agents.contract import Scenario, Seen, engine_of, options_of, run_tool
 from tests.world import World
 
 
 async def live(scenario: Scenario, world: World) -> Seen:
     """Live a scenario."""
-    settle(scenario, world)
     seen = Seen()
-
-    async def ask(question) -> bool:
-        seen.questions.append(question.tool)
-        return bool(scenario.ask)
-
-    async with world.load(dialect=scenario.dialect) as engine:
-        hooks = AnyhookHooks(
-            engine,
-            ask=None if scenario.ask is None else ask,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
-        )
+    with engine_of(scenario, world, seen) as engine:
+        hooks = AnyhookHooks(engine, **options_of(scenario, world, seen))
         agent = scripted(scenario, seen, hooks)
         history: list[ModelMessage] = []
         try:

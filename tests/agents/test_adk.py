@@ -91,8 +91,8 @@ async def living(tmp_path, agent, hooks, *, app=None, sees=True, **options):
         engine.register(event, function, threaded=False)
     events, told = [], []
     if sees:
-        options["watch"] = lambda event, _decision: events.append(event)
-    plugin = AnyhookPlugin(engine, tell=told.append, **options)
+        options["on_decision"] = lambda event, _decision: events.append(event)
+    plugin = AnyhookPlugin(engine, on_message=told.append, **options)
     made = App(name="app", root_agent=agent, plugins=[plugin], **(app or {}))
     runner = InMemoryRunner(app=made)
     runner.auto_create_session = True

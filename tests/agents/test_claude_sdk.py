@@ -32,7 +32,15 @@ from anyhook.agents import HostTool
 from anyhook.agents.claude_sdk import CLAUDE_SDK, SESSIONS, TIMEOUT, anyhook_hooks, hooks_of
 from anyhook.dialects import get_dialect
 from anyhook.dialects.translate import counterparts
-from tests.agents.contract import Scenario, Seen, judge, run_tool, scenarios, settle
+from tests.agents.contract import (
+    Scenario,
+    Seen,
+    engine_of,
+    judge,
+    options_of,
+    run_tool,
+    scenarios,
+)
 from tests.conftest import DATA
 from tests.world import World, command
 
@@ -53,7 +61,8 @@ ITS_OWN = {
     "bye:once": ENDS,
     "bye:after-stop": ENDS,
     "prompt:escaped": "",  # how it marks context
-    "tool:ask-nobody": "",  # it says nothing when nobody is there
+    "tool:ask-none": "",  # it reports nothing when the user cannot be asked
+    "all:transcript": "",  # it writes a transcript of its own
     "tool:defer": "",  # it ends the run, and asks again when that goes on
     "end:cap": "",  # how often it lets itself be sent round
 }
@@ -76,8 +85,11 @@ def result(**fields: Any) -> dict[str, Any]:
 class Program(Transport):
     """Claude Code as far as hooks see it, with a script for a model."""
 
-    def __init__(self, scenario: Scenario, seen: Seen, session: str = "s1") -> None:
+    def __init__(
+        self, scenario: Scenario, seen: Seen, directory: Path, session: str = "s1"
+    ) -> None:
         self.scenario = scenario
+        self.directory = directory
         self.seen = seen
         self.session = session
         self.hooks: dict[str, list[dict[str, Any]]] = {}
@@ -158,7 +170,12 @@ class Program(Transport):
         return merged
 
     def request(self, event: str, number: str, **fields: Any) -> dict[str, Any]:
-        payload = {**recorded(event)[0], "session_id": self.session, **fields}
+        payload = {
+            **recorded(event)[0],
+            "session_id": self.session,
+            "cwd": str(self.directory),
+            **fields,
+        }
         return {"subtype": "hook_callback", "callback_id": number, "input": payload}
 
     def hear(self, reply: dict[str, Any]) -> dict[str, Any]:
@@ -240,23 +257,19 @@ class Program(Transport):
 
 
 async def live(scenario: Scenario, world: World) -> Seen:
-    settle(scenario, world)
     seen = Seen()
 
     async def can_use_tool(name, arguments, context):
         seen.questions.append(OWN[name])
         return PermissionResultAllow() if scenario.ask else PermissionResultDeny(message="no")
 
-    async with world.load(dialect=scenario.dialect) as engine:
-        hooks = hooks_of(
-            engine,
-            tell=seen.told.append,
-            watch=lambda event, _decision: seen.events.append(event.name),
-        )
+    with engine_of(scenario, world, seen) as engine:
+        given = options_of(scenario, world, seen)
+        hooks = hooks_of(engine, on_message=given["on_message"], on_decision=given["on_decision"])
         options = ClaudeAgentOptions(
             hooks=hooks, can_use_tool=None if scenario.ask is None else can_use_tool
         )
-        program = Program(scenario, seen)
+        program = Program(scenario, seen, world.project)
         async for _ in query(prompt=said(scenario), options=options, transport=program):
             pass
     assert program.errors == []
@@ -295,14 +308,15 @@ class Guarded:
     def made(self, **options: Any) -> Any:
         self.hooks = hooks_of(
             self.engine,
-            tell=self.told.append,
-            watch=lambda event, decision: self.seen.append(event),
+            on_message=self.told.append,
+            on_decision=lambda event, decision: self.seen.append(event),
             **options,
         )
         return self.hooks
 
     async def answer(self, event: str, /, **fields: Any) -> dict[str, Any]:
-        return await self.answer_to({**recorded(event)[0], **fields})
+        directory = {"cwd": str(self.engine.project_dir)}
+        return await self.answer_to({**recorded(event)[0], **directory, **fields})
 
     async def answer_to(self, payload: dict[str, Any]) -> dict[str, Any]:
         (matcher,) = self.hooks[payload["hook_event_name"]]
@@ -480,7 +494,9 @@ async def test_what_a_hook_of_gemini_says_is_said_in_the_words_of_claude(gemini,
     guarded.told.clear()
 
     assert await guarded.answer(asked) == expected
-    assert guarded.told == []
+    reports = ["oops"] if name == "a crash" else []
+    assert len(guarded.told) == len(reports)
+    assert all(text in guarded.told[0] for text in reports)
 
 
 SAID_BY_CLAUDE: dict[str, dict[str, Any]] = {
@@ -551,6 +567,8 @@ async def test_what_the_program_would_not_show_the_user_is_told(gemini):
             "PreCompress": [stdout(systemMessage="short")],
         },
     )
+
+    guarded.told.clear()
 
     assert await guarded.answer("Notification") == {}
     assert await guarded.answer("PreCompact") == {}
@@ -643,8 +661,9 @@ def test_the_program_waits_longer_than_any_hook_may_take(gemini):
 
 
 def test_what_the_sdk_cannot_do_is_told_when_the_hooks_are_made(gemini):
-    events = ("BeforeModel", "AfterModel", "BeforeToolSelection", "SessionStart", "SessionEnd")
-    guarded = Guarded(gemini, {e: [stdout()] for e in (*events, "AfterTool", "AfterAgent")})
+    names = dict.fromkeys(key.partition(".")[0] for key in CLAUDE_SDK.missing)
+    events = [gemini.dialect.by_canonical[name].wire for name in names]
+    guarded = Guarded(gemini, {event: [stdout()] for event in events})
 
     assert len(guarded.told) == len(CLAUDE_SDK.missing)
     for text, instead in zip(guarded.told, CLAUDE_SDK.missing.values(), strict=True):
@@ -664,7 +683,7 @@ def test_without_a_listener_it_is_logged(gemini, caplog):
 
     hooks_of(gemini.load())
 
-    assert "never tells of BeforeModel" in caplog.text
+    assert "does not fire BeforeModel" in caplog.text
 
 
 # -- tools of the host
@@ -786,7 +805,7 @@ def test_a_hook_ends_when_the_program_no_longer_waits(tmp_path):
             return "over"
 
     async def main() -> Seen:
-        program = Impatient(hangs, Seen())
+        program = Impatient(hangs, Seen(), world.project)
         async with world.load() as engine:
             hooks = hooks_of(engine)
             (callback,) = hooks["PreToolUse"][0].hooks
@@ -816,7 +835,7 @@ def test_two_agents_at_once_keep_their_sessions_apart(tmp_path):
 
     async def main() -> None:
         async with world.load() as engine:
-            hooks = hooks_of(engine, watch=watch)
+            hooks = hooks_of(engine, on_decision=watch)
             async with anyio.create_task_group() as group:
                 for name in ("one", "two"):
                     group.start_soon(live_one, name, ClaudeAgentOptions(hooks=hooks))
@@ -824,7 +843,7 @@ def test_two_agents_at_once_keep_their_sessions_apart(tmp_path):
     async def live_one(name: str, options: ClaudeAgentOptions) -> None:
         call = {"tool": "shell", "args": {"command": name}}
         scenario = Scenario(name, "", {}, [call, f"{name} is done"], {}, prompts=[f"do {name}"])
-        program = Program(scenario, Seen(), session=name)
+        program = Program(scenario, Seen(), world.project, session=name)
         async for _ in query(prompt=said(scenario), options=options, transport=program):
             pass
         assert program.seen.shown == [f"{name} is done"]
@@ -847,7 +866,7 @@ def test_one_line_guards_a_project(gemini, monkeypatch):
     hooks = anyhook_hooks(trust_once=True, home=gemini.home, environ=gemini.environ)
 
     scenario = Scenario("line", "", {}, [{"tool": "shell", "args": {"command": "ls"}}, "ok"], {})
-    program = Program(scenario, Seen())
+    program = Program(scenario, Seen(), gemini.project)
 
     async def main() -> list[str]:
         options = ClaudeAgentOptions(hooks=hooks)

@@ -87,7 +87,7 @@ class Life:
         self.told = []
         self.events = []
         self.hooks = AnyhookMiddleware(
-            world.load(), tell=self.told.append, watch=self.watched, **own
+            world.load(), on_message=self.told.append, on_decision=self.watched, **own
         )
         self.agent = create_agent(
             model or Scripted(messages=iter(answers)),
@@ -407,7 +407,7 @@ class Outside(Onlooker):
 def test_what_no_hook_changes_goes_through_as_the_same_objects(tmp_path, watched):
     outside, inside = Outside(), Onlooker()
     watch = (lambda _event, _decision: None) if watched else None
-    hooks = AnyhookMiddleware(world_of(tmp_path).load(), watch=watch)
+    hooks = AnyhookMiddleware(world_of(tmp_path).load(), on_decision=watch)
     answers = [calling(what="x"), AIMessage("done")]
     agent = create_agent(
         Scripted(messages=iter(answers)), [work], middleware=[outside, hooks, inside]
@@ -436,7 +436,7 @@ def test_without_hooks_nothing_is_translated(tmp_path, monkeypatch):
 
 def test_hooks_that_are_added_later_are_heard(tmp_path):
     world = World(tmp_path)
-    hooks = AnyhookMiddleware(world.load(watch=True), tell=lambda _text: None)
+    hooks = AnyhookMiddleware(world.load(watch=True), on_message=lambda _text: None)
     agent = create_agent(Scripted(messages=iter([AIMessage("hi")])), middleware=[hooks])
 
     assert agent.invoke(HELLO)["messages"][-1].content == "hi"
@@ -445,7 +445,7 @@ def test_hooks_that_are_added_later_are_heard(tmp_path):
 
 
 def test_what_the_user_was_told_is_not_sent_to_the_model(tmp_path):
-    hooks = AnyhookMiddleware(World(tmp_path).load(), tell=lambda _text: None)
+    hooks = AnyhookMiddleware(World(tmp_path).load(), on_message=lambda _text: None)
     inside = Onlooker()
     model = Scripted(messages=iter([AIMessage("hi")]))
     agent = create_agent(model, middleware=[hooks, inside])
@@ -640,7 +640,7 @@ class Sized(Scripted):
 def requested(tmp_path, says, *, event="BeforeModel", model=None, **options):
     inside = Onlooker()
     told = []
-    hooks = AnyhookMiddleware(world_of(tmp_path, **{event: says}).load(), tell=told.append)
+    hooks = AnyhookMiddleware(world_of(tmp_path, **{event: says}).load(), on_message=told.append)
     model = model or Sized(messages=iter([AIMessage("hi")]))
     agent = create_agent(model, [work], middleware=[hooks, inside], **options)
     agent.invoke(HELLO)

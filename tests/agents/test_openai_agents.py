@@ -397,7 +397,7 @@ class Answered(BaseModel):
 def test_a_denied_answer_of_an_agent_with_a_type_is_a_refusal(engine):
     engine.register("after_model", lambda _event: deny("not that number"))
     told: list[str] = []
-    runner = AnyhookRunner(engine, tell=told.append)
+    runner = AnyhookRunner(engine, on_message=told.append)
 
     def agent():
         model = ScriptedModel([says('{"number": 42}')])
@@ -437,7 +437,7 @@ def test_another_model_and_other_settings_are_those_that_hooks_want(engine):
     agent = Agent(name="a", model="big", instructions="be kind")
 
     result = asyncio.run(
-        AnyhookRunner(engine, tell=told.append).run(
+        AnyhookRunner(engine, on_message=told.append).run(
             agent, "hello", run_config=RunConfig(model_provider=Provider())
         )
     )
@@ -701,7 +701,7 @@ def test_hosted_tools_are_told_once_where_hooks_look_at_tools(engine):
     agent = Agent(name="a", model=model, tools=[WebSearchTool()])
 
     async def two():
-        async with AnyhookRunner(engine, tell=told.append) as runner:
+        async with AnyhookRunner(engine, on_message=told.append) as runner:
             await runner.run(agent, "one")
 
     asyncio.run(two())

@@ -82,8 +82,8 @@ class Life:
         self.told, self.events = [], []
         self.hooks = AnyhookHooks(
             engine,
-            tell=self.told.append,
-            watch=lambda event, _decision: self.events.append(event),
+            on_message=self.told.append,
+            on_decision=lambda event, _decision: self.events.append(event),
             **options,
         )
 

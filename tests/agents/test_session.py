@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyhook import Answer, Engine, deny
-from anyhook.agents import HostTool, Session, StoppedError
+from anyhook import Answer, Engine, UsageError, deny
+from anyhook.agents import HostTool, Question, Session, StoppedError
 from tests.integration.leftovers import none_left
 from tests.world import World
 
@@ -49,8 +49,8 @@ def hooks(*events, say="{}"):
 def session_of(world, seen, **options):
     return Session(
         world.load(),
-        tell=lambda _text: None,
-        watch=lambda event, _decision: seen.append((event.session_id, event.name)),
+        on_message=lambda _text: None,
+        on_decision=lambda event, _decision: seen.append((event.session_id, event.name)),
         **options,
     )
 
@@ -67,7 +67,7 @@ def test_a_hundred_sessions_at_once_end_once_each(tmp_path):
             session = Session(
                 engine,
                 session_id=str(number),
-                watch=lambda event, _decision: seen.append((event.session_id, event.name)),
+                on_decision=lambda event, _decision: seen.append((event.session_id, event.name)),
             )
             async with session, anyio.create_task_group() as group:
                 await session.prompt("hello")
@@ -107,8 +107,8 @@ def test_a_cancelled_session_ends_once(tmp_path, event, backend):
             engine.register(event, cancel)
             async with Session(
                 engine,
-                tell=lambda _text: None,
-                watch=lambda fired, _decision: seen.append(fired.name),
+                on_message=lambda _text: None,
+                on_decision=lambda fired, _decision: seen.append(fired.name),
             ) as session:
                 await live(session)
         assert scope.cancelled_caught
@@ -127,7 +127,7 @@ def test_a_session_ends_once_when_its_agent_fails(tmp_path):
     async def run():
         session = Session(
             world.load(),
-            watch=lambda event, _decision: reasons.append(getattr(event, "reason", None)),
+            on_decision=lambda event, _decision: reasons.append(getattr(event, "reason", None)),
         )
         with pytest.raises(RuntimeError, match="it broke"):
             async with session:
@@ -139,24 +139,19 @@ def test_a_session_ends_once_when_its_agent_fails(tmp_path):
     assert reasons == [None, "other"]
 
 
-@pytest.mark.parametrize("event", [e for e in EVENTS if e not in ("SessionStart", "PreCompress")])
-def test_a_stop_ends_every_session_where_it_counts(tmp_path, event):
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_stop_ends_the_agent_on_every_event(tmp_path, event):
     world = World(tmp_path)
     world.settings("project", hooks(event, say=json.dumps({"continue": False, "stopReason": "x"})))
     seen = []
-    counts = event not in ("BeforeToolSelection", "Notification")
 
     async def run():
         async with session_of(world, seen) as session:
             await live(session)
-            return session
 
-    if counts:
-        with pytest.raises(StoppedError, match="x") as stopped:
-            asyncio.run(run())
-        assert stopped.value.reason == "x"
-    else:
+    with pytest.raises(StoppedError, match="x") as stopped:
         asyncio.run(run())
+    assert stopped.value.reason == "x"
     assert [name for _, name in seen].count("session_end") == 1
 
 
@@ -229,6 +224,116 @@ def test_an_own_tool_is_guarded_by_hooks_for_the_tool_it_is(tmp_path):
     assert other.runs
 
 
+def test_hooks_see_where_the_server_of_a_tool_comes_from(tmp_path):
+    world = World(tmp_path)
+    seen = []
+    local = HostTool(
+        "mcp__files__read", command="npx", args=("server", "--root", "."), cwd="/srv/files"
+    )
+    remote = HostTool("mcp__web__get", url="https://mcp.example.com", tcp="localhost:9000")
+
+    async def run():
+        async with Session(
+            world.load(),
+            tools={"read": local, "get": remote, "mcp__plain__tool": "mcp__plain__tool"},
+            on_decision=lambda event, _decision: seen.append(event),
+        ) as session:
+            for name in ("read", "get", "mcp__plain__tool"):
+                await session.before_tool(name, {})
+
+    asyncio.run(run())
+    contexts = [event.mcp_context for event in seen if event.name == "before_tool"]
+
+    assert contexts == [
+        {
+            "server_name": "files",
+            "tool_name": "read",
+            "command": "npx",
+            "args": ["server", "--root", "."],
+            "cwd": "/srv/files",
+        },
+        {
+            "server_name": "web",
+            "tool_name": "get",
+            "url": "https://mcp.example.com",
+            "tcp": "localhost:9000",
+        },
+        {"server_name": "plain", "tool_name": "tool"},
+    ]
+
+
+def test_a_server_for_a_tool_that_has_none_is_an_error(tmp_path):
+    with pytest.raises(UsageError, match="mcp__SERVER__TOOL"):
+        Session(World(tmp_path).load(), tools={"run": HostTool("shell", command="npx")})
+
+
+def test_compression_learns_why_hooks_are_against_it(tmp_path):
+    world = World(tmp_path)
+    command = {"type": "command", "name": "keeper", "command": "echo not now >&2; exit 2"}
+    world.settings("project", {"hooks": {"PreCompress": [{"hooks": [command]}]}})
+    messages = []
+
+    async def run():
+        async with Session(world.load(), on_message=messages.append) as session:
+            return await session.compress(), await session.compress()
+
+    assert asyncio.run(run()) == ("not now", "not now")
+    (message,) = messages
+    assert "not now" in message
+    assert "keeper" in message
+
+
+def test_context_that_the_agent_never_gets_is_reported(tmp_path):
+    world = World(tmp_path)
+    world.settings(
+        "project",
+        hooks("AfterAgent", say='{"hookSpecificOutput": {"additionalContext": "TOO-LATE"}}'),
+    )
+    messages = []
+
+    async def run():
+        async with Session(world.load(), on_message=messages.append) as session:
+            await session.prompt("hello")
+            await session.finish("hi")
+
+    asyncio.run(run())
+
+    (message,) = messages
+    assert "TOO-LATE" in message
+
+
+def test_a_problem_is_reported_once_in_each_session(tmp_path):
+    world = World(tmp_path)
+    command = {"type": "command", "command": "exit 1"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [command]}]}})
+    messages = []
+
+    async def run():
+        engine = world.load(on_message=messages.append)
+        for _ in range(2):
+            async with Session(engine) as session:
+                for _ in range(3):
+                    await session.before_tool("shell", {"command": "ls"})
+
+    asyncio.run(run())
+
+    assert len(messages) == 2
+
+
+@pytest.mark.parametrize("event", ["before_prompt", "after_tool", "notification"])
+def test_a_question_says_what_a_yes_means(event):
+    question = Question("shell", {}, event=event)
+
+    assert (
+        question.summary
+        == {
+            "before_prompt": "Send this prompt to the agent?",
+            "after_tool": "Give the result of shell to the agent?",
+            "notification": "Allow notification?",
+        }[event]
+    )
+
+
 def test_the_transcript_says_what_happened(tmp_path):
     world = World(tmp_path)
     path = tmp_path / "logs" / "session.jsonl"
@@ -238,7 +343,7 @@ def test_the_transcript_says_what_happened(tmp_path):
         async with Session(
             world.load(),
             transcript=path,
-            watch=lambda event, _decision: paths.append(event.transcript_path),
+            on_decision=lambda event, _decision: paths.append(event.transcript_path),
         ) as session:
             await live(session)
 

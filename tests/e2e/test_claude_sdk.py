@@ -35,7 +35,7 @@ async def agree(name, arguments, context):
     return PermissionResultAllow()
 
 async def main(prompt, somebody):
-    hooks = anyhook_hooks(".", dialect="gemini", tell=print, trust_once=True)
+    hooks = anyhook_hooks(".", dialect="gemini", on_message=print, trust_once=True)
     options = ClaudeAgentOptions(
         hooks=hooks,
         permission_mode="bypassPermissions",

@@ -7,7 +7,16 @@ import logging
 
 import pytest
 
-from anyhook import BeforeTool, Engine, EventError, RequiredHooksError, SyncEngine, UsageError
+from anyhook import (
+    BeforeTool,
+    Engine,
+    EventError,
+    RequiredHooksError,
+    SessionStart,
+    SyncEngine,
+    UsageError,
+)
+from anyhook.cli import main
 from anyhook.settings.detect import agents_with_hooks, find_project
 
 DENY = {"hooks": [{"type": "command", "command": "echo blocked >&2; exit 2"}]}
@@ -263,3 +272,31 @@ class TestHooksAreRequired:
     def test_hooks_on_another_event_do_not_count(self, gemini_project):
         with pytest.raises(RequiredHooksError, match="no hook is configured on AfterTool"):
             Engine.load(gemini_project, trust_once=True, require={"after_tool"})
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["echo not here >&2; exit 2", """echo '{"decision": "deny", "reason": "not here"}'"""],
+    ids=["exit code 2", "JSON"],
+)
+class TestADenialOfAnEventThatCannotBeDenied:
+    @pytest.fixture
+    def denying(self, project, command):
+        handler = {"type": "command", "command": command}
+        file = {"hooks": {"SessionStart": [{"hooks": [handler]}]}}
+        write(project / ".gemini" / "settings.json", json.dumps(file))
+        return project
+
+    def test_has_no_effect_in_either_form(self, denying):
+        with SyncEngine.load(denying, trust_once=True) as engine:
+            decision = engine.dispatch(SessionStart(source="startup"))
+
+        assert decision.reason == "not here"
+        assert "output-no-effect" in [found.code for found in decision.diagnostics]
+
+    def test_is_shown_as_such(self, denying, monkeypatch, capsys):
+        monkeypatch.chdir(denying)
+
+        main(["fire", "SessionStart", "--trust-once"])
+
+        assert "this event cannot be denied" in " ".join(capsys.readouterr().out.split())

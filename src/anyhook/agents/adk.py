@@ -133,8 +133,9 @@ class AnyhookPlugin(BasePlugin):
         engine: Whose hooks decide; closing it is the caller's business.
         tools: The agents' tools in canonical words: see `HostTools`.
         ask: Asks the user; without it the answer is no, and that is told.
-        tell: Shows the user a text; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
         rounds: How often hooks may send the agent round in one turn; 0 for no limit.
         transcript: File that the sessions are written to, one JSON object a line.
         name: ADK's name of the plugin, one of a kind in a runner.
@@ -146,8 +147,8 @@ class AnyhookPlugin(BasePlugin):
         *,
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[HookEvent, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[HookEvent, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
         name: str = "anyhook",
@@ -157,8 +158,8 @@ class AnyhookPlugin(BasePlugin):
         self._options: dict[str, Any] = {
             "tools": tools,
             "ask": ask,
-            "tell": tell,
-            "watch": watch,
+            "on_message": on_message,
+            "on_decision": on_decision,
             "rounds": rounds,
             "transcript": transcript,
             "framework": ADK,
@@ -171,39 +172,51 @@ class AnyhookPlugin(BasePlugin):
     @classmethod
     def load(
         cls,
-        project_dir: str | os.PathLike[str] = ".",
+        project_dir: str | os.PathLike[str] | None = None,
         *,
-        dialect: str = "gemini",
+        dialect: str | None = None,
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[HookEvent, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[HookEvent, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
+        require: bool | Collection[str] = False,
         **engine_options: Any,
     ) -> Self:
         """Read the hooks of a project; closing the plugin closes their engine.
 
         Args:
-            project_dir: Directory of the project.
-            dialect: Whose settings they are.
+            project_dir: Directory of the project; by default the one that the current
+                directory belongs to.
+            dialect: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has
+                hooks in the project.
             tools: As above.
             ask: As above.
-            tell: As above.
-            watch: As above.
+            on_message: As above.
+            on_decision: As above.
             rounds: As above.
             transcript: As above.
+            require: Raise if configured hooks do not run: see `Engine.load`.
             engine_options: The other options of `Engine.load`.
 
         Raises:
             UnknownNameError: If there is no such dialect or rule set.
+            UsageError: If several agents have hooks here and none is named.
+            RequiredHooksError: If hooks that are required do not run.
         """
         plugin = cls(
-            Engine.load(project_dir, dialect=dialect, **engine_options),
+            Engine.load(
+                project_dir,
+                dialect=dialect,
+                require=require,
+                on_message=on_message,
+                **engine_options,
+            ),
             tools=tools,
             ask=ask,
-            tell=tell,
-            watch=watch,
+            on_message=on_message,
+            on_decision=on_decision,
             rounds=rounds,
             transcript=transcript,
         )
@@ -250,7 +263,7 @@ class AnyhookPlugin(BasePlugin):
 
     def _looks_at(self, events: Collection[str]) -> bool:
         """Tell whether anybody wants to know of events whose telling costs something."""
-        watched = self._options["watch"] is not None
+        watched = self._options["on_decision"] is not None
         return watched or any(hook.event in events for hook in self.engine.definitions)
 
     # -- runs
@@ -274,7 +287,7 @@ class AnyhookPlugin(BasePlugin):
             if prompt.denied is None:
                 texts = [types.Part(text=in_tags(text)) for text in prompt.context]
                 return with_parts(user_message, *texts) if texts else None
-            life.session.tell(prompt.denied)
+            life.session.messages.send(prompt.denied)
             turn.refused = (DENIED, prompt.denied)
         return types.Content(role="user", parts=[types.Part(text=PLACEHOLDER)])
 
@@ -294,7 +307,9 @@ class AnyhookPlugin(BasePlugin):
         if life.turn.refused is not None:
             return types.Content(role="model", parts=[types.Part(text=life.turn.refused[1])])
         if invocation_context.live_request_queue is not None and self._looks_at(LIVE_MISSES):
-            life.session.tell("hooks see the tools of a live conversation, and not what is said")
+            life.session.messages.send(
+                "hooks see the tools of a live conversation, and not what is said"
+            )
         self._watch_compaction(invocation_context)
         return None
 
@@ -333,10 +348,12 @@ class AnyhookPlugin(BasePlugin):
         try:
             end = await life.session.finish(turn.text or "")
         except StoppedError as error:
-            life.session.tell(error.reason)
+            life.session.messages.send(error.reason)
             return
         if end.again is not None:
-            life.session.tell(f"the agent that spoke last cannot go round again: {end.again}")
+            life.session.messages.send(
+                f"the agent that spoke last cannot go round again: {end.again}"
+            )
 
     def _watch_compaction(self, context: InvocationContext) -> None:
         """Have the summarizer ask hooks; where none is set, ADK would make the same one."""
@@ -353,12 +370,15 @@ class AnyhookPlugin(BasePlugin):
             config.summarizer = _Summarizer(inner, self)
 
     async def may_compress(self, events: list[Event]) -> bool:
-        """Tell whether hooks let events be summarized."""
+        """Return whether hooks let events be summarized."""
         ids = {event.invocation_id for event in events}
         life = next((life for life in self._lives.values() if life.runs & ids), None)
+        if life is None:
+            return True
         try:
-            return life is None or await life.session.compress("auto")
-        except StoppedError:
+            return await life.session.compress("auto") is None
+        except StoppedError as error:
+            life.session.messages.send(error.reason)
             return False
 
     # -- the model
@@ -381,7 +401,7 @@ class AnyhookPlugin(BasePlugin):
         if made.response is not None:
             return await self._round(callback_context, new_response(made.response))
         if made.denied is not None:
-            life.session.tell(made.denied)
+            life.session.messages.send(made.denied)
             return failed(DENIED, made.denied)
         shown.change(made.request)
         if made.tools is not None:
@@ -412,7 +432,7 @@ class AnyhookPlugin(BasePlugin):
             return failed(STOPPED, error.reason)
         if reply.response is None:
             reason = reply.denied or ""
-            life.session.tell(reason)
+            life.session.messages.send(reason)
             return failed(DENIED, reason)
         return shown.changed(reply.response) if reply.changed else response
 

@@ -6,7 +6,7 @@ The SDK drives the program Claude Code, which owns the loop: it asks these callb
 they answer. So what a decision means over a session (going round again, what a stop ends, where a
 question goes) is the program's. A hook that ends the agent (`continue: false`) ends its turn with a
 `ResultMessage`; nothing is raised. A message of a hook arrives as a `SystemMessage`; one that the
-program would drop goes to `tell`.
+program would drop goes to `on_message`.
 
 Sources: `claude_agent_sdk.types` of release 0.2.186, and what its program, 2.1.329, was seen to do.
 """
@@ -20,16 +20,19 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from claude_agent_sdk import HookMatcher
 from claude_agent_sdk.types import HookEvent
 
-from anyhook.agents.frameworks import Framework, missing_for
+from anyhook.agents.frameworks import Framework, check_events, may_be_wanted, missing_for
+from anyhook.agents.reports import NO_ANSWER, denials_without_effect, questions_without_user
+from anyhook.agents.session import in_tags
 from anyhook.agents.words import HostTool
-from anyhook.authoring.degrade import fit
+from anyhook.authoring.degrade import ASK_ANYWAY, fit
 from anyhook.dialects import get_dialect
 from anyhook.dialects.base import Denial
-from anyhook.dialects.capabilities import ABILITIES, Support, support
+from anyhook.dialects.capabilities import Support, support
 from anyhook.dialects.responses import read_response
 from anyhook.dialects.translate import call_of, counterparts, translate_answer, translate_event
 from anyhook.dialects.wire import answer_of, decode_event, encode_answer
 from anyhook.engine.engine import Engine
+from anyhook.engine.messages import MessageChannel
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import AfterAgent, BeforePrompt, ToolEvent
 from anyhook.model.json import repair
@@ -37,7 +40,7 @@ from anyhook.model.tools import MCP_PREFIX, Tool
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
 
@@ -68,18 +71,25 @@ CLAUDE_SDK = Framework(
         "after_model": _OWN,
         "after_tool.tail_call": "the tool's own result stands",
         "after_tool.hidden_failures": "the error stays, and the reason stands beside it",
-        "after_agent.clear_context": "the agent goes round with its conversation",
+        "after_agent.clear_context": "the agent goes on with its conversation",
+        "before_prompt.ask": "a question counts as a denial",
+        "after_tool.ask": "a question counts as a denial",
+        "after_agent.ask": "a question counts as a denial",
+        "notification.approve": "the program asks its user itself",
+        "notification.stop": "the agent goes on",
+        "before_compress.stop": "the agent goes on",
     },
 )
 
 
 def anyhook_hooks(
-    project_dir: str | os.PathLike[str] = ".",
+    project_dir: str | os.PathLike[str] | None = None,
     *,
-    dialect: str = "gemini",
+    dialect: str | None = None,
     tools: Mapping[str, str | HostTool] | None = None,
-    tell: Callable[[str], object] | None = None,
-    watch: Callable[[Event, Decision], object] | None = None,
+    on_message: Callable[[str], object] | None = None,
+    on_decision: Callable[[Event, Decision], object] | None = None,
+    require: bool | Collection[str] = False,
     **engine_options: Any,
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks of a project's settings, for `ClaudeAgentOptions(hooks=…)`.
@@ -88,41 +98,54 @@ def anyhook_hooks(
     `setting_sources=[]` too, or those hooks run twice.
 
     Args:
-        project_dir: Directory of the project; the `cwd` of the options.
-        dialect: Whose settings.
+        project_dir: Directory of the project; the `cwd` of the options; by default the one that
+            the current directory belongs to.
+        dialect: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has
+            hooks in the project.
         tools: Your tools (`mcp__SERVER__TOOL`) in canonical words: see `hooks_of`.
-        tell: Shows the user a text that the program would not show; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
+        require: Raise if configured hooks do not run: see `Engine.load`.
         engine_options: Those of `Engine.load`.
 
     Raises:
         UnknownNameError: If there is no such dialect or rule set.
+        UsageError: If several agents have hooks here and none is named.
+        RequiredHooksError: If hooks that are required do not run.
     """
-    engine = Engine.load(project_dir, dialect=dialect, **engine_options)
-    return hooks_of(engine, tools=tools, tell=tell, watch=watch)
+    engine = Engine.load(
+        project_dir, dialect=dialect, require=require, on_message=on_message, **engine_options
+    )
+    return hooks_of(engine, tools=tools, on_message=on_message, on_decision=on_decision)
 
 
 def hooks_of(
     engine: Engine,
     *,
     tools: Mapping[str, str | HostTool] | None = None,
-    tell: Callable[[str], object] | None = None,
-    watch: Callable[[Event, Decision], object] | None = None,
+    on_message: Callable[[str], object] | None = None,
+    on_decision: Callable[[Event, Decision], object] | None = None,
 ) -> dict[HookEvent, list[HookMatcher]]:
     """Return the hooks of an engine, for `ClaudeAgentOptions(hooks=…)`.
 
-    What the SDK cannot do of them is told at once. Further hooks may be registered with the engine
-    later, on the events of the SDK's `HookEvent`; other events are there if they have hooks now.
+    What the SDK cannot do of them is reported at once, like hooks that do not run. Further hooks
+    may be registered with the engine later, on the events of the SDK's `HookEvent`; other events
+    are there if they have hooks now.
 
     Args:
         engine: Whose hooks decide; not to be closed before the program ends: events that an engine
             cannot decide are denied.
         tools: Your tools (`mcp__SERVER__TOOL`) to what they do: a canonical name (`shell`,
             `write_file`, …) or a `HostTool`; so that hooks on shells guard them.
-        tell: Shows the user a text that the program would not show; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
+
+    Raises:
+        RequiredHooksError: If hooks that are required stand on events that never fire here.
     """
-    guard = _Guard(engine, tools or {}, tell, watch)
+    guard = _Guard(engine, tools or {}, on_message, on_decision)
     row = CLAUDE_SDK.replace(
         missing={
             key: instead
@@ -130,8 +153,10 @@ def hooks_of(
             if _is_known(engine.dialect, key)
         }
     )
+    engine.report_problems(guard.messages)
     for text in missing_for(row, engine):
-        guard.tell(text)
+        guard.messages.send(text)
+    check_events(CLAUDE_SDK, engine)
     matcher = HookMatcher(hooks=[guard.answer], timeout=TIMEOUT)
     names = cast("Iterator[HookEvent]", _events(engine))
     return {name: [matcher] for name in names}
@@ -153,7 +178,7 @@ def _is_known(dialect: Dialect, key: str) -> bool:
     spec = dialect.by_canonical.get(event)
     if ability == "hidden_failures":
         return spec is not None and spec.denial is Denial.HIDES
-    return ability not in ABILITIES or support(dialect, event, ability) is not Support.NO
+    return may_be_wanted(dialect, event, ability)
 
 
 def _host_of(name: str, tool: str | HostTool) -> Dialect:
@@ -172,12 +197,12 @@ class _Guard:
         self,
         engine: Engine,
         tools: Mapping[str, str | HostTool],
-        tell: Callable[[str], object] | None,
-        watch: Callable[[Event, Decision], object] | None,
+        on_message: Callable[[str], object] | None,
+        on_decision: Callable[[Event, Decision], object] | None,
     ) -> None:
         self.engine = engine
-        self.tell = tell or (lambda text: log.warning("%s", text))
-        self._watch = watch
+        self.messages = MessageChannel(on_message or engine.messages.on_message)
+        self._on_decision = on_decision
         self._hosts = {name: _host_of(name, tool) for name, tool in tools.items()}
         self._prompts: dict[str, str] = {}
 
@@ -200,13 +225,34 @@ class _Guard:
         shown = self._shown(host, asked)
         if spec is None or shown.name not in self.engine.dialect.by_canonical:
             return {}
-        decision = await self.engine.dispatch(shown)
-        if self._watch is not None:
-            self._watch(self.engine.complete(shown), decision)
-        answer = self._told(asked, answer_of(decision))
+        decision = await self.engine.decide(shown)
+        self._report(shown, decision)
+        if self._on_decision is not None:
+            self._on_decision(self.engine.complete(shown), decision)
+        answer = self._told(asked, self._settled(asked, shown, decision))
         if shown is not asked:
             answer = self._fitting(host, asked, shown, answer)
         return encode_answer(CLAUDE, spec, answer)
+
+    def _report(self, shown: Event, decision: Decision) -> None:
+        """Report what was wrong with an event's hooks, and denials that deny nothing."""
+        self.messages.report(decision.diagnostics)
+        if decision.outcome is Outcome.DENY:
+            spec = self.engine.rules.by_canonical[shown.name]
+            self.messages.report(denials_without_effect(spec, decision))
+
+    def _settled(self, asked: Event, shown: Event, decision: Decision) -> Answer:
+        """Return the answer; a question that the program cannot ask counts as a denial."""
+        answer = answer_of(decision)
+        can_ask = support(CLAUDE, asked.name, "ask") is not Support.NO or asked.name in ASK_ANYWAY
+        if answer.outcome is not Outcome.ASK or can_ask:
+            return answer
+        self.messages.report(
+            questions_without_user(self.engine.rules.by_canonical[shown.name], decision)
+        )
+        reason = f"{answer.reason or 'a hook wants this confirmed'} ({NO_ANSWER})"
+        self.messages.send(f"{asked.wire_name} was denied: {reason}")
+        return answer.replace(outcome=Outcome.DENY, reason=reason)
 
     def _shown(self, host: Dialect, asked: Event) -> Event:
         """Put an event in the words of the engine's hooks."""
@@ -226,17 +272,22 @@ class _Guard:
         """Tell the user what the program would not."""
         if not answer.system_message or support(CLAUDE, asked.name, "tell") is not Support.NO:
             return answer
-        self.tell(answer.system_message)
+        self.messages.send(answer.system_message)
         return answer.replace(system_message=None)
 
     def _fitting(self, host: Dialect, asked: Event, shown: Event, answer: Answer) -> Answer:
         """Put an answer in the program's words, as far as it goes; the rest is told."""
+        spec = host.by_canonical[asked.name]
+        goes_on = spec.denial is Denial.CONTINUES and answer.outcome is Outcome.DENY
+        if goes_on and answer.context:  # the reason is the next prompt, and all that it is made of
+            reason = f"{answer.reason or 'denied by a hook'}\n\n{in_tags(answer.context)}"
+            answer = answer.replace(reason=reason, context=None)
         made, notes = translate_answer(answer, shown, asked, self.engine.dialect, host)
         if host is not CLAUDE and made.tool_output is not None:
             made = _as_parts(host, asked, made)
         made, more = fit(host, asked, made)
         for note in (*notes, *more):
-            self.tell(note)
+            self.messages.send(note)
         return made
 
 

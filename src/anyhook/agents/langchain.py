@@ -24,12 +24,13 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from anyhook.agents import langchain_messages as words
 from anyhook.agents.frameworks import Framework
 from anyhook.agents.langchain_calls import ask_model, use_tool
+from anyhook.agents.reports import has_problems_to_report
 from anyhook.agents.session import ROUNDS, Session, in_tags
 from anyhook.engine.engine import Engine
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
     from types import TracebackType
     from typing import Self, TypeVar
 
@@ -50,7 +51,9 @@ LANGCHAIN = Framework(
     title="LangChain",
     package="langchain",
     missing={
-        "before_compress": "a SummarizationMiddleware shortens the conversation and tells nobody",
+        "before_compress": (
+            "a SummarizationMiddleware shortens the conversation, and the hooks do not run"
+        ),
     },
 )
 MODEL_EVENTS = frozenset(("before_model", "before_tool_selection", "after_model"))
@@ -106,8 +109,9 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         engine: Whose hooks decide.
         tools: The agent's tools in canonical words: see `anyhook.agents.HostTools`.
         ask: Asks the user; without it the answer is no, and that is told.
-        tell: Shows the user a text; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
         rounds: How often hooks may send the agent round in one turn; 0 for no limit.
         transcript: File that the sessions are written to; `None` for none.
 
@@ -124,18 +128,19 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
         *,
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Ask | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | os.PathLike[str] | None = None,
     ) -> None:
         super().__init__()
         self.engine = engine
+        self._must_report = has_problems_to_report(engine, on_message)
         self._options: dict[str, Any] = {
             "tools": tools,
             "ask": ask,
-            "tell": tell,
-            "watch": watch,
+            "on_message": on_message,
+            "on_decision": on_decision,
             "rounds": rounds,
             "transcript": transcript,
         }
@@ -146,39 +151,52 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
     @classmethod
     def load(
         cls,
-        project_dir: str | os.PathLike[str] = ".",
+        project_dir: str | os.PathLike[str] | None = None,
         *,
-        dialect: str = "gemini",
+        dialect: str | None = None,
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Ask | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | os.PathLike[str] | None = None,
+        require: bool | Collection[str] = False,
         **engine_options: Any,
     ) -> Self:
         """Load the hooks of a project.
 
         Args:
-            project_dir: Directory of the project.
-            dialect: Whose settings they stand in.
+            project_dir: Directory of the project; by default the one that the current
+                directory belongs to.
+            dialect: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has
+                hooks in the project.
             tools: As for the class, as are the options up to `transcript`.
             ask: Asks the user.
-            tell: Shows the user a text.
-            watch: Is shown every event with its decision.
+            on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+            on_decision: Gets every event with its decision.
             rounds: How often hooks may send the agent round in one turn.
             transcript: File that the sessions are written to.
+            require: Raise if configured hooks do not run: see `Engine.load`.
             **engine_options: Further options of `Engine.load`.
 
         Raises:
             UnknownNameError: If there is no such dialect.
+            UsageError: If several agents have hooks here and none is named.
+            RequiredHooksError: If hooks that are required do not run.
         """
         return cls(
-            Engine.load(project_dir, dialect=dialect, **engine_options),
+            Engine.load(
+                project_dir,
+                dialect=dialect,
+                require=require,
+                on_message=on_message,
+                **engine_options,
+            ),
             tools=tools,
             ask=ask,
-            tell=tell,
-            watch=watch,
+            on_message=on_message,
+            on_decision=on_decision,
             rounds=rounds,
             transcript=transcript,
         )
@@ -317,7 +335,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
             return {}
         prompt = await way(session.prompt("\n\n".join(message.text for message in asked)))
         if prompt.denied is not None:
-            session.tell(prompt.denied)
+            session.messages.send(prompt.denied)
             gone = [RemoveMessage(id=str(message.id)) for message in asked]
             return {"messages": [*gone, words.notice(prompt.denied)], "jump_to": "end"}
         if prompt.context:
@@ -386,12 +404,12 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
     def _idle(self) -> bool:
         """Whether there is nothing to tell, and nobody to tell it to."""
         given = self._options
-        seen = given["watch"] is not None or given["transcript"] is not None
-        return not (seen or self._lives or self.engine.definitions)
+        seen = given["on_decision"] is not None or given["transcript"] is not None
+        return not (seen or self._must_report or self._lives or self.engine.definitions)
 
     def _hears(self, events: frozenset[str]) -> bool:
         """Tell whether anybody wants to know; else nothing is translated."""
-        if self._options["watch"] is not None:
+        if self._options["on_decision"] is not None:
             return True
         return any(definition.event in events for definition in self.engine.definitions)
 

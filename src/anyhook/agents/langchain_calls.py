@@ -50,7 +50,7 @@ async def ask_model(
     if call.response is not None:
         return words.made_response(call.response)
     if call.denied is not None:
-        session.tell(call.denied)
+        session.messages.send(call.denied)
         return words.notice(call.denied)
     request = _sent(session, request, api, call)
     if session.holds_back(call.request):
@@ -75,7 +75,7 @@ async def _answered(
     api = words.api_response(said)
     reply = await way(session.after_model(call.request, words.shown_response(api)))
     if reply.response is None:
-        session.tell(str(reply.denied))
+        session.messages.send(str(reply.denied))
         return words.notice(str(reply.denied))
     if not reply.changed:
         return response
@@ -93,7 +93,7 @@ def _sent(
         model = words.renamed(request.model, asked["model"])
         if model is None:
             kind = type(request.model).__name__
-            session.tell(f"{kind} cannot be told to use another model ({asked['model']})")
+            session.messages.send(f"{kind} cannot be told to use another model ({asked['model']})")
         else:
             request = request.override(model=model)
     config = call.tools

@@ -52,13 +52,21 @@ from anyhook.agents.pydantic_messages import (
     response_from_stable,
     response_to_stable,
 )
+from anyhook.agents.reports import has_problems_to_report
 from anyhook.agents.session import ROUNDS, Session, in_tags
 from anyhook.agents.words import text_of
 from anyhook.engine.engine import Engine
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import (
+        AsyncGenerator,
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Collection,
+        Mapping,
+    )
     from pathlib import Path
     from typing import Self
 
@@ -121,8 +129,9 @@ class AnyhookHooks(AbstractCapability[Any]):
         engine: Whose hooks decide. The caller closes it.
         tools: The agent's tools in canonical words: see `HostTools`.
         ask: Asks the user; without it the answer is no, and that is told.
-        tell: Shows the user a text; by default it is logged.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
         rounds: How often hooks may send the agent round in one turn; 0 for no limit.
         transcript: File that sessions are written to, one JSON object a line; `None` for none.
     """
@@ -133,17 +142,18 @@ class AnyhookHooks(AbstractCapability[Any]):
         *,
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
     ) -> None:
         self.engine = engine
+        self._must_report = has_problems_to_report(engine, on_message)
         self._options: dict[str, Any] = {
             "tools": tools,
             "ask": ask,
-            "tell": tell,
-            "watch": watch,
+            "on_message": on_message,
+            "on_decision": on_decision,
             "rounds": rounds,
             "transcript": transcript,
         }
@@ -151,39 +161,51 @@ class AnyhookHooks(AbstractCapability[Any]):
     @classmethod
     def load(
         cls,
-        project_dir: str | os.PathLike[str] = ".",
+        project_dir: str | os.PathLike[str] | None = None,
         *,
-        dialect: str = "gemini",
+        dialect: str | None = None,
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
+        require: bool | Collection[str] = False,
         **engine_options: Any,
     ) -> Self:
         """Read the settings of a project; see `Engine.load` and the class.
 
         Args:
-            project_dir: Directory of the project.
-            dialect: `gemini`, `claude`, `terminai` or `generic`.
+            project_dir: Directory of the project; by default the one that the current
+                directory belongs to.
+            dialect: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has
+                hooks in the project.
             tools: See the class.
             ask: See the class.
-            tell: See the class.
-            watch: See the class.
+            on_message: See the class.
+            on_decision: See the class.
             rounds: See the class.
             transcript: See the class.
+            require: Raise if configured hooks do not run: see `Engine.load`.
             **engine_options: Further options of `Engine.load`.
 
         Raises:
             UnknownNameError: If there is no such dialect or rule set.
+            UsageError: If several agents have hooks here and none is named.
+            RequiredHooksError: If hooks that are required do not run.
         """
         return cls(
-            Engine.load(project_dir, dialect=dialect, **engine_options),
+            Engine.load(
+                project_dir,
+                dialect=dialect,
+                require=require,
+                on_message=on_message,
+                **engine_options,
+            ),
             tools=tools,
             ask=ask,
-            tell=tell,
-            watch=watch,
+            on_message=on_message,
+            on_decision=on_decision,
             rounds=rounds,
             transcript=transcript,
         )
@@ -225,13 +247,13 @@ class AnyhookHooks(AbstractCapability[Any]):
 
     def listens(self, events: tuple[str, ...] = ()) -> bool:
         """Tell whether anybody wants to know of events; without any, of whatever happens."""
-        if self._options["watch"] is not None or self._options["transcript"] is not None:
+        if self._options["on_decision"] is not None or self._options["transcript"] is not None:
             return True
         return any(not events or d.event in events for d in self.engine.definitions)
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:  # noqa: ARG002
         """Make a run's own capability; without hooks there is nothing to do."""
-        return _Run(self) if self.listens() else self
+        return _Run(self) if self._must_report or self.listens() else self
 
 
 class _Run(AbstractCapability[Any]):
@@ -300,7 +322,7 @@ class _Run(AbstractCapability[Any]):
         if end.again is None:
             return result
         if not isinstance(node, CallToolsNode):  # the end of `run_stream`, which is all shown
-            self.session.tell(f"hooks cannot send a streamed answer back: {end.again}")
+            self.session.messages.send(f"hooks cannot send a streamed answer back: {end.again}")
             return result
         kept = _standing(ctx.messages) if end.clear else []
         if end.clear:
@@ -342,7 +364,7 @@ class _Run(AbstractCapability[Any]):
         return DeferredToolResults(approvals=settled) if settled else None
 
     def deny(self, reason: str) -> NoReturn:
-        self.session.tell(reason)
+        self.session.messages.send(reason)
         raise DeniedError(reason)
 
 

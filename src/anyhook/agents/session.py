@@ -1,8 +1,8 @@
 """A session: what decisions mean over an agent's life, whatever the agent is built with.
 
-A host tells a session what happens (a prompt, a request to the model, a tool call, the end of a
-turn) and does what it answers. Everything that hooks may decide has one meaning here, so that a
-framework's glue only has to pass things on.
+A host reports what happens to a session (a prompt, a request to the model, a tool call, the end of
+a turn) and carries out what it returns. Everything that hooks may decide has one meaning here, so
+that a framework's glue only has to pass things on.
 
 Sources: the contracts of the events in the hooks references of Gemini CLI and Claude Code.
 """
@@ -12,17 +12,19 @@ from __future__ import annotations
 import json
 import logging
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.agents.frameworks import EVERYTHING, missing_for
+from anyhook.agents.frameworks import EVERYTHING, check_events, missing_for
+from anyhook.agents.reports import NO_ANSWER, denials_without_effect, questions_without_user
 from anyhook.agents.words import HostTools, text_of
 from anyhook.dialects.base import Denial
+from anyhook.engine.messages import MessageChannel
 from anyhook.errors import StoppedError
-from anyhook.model.answers import Outcome
+from anyhook.model.answers import Audience, Outcome
 from anyhook.model.decisions import NO_DECISION
 from anyhook.model.events import (
     AfterAgent,
@@ -49,32 +51,50 @@ if TYPE_CHECKING:
     from anyhook.agents.words import HostTool
     from anyhook.dialects.base import EventSpec
     from anyhook.engine.engine import Engine
-    from anyhook.model.decisions import Decision
+    from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.events import Event
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 log = logging.getLogger("anyhook.agents")
 
 ROUNDS = 8
-"""How often hooks may send the agent round again in one turn before somebody must look."""
+"""How often hooks may keep the agent from ending one turn."""
 FAREWELL = 60.0
 """Seconds that the hooks of a session's end have when it ends in a hurry."""
-NO_ANSWER = "nobody is there to ask"
+SUMMARIES = {
+    "before_prompt": "Send this prompt to the agent?",
+    "before_model": "Send this request to the model?",
+    "after_model": "Use this response of the model?",
+    "before_tool": "Run {tool}?",
+    "after_tool": "Give the result of {tool} to the agent?",
+    "after_agent": "Let the agent end its turn?",
+    "before_compress": "Compress the conversation?",
+}
+"""Canonical event to what a yes means; other events are shown by their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the user is asked before a tool runs.
+    """What the user is asked because a hook wants a confirmation.
 
     Attributes:
-        tool: The host's tool.
-        arguments: Its arguments, as hooks have left them.
-        reason: Why a hook wants it confirmed; empty if it did not say.
+        tool: The host's tool; `None` if the question is not about a tool.
+        arguments: The tool's arguments, as hooks have left them.
+        reason: Why a hook asks; empty if it gives no reason.
+        event: Canonical name of the event. A yes lets it happen; a no counts as a denial.
+        text: What the event is about: the prompt, the text of a response, the result of a tool.
     """
 
-    tool: str
-    arguments: dict[str, Any]
-    reason: str
+    tool: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    event: str = "before_tool"
+    text: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What a yes means, as one sentence."""
+        return SUMMARIES.get(self.event, f"Allow {self.event}?").format(tool=self.tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +198,16 @@ class TurnEnd:
     """What follows a turn.
 
     Attributes:
-        again: The agent's next prompt, if hooks send it round again.
+        again: The agent's next prompt, if hooks keep it from ending, with their context.
         clear: Forget the conversation first.
     """
 
     again: str | None = None
     clear: bool = False
+
+
+REFUSALS = frozenset({Outcome.ASK, Outcome.DEFER, Outcome.DENY})
+"""Verdicts that keep an event from happening, unless the user agrees."""
 
 
 def in_tags(text: str) -> str:
@@ -211,12 +235,18 @@ class Session:
         cwd: Working directory of the agent; by default the project's.
         source: How the session begins: `startup`, `resume` or `clear`.
         tools: The host's tools in canonical words: see `HostTools`.
-        ask: Asks the user; without it the answer is no, and that is told.
-        tell: Shows the user a text; by default it is logged.
-        watch: Is shown every event with its decision.
-        rounds: How often hooks may send the agent round in one turn; 0 for no limit.
+        ask: Asks the user; without it each question counts as a denial, which is reported.
+        on_message: Gets, as one text each, what the user should read (messages of hooks, reasons
+            of denials that no other way leads to the user) and each problem of the hooks once; by
+            default the function of the engine, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
+        rounds: How often hooks may keep the agent from ending one turn; 0 for no limit.
         transcript: File that the session is written to, one JSON object a line; `None` for none.
-        framework: What the host cannot do; it is told when the session starts.
+        framework: What the host cannot do; it is reported when the session starts.
+
+    Attributes:
+        messages: Delivers texts and problems to the user.
+        stopped: Why a hook ended the agent; `None` if none did.
     """
 
     def __init__(
@@ -228,8 +258,8 @@ class Session:
         source: str = "startup",
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
         framework: Framework = EVERYTHING,
@@ -244,9 +274,10 @@ class Session:
         self.stopped: str | None = None
         self._source = source
         self._ask = ask
-        self._tell = tell
-        self._watch = watch
+        self.messages = MessageChannel(on_message or engine.messages.on_message)
+        self._on_decision = on_decision
         self._context: list[str] = []
+        self._late_context: list[str] = []
         self._prompt = ""
         self._again = 0
         self._broken = False
@@ -255,18 +286,18 @@ class Session:
         self._starting = anyio.Lock()
 
     def wants(self, event: str) -> bool:
-        """Tell whether anybody looks at an event: a hook, or who watches.
+        """Return whether a hook listens to an event, or decisions are observed.
 
         Args:
             event: Canonical name.
         """
-        return self._watch is not None or self.engine.listens(event)
+        return self._on_decision is not None or self.engine.listens(event)
 
     @property
     def idle(self) -> bool:
-        """Whether nobody looks at anything: no hook, nobody who watches, no transcript."""
-        listens = self._watch is not None or self.transcript is not None
-        return not (listens or self.engine.listens())
+        """Whether no event has an effect: no hook, no `on_decision`, no transcript."""
+        observed = self._on_decision is not None or self.transcript is not None
+        return not (observed or self.engine.listens())
 
     # -- life
 
@@ -287,15 +318,22 @@ class Session:
         await self.end("exit" if kind is None else "other")
 
     async def start(self) -> None:
-        """Begin; the first prompt gets what hooks add for the agent."""
-        async with self._starting:  # who comes second waits for what the hooks say
+        """Begin; the first prompt gets what hooks add for the agent.
+
+        Raises:
+            RequiredHooksError: If hooks that are required stand on events that never fire here.
+            StoppedError: If a hook ends the agent.
+        """
+        async with self._starting:  # a second caller waits for the hooks
             if self._started:
                 return
-            self._started = True
+            self.engine.report_problems(self.messages)
             for text in missing_for(self.framework, self.engine):
-                self.tell(text)
+                self.messages.send(text)
+            check_events(self.framework, self.engine)
+            self._started = True
             self._write("session_start", source=self._source)
-            decision = await self._fire(SessionStart(**self._base(), source=self._source))
+            decision = await self._announce(SessionStart(**self._base(), source=self._source))
             self._context += decision.context
 
     async def end(self, reason: str = "exit") -> None:
@@ -312,7 +350,10 @@ class Session:
         word = reason if reason in known or not known else "other"
         with anyio.CancelScope(shield=True), anyio.move_on_after(FAREWELL):
             self._write("session_end", reason=word)
-            await self._fire(SessionEnd(**self._base(), reason=word), ends=True)
+            await self._announce(SessionEnd(**self._base(), reason=word), ends=True)
+        for text in self._late_context:
+            self.messages.send(f"the session ended before the agent got a hook's context: {text}")
+        self._late_context.clear()
 
     async def clear(self) -> None:
         """Forget the conversation: this session ends and a new one begins."""
@@ -326,23 +367,25 @@ class Session:
     # -- prompts
 
     async def prompt(self, text: str) -> Prompt:
-        """Tell of a prompt of the user, before the agent acts on it."""
+        """Report a prompt of the user, before the agent acts on it."""
         self._broken = False
         self._again = 0
         self._prompt = text
-        decision = await self._fire(BeforePrompt(**self._base(), prompt=text))
-        denied = self._denied(decision)
+        event = BeforePrompt(**self._base(), prompt=text)
+        decision = await self._fire(event)
+        denied = await self._refusal(event, decision, text=text)
         if denied is not None:
             self._broken = True
             self._write("prompt", denied=denied)
             return Prompt(text, denied=denied)
-        context = (*self._context, *decision.context)
+        context = (*self._context, *self._late_context, *decision.context)
         self._context.clear()
+        self._late_context.clear()
         self._write("user", content=text, context=list(context))
         return Prompt(text, context)
 
     async def finish(self, response: str) -> TurnEnd:
-        """Tell that the agent believes it is done.
+        """Report that the agent believes it is done.
 
         A turn that was blocked, or whose response was discarded, does not end this way.
 
@@ -351,59 +394,62 @@ class Session:
         """
         if self._broken:
             return TurnEnd()
-        active = self._again > 0
-        decision = await self._fire(
-            AfterAgent(
-                **self._base(),
-                prompt=self._prompt,
-                prompt_response=response,
-                stop_hook_active=active,
-            )
+        event = AfterAgent(
+            **self._base(),
+            prompt=self._prompt,
+            prompt_response=response,
+            stop_hook_active=self._again > 0,
         )
-        reason = self._denied(decision)
+        decision = await self._fire(event)
+        reason = await self._refusal(event, decision, text=response)
         if reason is None:
             self._again = 0
+            self._late_context += decision.context
             return TurnEnd()
         self._again += 1
         if self.rounds and self._again > self.rounds:
-            self.tell(
-                f"hooks sent the agent round {self.rounds} times in one turn; it ends now. The "
-                f"last reason: {reason}"
+            self.messages.send(
+                f"hooks kept the agent from ending {self.rounds} times in one turn; it ends now. "
+                f"The last reason: {reason}"
             )
             self._again = 0
+            self._late_context += decision.context
             return TurnEnd()
-        self._write("user", content=reason, hook=True)
-        return TurnEnd(again=reason, clear=decision.clear_context)
+        again = "\n\n".join((reason, *map(in_tags, decision.context)))
+        self._write("user", content=again, hook=True)
+        return TurnEnd(again=again, clear=decision.clear_context)
 
     # -- the model
 
     async def before_model(self, request: LLMRequest, *, tools: Collection[str] = ()) -> ModelCall:
-        """Tell of a request, before it goes to the model.
+        """Report a request, before it goes to the model.
 
         Args:
             request: The request.
             tools: The host's tools that the model may call.
         """
-        decision = await self._fire(BeforeModel(**self._base(), llm_request=request))
+        event = BeforeModel(**self._base(), llm_request=request)
+        decision = await self._fire(event)
         asked = decision.llm_request or request
-        denied = self._denied(decision)
-        if decision.llm_response is not None:
+        if decision.llm_response is not None:  # the model is not asked, so the user need not be
+            denied = decision.reason if decision.outcome is Outcome.DENY else None
             return ModelCall(asked, decision.llm_response, denied)
+        denied = await self._refusal(event, decision)
         if denied is not None:
             self._broken = True
             return ModelCall(asked, denied=denied)
-        choice = await self._fire(BeforeToolSelection(**self._base(), llm_request=asked))
+        choice = await self._announce(BeforeToolSelection(**self._base(), llm_request=asked))
         config = choice.tool_config
         if config is None and asked.get("toolConfig") != request.get("toolConfig"):
             config = asked.get("toolConfig")
         return ModelCall(asked, tools=self._host_tools(config, tools))
 
     async def after_model(self, request: LLMRequest, response: LLMResponse) -> ModelReply:
-        """Tell of a whole response, before anybody has seen it."""
-        decision = await self._fire(
-            AfterModel(**self._base(), llm_request=request, llm_response=response)
-        )
-        denied = self._denied(decision)
+        """Report a whole response, before the agent and its user get it."""
+        event = AfterModel(**self._base(), llm_request=request, llm_response=response)
+        decision = await self._fire(event)
+        text = str((decision.llm_response or response).get("text") or "")
+        denied = await self._refusal(event, decision, text=text)
         if denied is not None:
             self._broken = True
             return ModelReply(None, changed=True, denied=denied)
@@ -411,9 +457,9 @@ class Session:
         return ModelReply(decision.llm_response if changed else response, changed=changed)
 
     def holds_back(self, request: LLMRequest) -> bool:
-        """Tell whether a streamed response has to be held back until it is whole.
+        """Return whether a streamed response has to be held back until it is whole.
 
-        A hook that may take text out must have spoken before anybody sees a piece of it, and
+        A hook that may take text out must have decided before the user sees a piece of it, and
         what it looks for may be torn by the borders of chunks.
         """
         event = AfterModel(**self._base(), llm_request=request, llm_response={"candidates": []})
@@ -457,7 +503,7 @@ class Session:
         call_id: str | None = None,
         requested: str | None = None,
     ) -> ToolRun:
-        """Tell of a tool call, before anything of it happens.
+        """Report a tool call, before anything of it happens.
 
         Args:
             name: The host's tool.
@@ -470,34 +516,38 @@ class Session:
         decision = await self._fire(event)
         if decision.tool_input is not None:
             given = self.tools.changed(name, arguments, decision.tool_input)
-        denied = self._denied(decision)
-        if denied is None and decision.outcome is Outcome.DEFER:
-            denied = decision.reason or "a hook wants this decided later"
         approved = decision.approve
-        if denied is None and decision.outcome is Outcome.ASK:
+        denied = None
+        if decision.outcome is Outcome.ASK:
             question = Question(name, given, decision.reason or "")
-            denied = await self._asked(event, question)
+            denied = await self._permission(event, decision, question)
             approved = denied is None
+        else:
+            denied = await self._refusal(event, decision)
         self._write("tool_call", name=name, arguments=given, denied=denied)
         if denied is not None:
             return ToolRun(False, given, reason=denied, context=decision.context)
         return ToolRun(True, given, approved, context=decision.context)
 
-    async def _asked(self, event: BeforeTool, question: Question) -> str | None:
-        """Ask the user. Returns why the tool must not run; `None` if it may."""
+    async def _permission(
+        self, event: BeforeTool, decision: Decision, question: Question
+    ) -> str | None:
+        """Get permission to run a tool: of hooks in the user's place, or else of the user.
+
+        Returns:
+            Why the tool must not run; `None` if it may.
+        """
         settled, denied = await self._settled(event)
         if settled:
             return denied
-        await self.notify(
+        notified = await self._notify(
             "permission_prompt",
             f"Tool {question.tool} requires confirmation",
             {"type": "info", "title": question.tool, "prompt": question.reason},
         )
-        reason = question.reason or "a hook wants this confirmed"
-        if self._ask is None:
-            self.tell(f"{question.tool} was not run: {reason} ({NO_ANSWER})")
-            return f"{reason} ({NO_ANSWER})"
-        return None if await self._ask(question) else f"the user said no: {reason}"
+        if notified.approve:
+            return None
+        return await self._ask_user(event, decision, question)
 
     async def _settled(self, event: BeforeTool) -> tuple[bool, str | None]:
         """Let hooks answer in the user's place, where the dialect has an event for that."""
@@ -507,7 +557,9 @@ class Session:
         own = {f: getattr(event, f) for f in ("tool_name", "tool_input", "mcp_context")}
         request = event_class("permission_request")(**self._base(), **own)
         decision = await self._fire(request)
-        denied = self._denied(decision)
+        if decision.outcome is Outcome.ASK:
+            return False, None
+        denied = await self._refusal(request, decision)
         return denied is not None or decision.outcome is Outcome.ALLOW, denied
 
     async def after_tool(
@@ -520,7 +572,7 @@ class Session:
         call_id: str | None = None,
         requested: str | None = None,
     ) -> ToolReturn:
-        """Tell what a tool returned, before the agent gets it.
+        """Report what a tool returned, before the agent gets it.
 
         Args:
             name: The host's tool.
@@ -540,20 +592,23 @@ class Session:
             response = self.tools.response(name, arguments, result)
             event = AfterTool(**fields, tool_response=response)
         decision = await self._fire(event)
-        made = self._returned(event, decision, name, arguments, output)
+        denied = await self._refusal(
+            event, decision, tool=name, arguments=arguments, text=result.text
+        )
+        made = self._returned(event, decision, denied, name, arguments, output)
         self._write("tool_result", name=name, content=text_of(made.whole), error=error)
         return made
 
-    def _returned(
+    def _returned(  # noqa: PLR0917 - one result, and what became of it
         self,
         event: Event,
         decision: Decision,
+        denied: str | None,
         name: str,
         arguments: Mapping[str, Any],
         output: Any,
     ) -> ToolReturn:
         spec = self._spec(event)
-        denied = self._denied(decision)
         context = decision.context
         if decision.tool_output is not None:
             text = self.tools.text(name, arguments, decision.tool_output)
@@ -588,40 +643,37 @@ class Session:
 
     # -- the rest
 
-    async def compress(self, trigger: str = "auto", instructions: str | None = None) -> bool:
-        """Tell that the context is about to be compressed; only when it really is.
+    async def compress(self, trigger: str = "auto", instructions: str | None = None) -> str | None:
+        """Report that the context is about to be compressed; only when it really is.
 
         Returns:
-            Whether it may be.
+            Why hooks do not want it; `None` if they do not object. An agent whose reference gives
+            a denial no effect here compresses anyway, so the reason is reported, too.
         """
-        decision = await self._fire(
-            BeforeCompress(**self._base(), trigger=trigger, custom_instructions=instructions)
-        )
-        return self._denied(decision) is None
+        event = BeforeCompress(**self._base(), trigger=trigger, custom_instructions=instructions)
+        decision = await self._fire(event)
+        if decision.outcome is Outcome.DENY:
+            self._report_denial(event, decision)
+        return await self._refusal(event, decision)
 
     async def notify(self, kind: str, message: str, details: dict[str, Any] | None = None) -> None:
-        """Tell that the user is notified.
+        """Report that the user is notified.
 
         Args:
             kind: The type, `permission_prompt` for a tool that waits for its user.
             message: What the user reads.
             details: What it is about.
         """
+        await self._notify(kind, message, details)
+
+    async def _notify(self, kind: str, message: str, details: dict[str, Any] | None) -> Decision:
         spec = self.engine.rules.by_canonical.get("notification")
         words = spec.words if spec is not None else {}
         own = next((word for word, usual in words.items() if usual == kind), kind)
-        await self._fire(
-            Notification(
-                **self._base(), notification_type=own, message=message, details=details or {}
-            )
+        event = Notification(
+            **self._base(), notification_type=own, message=message, details=details or {}
         )
-
-    def tell(self, text: str) -> None:
-        """Show the user a text."""
-        if self._tell is None:
-            log.warning("%s", text)
-        else:
-            self._tell(text)
+        return await self._announce(event)
 
     def _base(self) -> dict[str, Any]:
         return {
@@ -633,28 +685,99 @@ class Session:
     def _spec(self, event: Event) -> EventSpec | None:
         return self.engine.rules.by_canonical.get(event.name)
 
+    async def _announce(self, event: Event, *, ends: bool = False) -> Decision:
+        """Fire an event that cannot be denied; a denial is reported with its reason."""
+        decision = await self._fire(event, ends=ends)
+        if decision.outcome in REFUSALS and not decision.stop:
+            self._report_denial(event, decision)
+        return decision
+
     async def _fire(self, event: Event, *, ends: bool = False) -> Decision:
+        """Let hooks decide an event, and carry out what is the same on every event.
+
+        Args:
+            event: What happened.
+            ends: The session ends with it, so that a stop has nothing left to end.
+
+        Raises:
+            StoppedError: If a hook ends the agent, or has ended it before.
+        """
         if self.stopped is not None and not ends:
             raise StoppedError(self.stopped)
         if not self.wants(event.name):
             return NO_DECISION
-        decision = await self.engine.dispatch(event)
-        if self._watch is not None:
-            self._watch(self.engine.complete(event), decision)
+        decision = await self.engine.decide(event)
+        if decision.diagnostics:
+            self.messages.report(decision.diagnostics)
+        if self._on_decision is not None:
+            self._on_decision(self.engine.complete(event), decision)
+        self._write_runs(event, decision)
         for text in decision.system_messages:
-            self.tell(text)
-        spec = self._spec(event)
-        if decision.stop and not ends and spec is not None and "stop" in spec.acts_on:
-            self.stopped = decision.reason or "a hook ended the agent"
-            self._broken = True
-            self._write("stopped", reason=self.stopped)
-            raise StoppedError(self.stopped)
+            self.messages.send(text)
+        if decision.stop:
+            self._stop(decision.reason or "a hook ended the agent", ends=ends)
         return decision
 
-    def _denied(self, decision: Decision) -> str | None:
-        if decision.outcome is not Outcome.DENY:
+    def _stop(self, reason: str, *, ends: bool) -> None:
+        if ends:
+            self.messages.send(reason)
+            return
+        self.stopped = reason
+        self._broken = True
+        self._write("stopped", reason=reason)
+        raise StoppedError(reason)
+
+    async def _refusal(
+        self,
+        event: Event,
+        decision: Decision,
+        *,
+        tool: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        text: str = "",
+    ) -> str | None:
+        """Return why an event must not happen, or its result not be used; `None` if it may.
+
+        The user is asked if a hook wants that; a no is a denial.
+        """
+        if decision.outcome is Outcome.DENY:
+            return decision.reason or "denied by a hook"
+        if decision.outcome is Outcome.DEFER:
+            return decision.reason or "a hook wants this decided later"
+        if decision.outcome is not Outcome.ASK:
             return None
-        return decision.reason or "denied by a hook"
+        question = Question(tool, dict(arguments or {}), decision.reason or "", event.name, text)
+        return await self._ask_user(event, decision, question)
+
+    async def _ask_user(self, event: Event, decision: Decision, question: Question) -> str | None:
+        """Ask the user. Returns why the answer is no; `None` for a yes."""
+        reason = question.reason or "a hook wants this confirmed"
+        if self._ask is not None:
+            return None if await self._ask(question) else f"the user said no: {reason}"
+        spec = self._spec(event)
+        reason = f"{reason} ({NO_ANSWER})"
+        if spec is None:
+            return reason
+        self.messages.report(questions_without_user(spec, decision))
+        if spec.reason_audience is Audience.AGENT:  # other reasons reach the user by the host
+            is_call = event.name == "before_tool"
+            what = f"{question.tool} was not run" if is_call else f"{spec.wire} was denied"
+            self.messages.send(f"{what}: {reason}")
+        return reason
+
+    def _report_denial(self, event: Event, decision: Decision) -> None:
+        """Report a denial of an event that cannot be denied, with its reason."""
+        spec = self._spec(event)
+        if spec is not None:
+            self.messages.report(denials_without_effect(spec, decision))
+
+    def _write_runs(self, event: Event, decision: Decision) -> None:
+        """Add the runs of an event's hooks to the transcript; a hook may suppress its own."""
+        if self.transcript is None:
+            return
+        shown = [r for r in decision.results if not r.answer.suppress_output]
+        if shown:
+            self._write("hooks", event=event.name, hooks=[_run_of(result) for result in shown])
 
     def _write(self, kind: str, **fields: Any) -> None:
         """Add a line to the transcript; one that cannot be written ends no session."""
@@ -670,3 +793,14 @@ class Session:
         except OSError as error:
             log.warning("the transcript cannot be written: %s", error)
             self.transcript = None
+
+
+def _run_of(result: HandlerResult) -> dict[str, Any]:
+    """Describe the run of one hook for the transcript."""
+    answer = result.answer
+    return {
+        "hook": result.handler.label,
+        "status": str(result.status),
+        "outcome": "stop" if answer.stop else str(answer.outcome),
+        "reason": answer.stop_reason or answer.reason or result.error,
+    }

@@ -10,6 +10,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects.responses import read_response, write_response
+from anyhook.errors import UsageError
 from anyhook.model.record import Record
 from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolCall, ToolResult
 
@@ -25,10 +26,33 @@ class HostTool(Record, kw_only=False):
     Attributes:
         tool: What it does: a canonical name (`shell`, `write_file`, …), or `mcp__SERVER__TOOL`.
         arguments: The host's names of arguments to the canonical ones, where they differ.
+        command: Of an MCP tool: the command that starts its server, which hooks see.
+        args: The arguments of that command.
+        cwd: The directory that the server runs in.
+        url: The address of a server that is reached by HTTP.
+        tcp: The address of a server that is reached by a socket.
     """
 
     tool: str
     arguments: Mapping[str, str] = {}
+    command: str | None = None
+    args: tuple[str, ...] | None = None
+    cwd: str | None = None
+    url: str | None = None
+    tcp: str | None = None
+
+    @property
+    def server(self) -> dict[str, Any]:
+        """What is known of the server, as hooks see it."""
+        args = None if self.args is None else list(self.args)
+        members = {
+            "command": self.command,
+            "args": args,
+            "cwd": self.cwd,
+            "url": self.url,
+            "tcp": self.tcp,
+        }
+        return {name: value for name, value in members.items() if value is not None}
 
 
 class HostTools:
@@ -38,6 +62,9 @@ class HostTools:
         dialect: Whose words the hooks understand.
         tools: The host's tools: its name to a canonical name, or to a `HostTool`. A tool that is
             not here, and whose name is no canonical one, keeps its name.
+
+    Raises:
+        UsageError: If a tool that no MCP server has is given a server.
     """
 
     def __init__(self, dialect: Dialect, tools: Mapping[str, str | HostTool] | None = None) -> None:
@@ -46,6 +73,12 @@ class HostTools:
             name: tool if isinstance(tool, HostTool) else HostTool(tool)
             for name, tool in (tools or {}).items()
         }
+        for name, tool in self._tools.items():
+            if tool.server and not _is_mcp(tool.tool):
+                raise UsageError(
+                    f"the tool {name!r} has a server ({', '.join(tool.server)}); only a tool of an "
+                    "MCP server has one, HostTool('mcp__SERVER__TOOL', …)"
+                )
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """Put a call in canonical words."""
@@ -64,9 +97,16 @@ class HostTools:
         call = self.call(name, arguments)
         words = self.dialect.vocabulary
         shown = words.name(call.tool) if call.tool in TOOLS or _is_mcp(call.tool) else None
-        server, _, inner = call.tool.removeprefix(MCP_PREFIX).partition("__")
-        mcp = {"server_name": server, "tool_name": inner} if _is_mcp(call.tool) else None
-        return shown or name, words.arguments(call.tool, call.arguments), mcp
+        arguments = words.arguments(call.tool, call.arguments)
+        return shown or name, arguments, self._mcp_context(name, call.tool)
+
+    def _mcp_context(self, name: str, tool: str) -> dict[str, Any] | None:
+        if not _is_mcp(tool):
+            return None
+        server, _, inner = tool.removeprefix(MCP_PREFIX).partition("__")
+        known = self._tools.get(name)
+        own = known.server if known is not None else {}
+        return {"server_name": server, "tool_name": inner, **own}
 
     def changed(
         self, name: str, arguments: Mapping[str, Any], wanted: Mapping[str, Any]

@@ -88,6 +88,19 @@ def stderr_message(dialect: Dialect, event: str, answer: Answer) -> str | None:
     return answer.system_message if shows_stderr(dialect, event) else None
 
 
+def can_express(dialect: Dialect, event: str, ability: str) -> bool:
+    """Return whether a reply to an event has a member for an ability, with an effect or without.
+
+    Args:
+        dialect: The agent.
+        event: Canonical name of the event.
+        ability: A key of `ABILITIES`.
+    """
+    field, sample = ABILITIES[ability]
+    spec = dialect.by_canonical.get(event)
+    return spec is not None and _has_member(dialect, spec, field, sample)
+
+
 def abilities_of(answer: Answer) -> list[str]:
     """List the abilities that an answer asks for."""
     found = [

@@ -406,7 +406,8 @@ class _Reader:
         said = Answer(outcome=Outcome.ALLOW, system_message=f"Warning: {output.text}")
         return Status.WARNED, said
 
-    def take_denial(self, _end: Exit, output: _Output) -> tuple[Status, Answer]:
+    def take_denial(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
+        self._report_powerless_exit(end)
         return Status.RAN, Answer(outcome=Outcome.DENY, reason=output.text)
 
     def take_failure(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
@@ -440,6 +441,7 @@ class _Reader:
             self._report_not_applied(value, end)
         elif not reason and output.form != "cut":
             reason = _text_of(printed)
+        self._report_powerless_exit(end)
         return Status.RAN, self._denial(reason, end)
 
     def take_json_and_block(self, end: Exit, output: _Output) -> tuple[Status, Answer]:
@@ -610,6 +612,15 @@ class _Reader:
     def _report_not_here(self, item: OutputField) -> None:
         name = ".".join(item.path)
         self.report("output-no-effect", f"{name} belongs to other events; it has no effect here")
+
+    def _report_powerless_exit(self, end: Exit) -> None:
+        """Report a denial by exit code on an event that cannot be denied, like one in JSON."""
+        if "outcome" not in self.spec.acts_on:
+            how = end.signal or f"exit code {end.code}"
+            self.report(
+                "output-no-effect",
+                f"{self.dialect.title} gives {how} no effect on this event; hosts may ignore it",
+            )
 
     def _report_no_effect(self, item: OutputField, fields: Mapping[str, Any]) -> None:
         if fields.get(item.field) not in (None, False, Outcome.NONE, Outcome.ALLOW):

@@ -85,6 +85,13 @@ def check_required(
         raise RequiredHooksError(reasons)
 
 
+def required_events(require: bool | Collection[str], dialect: Dialect) -> bool | frozenset[str]:
+    """Return which events must have hooks that run, by canonical name."""
+    if isinstance(require, bool):
+        return require
+    return frozenset(dialect.event(name).canonical for name in require)
+
+
 def _absent_on(
     spec: EventSpec, hooks: HookSet, runs: Callable[[HandlerSpec], bool]
 ) -> Iterator[Diagnostic]:

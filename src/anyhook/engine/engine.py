@@ -15,7 +15,7 @@ from anyio.lowlevel import RunVar
 
 from anyhook.dialects import get_dialect
 from anyhook.dialects.wire import decode_event, encode_decision, encode_event
-from anyhook.engine.absent import check_required, switched_off
+from anyhook.engine.absent import check_required, required_events, switched_off
 from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard, SharedGuard
 from anyhook.engine.host import host_diagnostics
@@ -71,6 +71,8 @@ class Engine:
         project_dir: Directory of the project.
         hooks: What the settings files say.
         messages: Delivers every problem to the host.
+        required: Whether configured hooks must run, or the events whose hooks must, by canonical
+            name.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Engine:
         on_message: Callable[[str], object] | None = None,
     ) -> None:
         self.messages = MessageChannel(on_message)
+        self.required: bool | frozenset[str] = False
         self._detected = detected
         self.dialect = dialect
         self.rules = dialect.reading(rules)
@@ -201,6 +204,7 @@ class Engine:
             on_message=on_message,
         )
         check_required(require, tables, engine.hooks, engine.diagnostics, engine.runs)
+        engine.required = required_events(require, tables)
         return engine
 
     # -- life
@@ -284,7 +288,7 @@ class Engine:
             leases=self._leases,
             env_files=self._env_files,
         )
-        self.messages.report((*self._settings_diagnostics(), *self._guard.summary()))
+        self.report_problems(self.messages)
 
     def _redaction(self, layer: Layer) -> Redaction:
         rules = self.dialect.redaction
@@ -323,6 +327,17 @@ class Engine:
     def switched_off(self) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for every switch that keeps hooks from running."""
         return tuple(switched_off(self.hooks))
+
+    def report_problems(self, channel: MessageChannel) -> None:
+        """Report what is wrong with the settings, and which hooks do not run.
+
+        Args:
+            channel: Where to. One that has the engine's own receiver gets nothing, because that
+                receiver got everything when the settings were read.
+        """
+        if channel is self.messages or channel.on_message != self.messages.on_message:
+            channel.report((*self._settings_diagnostics(), *self._guard.summary()))
+        channel.skip(self._guard.diagnostics())  # a later event must not report each hook again
 
     def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
         return (

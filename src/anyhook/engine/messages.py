@@ -42,16 +42,26 @@ class MessageChannel:
             if diagnostic.severity is not Severity.INFO:
                 self._report_once(diagnostic)
 
+    def skip(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Treat problems as delivered, because another message covers them."""
+        for diagnostic in diagnostics:
+            self._remember(diagnostic)
+
     def _report_once(self, diagnostic: Diagnostic) -> None:
+        if self._remember(diagnostic):
+            self.send(str(diagnostic))
+
+    def _remember(self, diagnostic: Diagnostic) -> bool:
+        """Remember a problem. Returns whether it is new."""
         # Numbers differ between two reports of one problem: seconds, process ids, offsets.
         kind_of_message = _NUMBER.sub("#", diagnostic.message)
         problem = (diagnostic.code, diagnostic.place, diagnostic.handler, kind_of_message)
         if problem in self._reported:
-            return
+            return False
         if len(self._reported) >= MAX_PROBLEMS:
             self._reported.clear()
         self._reported.add(problem)
-        self.send(str(diagnostic))
+        return True
 
     def send(self, text: str) -> None:
         """Deliver a text. A function of the host that fails must not cost a hook its answer."""

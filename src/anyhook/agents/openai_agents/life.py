@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNSEEN = (
     "hosted tools (web search, file search, code interpreter, images, hosted MCP and shell) and "
-    "computer actions run without being told; only BeforeToolSelection can take them away"
+    "computer actions run without a hook; only BeforeToolSelection can take them away"
 )
 OPENAI_AGENTS = Framework(
     title="OpenAI Agents SDK",

@@ -176,7 +176,7 @@ async def _answered(
 
 
 def _refuse(life: Life, reason: str) -> Any:
-    life.session.tell(reason)
+    life.session.messages.send(reason)
     life.refused.add(reason)
     return refusal_item(reason)
 
@@ -208,7 +208,7 @@ def _lay(life: Life, asked: _Asked, before: LLMRequest, call: ModelCall, model: 
         settings = given["model_settings"]
         given["model_settings"] = settings_to_own(settings, before, after)
         if "topK" in (after.get("config") or {}):
-            life.session.tell("topK of a hook is left out: the OpenAI Agents SDK has none")
+            life.session.messages.send("topK of a hook is left out: the OpenAI Agents SDK has none")
         wanted = after.get("model")
         if wanted and wanted != before.get("model"):
             asked.model = _named_model(life, wanted, model)
@@ -221,7 +221,9 @@ def _lay(life: Life, asked: _Asked, before: LLMRequest, call: ModelCall, model: 
 def _named_model(life: Life, name: str, model: _Model) -> Model:
     if model.provider is not None:
         return model.provider.get_model(name)
-    life.session.tell(f"the model {name} of a hook is left out: the agent has a model object")
+    life.session.messages.send(
+        f"the model {name} of a hook is left out: the agent has a model object"
+    )
     return model.inner
 
 

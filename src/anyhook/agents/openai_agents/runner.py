@@ -15,7 +15,7 @@ from anyhook.agents.session import ROUNDS, Session
 from anyhook.engine.engine import Engine
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
     from pathlib import Path
     from types import TracebackType
     from typing import Self
@@ -48,8 +48,9 @@ class AnyhookRunner:
         source: How the session begins.
         tools: The agents' tools in canonical words.
         ask: Asks the user.
-        tell: Shows the user a text.
-        watch: Is shown every event with its decision.
+        on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
         rounds: How often hooks may send the agent round in one turn.
         transcript: File that the session is written to.
     """
@@ -63,14 +64,14 @@ class AnyhookRunner:
         source: str = "startup",
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
     ) -> None:
         self.engine = engine
         self._mapped = dict(tools or {})
-        self._seen = watch is not None or transcript is not None
+        self._seen = on_decision is not None or transcript is not None
         self._session_id = session_id
         self._new = partial(
             Session,
@@ -79,8 +80,8 @@ class AnyhookRunner:
             source=source,
             tools=self._mapped,
             ask=ask,
-            tell=tell,
-            watch=watch,
+            on_message=on_message,
+            on_decision=on_decision,
             rounds=rounds,
             transcript=transcript,
             framework=SEEN,
@@ -92,39 +93,52 @@ class AnyhookRunner:
     @classmethod
     def load(
         cls,
-        project_dir: str | Path = ".",
+        project_dir: str | Path | None = None,
         *,
-        dialect: str = "gemini",
+        dialect: str | None = None,
         tools: Mapping[str, str | HostTool] | None = None,
         ask: Callable[[Question], Awaitable[bool]] | None = None,
-        tell: Callable[[str], object] | None = None,
-        watch: Callable[[Event, Decision], object] | None = None,
+        on_message: Callable[[str], object] | None = None,
+        on_decision: Callable[[Event, Decision], object] | None = None,
         rounds: int = ROUNDS,
         transcript: str | Path | None = None,
+        require: bool | Collection[str] = False,
         **engine_options: Any,
     ) -> Self:
         """Read a project's hooks.
 
         Args:
-            project_dir: Directory of the project.
-            dialect: Whose settings are read.
+            project_dir: Directory of the project; by default the one that the current
+                directory belongs to.
+            dialect: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has
+                hooks in the project.
             tools: The agents' tools in canonical words, `{"bash": "shell"}`.
             ask: Asks the user; without it the answer is no.
-            tell: Shows the user a text; by default it is logged.
-            watch: Is shown every event with its decision.
+            on_message: Gets what the user should read and every problem of the hooks, as text; by
+            default the function of the engine does, else the logger `anyhook` at WARNING.
+            on_decision: Gets every event with its decision.
             rounds: How often hooks may send the agent round in one turn.
             transcript: File that sessions are written to.
+            require: Raise if configured hooks do not run: see `Engine.load`.
             engine_options: See `Engine.load`.
 
         Raises:
             UnknownNameError: If there is no such dialect or rule set.
+            UsageError: If several agents have hooks here and none is named.
+            RequiredHooksError: If hooks that are required do not run.
         """
         runner = cls(
-            Engine.load(project_dir, dialect=dialect, **engine_options),
+            Engine.load(
+                project_dir,
+                dialect=dialect,
+                require=require,
+                on_message=on_message,
+                **engine_options,
+            ),
             tools=tools,
             ask=ask,
-            tell=tell,
-            watch=watch,
+            on_message=on_message,
+            on_decision=on_decision,
             rounds=rounds,
             transcript=transcript,
         )

@@ -90,7 +90,7 @@ def tell_hosted(life: Life, tools: Iterable[Any]) -> None:
         return
     life.told_hosted = True
     for text in missing_for(OPENAI_AGENTS, life.session.engine):
-        life.session.tell(text)
+        life.session.messages.send(text)
 
 
 def _is_hosted(tool: Any) -> bool:

@@ -63,7 +63,7 @@ class Turn:
         if not isinstance(self.given, RunState):
             prompt = await self.life.session.prompt(prompt_of(self.given))
             if prompt.denied is not None:
-                self.life.session.tell(prompt.denied)
+                self.life.session.messages.send(prompt.denied)
                 raise PromptDeniedError(prompt.denied)
             self.given = add_to_prompt(self.given, [in_tags(text) for text in prompt.context])
         if self.life.quiet:
@@ -121,7 +121,7 @@ class Turn:
         if memory is not None:
             await memory.clear_session()
         if self.options.pop("conversation_id", None):
-            self.life.session.tell(
+            self.life.session.messages.send(
                 "the conversation that OpenAI keeps cannot be cleared; this turn leaves it"
             )
         self.options["previous_response_id"] = None
