@@ -109,5 +109,5 @@ def _effect(spec: EventSpec, decision: Decision) -> str:
     effect = effects[decision.outcome]
     if not decision.stop:
         return effect
-    is_denied = decision.outcome is Outcome.DENY
-    return f"{effect}, then ends" if is_denied else "ends"
+    goes_on_first = decision.outcome is Outcome.DENY or decision.stops_after
+    return f"{effect}, then ends" if goes_on_first else "ends"

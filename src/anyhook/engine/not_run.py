@@ -65,8 +65,9 @@ def _reason(
         return f"it is switched off by {switch}"
     matcher = compile_matcher(definition.matcher, spec.style)
     subject = getattr(event, spec.subject) if spec.subject else None
+    names = engine.dialect.match_names(spec, subject if isinstance(subject, str) else None)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
-    if may_evaluate and not matcher.matches(subject if isinstance(subject, str) else None):
+    if may_evaluate and not any(matcher.matches(name) for name in names):
         return f"its matcher {matcher.pattern!r} does not match {subject!r}"
     if spec.kinds is not None and handler.kind not in spec.kinds:
         return f"{engine.dialect.title} runs no {handler.kind} hooks on {spec.wire}"

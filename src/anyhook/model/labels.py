@@ -21,7 +21,7 @@ SHELLS = frozenset("sh bash zsh dash ksh".split())
 INTERPRETERS = frozenset("python python3 node deno bun ruby perl php lua".split())
 WRAPPERS = SHELLS | frozenset(
     "sudo env command exec nice nohup time timeout stdbuf xargs npx bunx uvx pipx uv poetry "
-    "run dlx eval true : if then else elif fi for do done while until ! { }".split()
+    "run dlx eval if then else elif fi for do done while until ! { }".split()
 )
 """Words that come before the program that does the work."""
 TAKES_OPERAND = frozenset("cd source . export set".split())
