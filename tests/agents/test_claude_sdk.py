@@ -539,12 +539,16 @@ SAID_BY_CLAUDE: dict[str, dict[str, Any]] = {
 }
 
 
+ENDS_THE_LOOP = {"PostToolBatch": {"continue_": False, "stopReason": "enough"}}
+"""A denial of a batch of results ends the agent; the reply says so in both ways."""
+
+
 @pytest.mark.parametrize("event", SAID_BY_CLAUDE)
 @pytest.mark.anyio
 async def test_what_a_hook_of_claude_says_goes_through_as_it_is(claude, event):
     guarded = Guarded(claude, {event: [{"stdout": SAID_BY_CLAUDE[event]}]})
 
-    assert await guarded.answer(event) == SAID_BY_CLAUDE[event]
+    assert await guarded.answer(event) == SAID_BY_CLAUDE[event] | ENDS_THE_LOOP.get(event, {})
     assert guarded.told == []
 
 

@@ -234,8 +234,8 @@ async def test_an_edit_counts_at_once(warm):
         warm.hook(SAYS + "    return deny('mended')")
         assert (await engine.dispatch(EVENT)).reason == "mended"
 
-    assert gone.exit_code == 2
-    assert "No such file" in gone.stderr
+    assert gone.exit_code == 1
+    assert "hook file not found" in gone.stderr
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ async def test_a_result_shows_the_line_as_it_is_written(world, dispatch, lame_ba
 
     handler = (await dispatch(line)).results[0].handler
 
-    assert (handler.command, handler.label) == (line, line)
+    assert (handler.command, handler.label) == (line, "check.sh")
 
 
 async def test_a_script_that_says_not_how_to_run_it_runs_in_the_shell(world, dispatch):

@@ -600,7 +600,6 @@ GOOD = {"content-type": "application/json", "authorization": f"Bearer {TOKEN}"}
         ({"content-type": None}, EVENT, 415, "application/json"),
         ({}, "", 400, "no JSON"),
         ({}, "{", 400, "no JSON"),
-        ({}, '{"a": NaN}', 400, "NaN"),
         ({}, "[" * 100_000, 400, "deep"),
         ({}, f"[{EVENT}]", 400, "no JSON object"),
         ({}, "{}", 422, "hook_event_name must name an event"),
@@ -1073,4 +1072,4 @@ def test_a_wrong_field_of_an_event_is_told_without_its_value(world, hook_file):
 
     asked(make_app(responder), {**payload, "tool_input": SECRET})
 
-    assert lines == ["PreToolUse: before_tool: tool_input must be an object, not str"]
+    assert lines == ["PreToolUse: before_tool: tool_input must be an object, not a string"]

@@ -6,7 +6,14 @@ import pytest
 
 from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
 from anyhook.dialects import DIALECTS, get_dialect
-from anyhook.dialects.capabilities import ABILITIES, Support, abilities_of, support
+from anyhook.dialects.capabilities import (
+    ABILITIES,
+    Support,
+    abilities_of,
+    shows_stderr,
+    stderr_message,
+    support,
+)
 from anyhook.dialects.output import decode_reply
 from anyhook.dialects.wire import encode_answer
 from anyhook.model.answers import Answer, Outcome
@@ -62,7 +69,10 @@ def test_a_cell_says_what_happens(name, event, ability):
     reply = encode_answer(dialect, spec, given)
     understood, problems = decode_reply(dialect, dialect.documented, spec, handler(1), reply)
 
-    if how is Support.YES:
+    if how is Support.NO and ability == "tell" and shows_stderr(dialect, event):
+        assert stderr_message(dialect, event, ANSWERS[ability]) == ANSWERS[ability].system_message
+        assert notes == []
+    elif how is Support.YES:
         assert notes == []
         assert ability in abilities_of(understood)
         assert [p for p in problems if p.code != "output-no-effect"] == []

@@ -186,6 +186,8 @@ def test_every_diagnostic_that_is_made_has_a_code():
                     ]
                     made |= {text for text in texts if text in CODES}
     chosen_by_a_variable = {
+        "output-misplaced",
+        "payload-word",
         "output-truncated",
         "held-pipe",
         "missing-cwd",

@@ -27,7 +27,7 @@ from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_late, print_timeline, result_json
 from anyhook.cli.verdict import verdicts
 from anyhook.dialects import get_dialect, recognise
-from anyhook.dialects.recordings import read_payloads
+from anyhook.settings.recordings import read_payloads
 from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine

@@ -558,6 +558,7 @@ class Dialect(Record):
             the release after it. Their rule sets are called `observed@VERSION`.
         output: Members of a command's JSON, in the order in which a reply is written.
         output_event_key: Member that repeats the event's name; empty if there is none.
+        reply_signals: Members of a reply that are no part of an answer (`async`).
         needs_event_name: Whether the agent drops a reply that does not repeat it.
         words: Decision word to verdict and whether it approves.
         foreign_words: Words of other agents that are read too, with a warning.
@@ -620,6 +621,7 @@ class Dialect(Record):
     older: Mapping[str, Differences] = EMPTY
     output: tuple[OutputField, ...]
     output_event_key: tuple[str, ...]
+    reply_signals: frozenset[str] = frozenset()
     needs_event_name: bool = False
     words: Mapping[str, tuple[Outcome, bool]]
     foreign_words: Mapping[str, tuple[Outcome, bool]] = EMPTY
@@ -709,7 +711,7 @@ class Dialect(Record):
             paths = [item.path for item in self.output if item.belongs_to(event)]
             if self.output_event_key:
                 paths.append(self.output_event_key)
-            found = {(): frozenset()}
+            found = {(): self.reply_signals}
             for path in paths:
                 for depth, name in enumerate(path):
                     found[path[:depth]] = found.get(path[:depth], frozenset()) | {name}

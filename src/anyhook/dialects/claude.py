@@ -891,6 +891,7 @@ CLAUDE = Dialect(  # noqa: S604 - `shell` names programs, it runs none
     older=OLDER,
     output=OUTPUT,
     output_event_key=(SPECIFIC, "hookEventName"),
+    reply_signals=frozenset({"async", "asyncTimeout"}),
     needs_event_name=True,
     words={**PERMISSION_WORDS, **OLD_WORDS},
     foreign_words={"deny": (Outcome.DENY, False), "block": (Outcome.DENY, False)},

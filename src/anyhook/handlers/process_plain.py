@@ -320,9 +320,13 @@ class _Child:
             self.survivors = self._kill(self._signal.SIGKILL)
 
     def _kill(self, number: int) -> list[int]:
-        """Signal everything; returns what still ran beside the child itself."""
+        """Signal everything; returns what still ran beside the child itself.
+
+        The tree first: a process whose parent has ended can no longer be found by its parent.
+        """
+        others = self.tree.send(self._signal.Signals(number))
         self._kill_group(number)
-        return self.tree.send(self._signal.Signals(number))
+        return others
 
     def _kill_group(self, number: int) -> None:
         try:

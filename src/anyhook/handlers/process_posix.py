@@ -124,8 +124,9 @@ async def _end(child: _Child, grace: float) -> None:
     Bounded: grace, then the time to reap.
     """
     polite_until = time.monotonic() + grace
-    child.send(signal.SIGTERM)
+    # The tree first: a process whose parent has ended can no longer be found by its parent.
     others = child.tree.send(signal.SIGTERM)
+    child.send(signal.SIGTERM)
     await _until(child, lambda: child.exited and child.closed, grace)
     while others and time.monotonic() < polite_until:
         await anyio.sleep(POLL)
@@ -285,8 +286,8 @@ class _Child:
         """End everything, with little patience, and wait for that without an event loop."""
         had_ended = self.exited
         for number, patience in ((signal.SIGTERM, HURRY), (signal.SIGKILL, REAP)):
-            self.send(number)
             left = [] if had_ended else self.tree.send(number)
+            self.send(number)
             deadline = time.monotonic() + patience
             with contextlib.suppress(OSError):
                 while not self.exited and time.monotonic() < deadline:

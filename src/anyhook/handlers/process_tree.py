@@ -55,6 +55,7 @@ class ProcessTree:
         outer = environ.get(MARK)
         self.variable = f"{outer}.{self._mark}" if outer else self._mark
         self.leader = -1
+        self._seen: dict[int, Process] = {}
 
     def others(self) -> list[int]:
         """Return the numbers of all processes but the command itself that still run."""
@@ -78,7 +79,9 @@ class ProcessTree:
         members = {
             process.pid: process
             for process in everything
-            if self.leader in (process.session, process.group) or self._is_marked(process.pid)
+            if self.leader in (process.session, process.group)
+            or self._is_marked(process.pid)
+            or self._was_seen(process)
         }
         before = -1
         while before != len(members):
@@ -86,7 +89,13 @@ class ProcessTree:
             parents = {self.leader, *members}
             members |= {p.pid: p for p in everything if p.parent in parents}
         members.pop(self.leader, None)
+        self._seen = members
         return list(members.values())
+
+    def _was_seen(self, process: Process) -> bool:
+        """Return whether it was found before: its parent may have ended since."""
+        before = self._seen.get(process.pid)
+        return before is not None and before.started == process.started
 
     def _is_marked(self, pid: int) -> bool:
         try:

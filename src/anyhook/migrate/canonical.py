@@ -72,6 +72,12 @@ def _reason(answer: Answer, event: Event, dialect: Dialect) -> str | None:
     return answer.reason or (answer.stop_reason if answer.stop else None) if decides else None
 
 
+def _context(answer: Answer, event: Event, _dialect: Dialect) -> str | None:
+    """Return the context; a prompt that is denied reaches the agent with nothing beside it."""
+    is_void = event.name == "before_prompt" and answer.outcome is Outcome.DENY
+    return None if is_void else answer.context
+
+
 def _input(answer: Answer, event: Event, dialect: Dialect) -> dict[str, Any] | None:
     if answer.tool_input is None or not isinstance(event, ToolEvent):
         return None
@@ -109,6 +115,7 @@ CANONICAL: dict[str, Callable[[Answer, Event, Dialect], Any]] = {
     "approve": lambda answer, _event, _dialect: answer.approve,
     "reason": _reason,
     "stop_reason": lambda _answer, _event, _dialect: None,
+    "context": _context,
     "suppress_output": lambda _answer, _event, _dialect: None,
     "tool_input": _input,
     "tool_output": _output,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects import get_dialect, recognise
-from anyhook.dialects.recordings import read_payloads
+from anyhook.settings.recordings import read_payloads
 from anyhook.dialects.responses import write_response
 from anyhook.dialects.translate import FAILED_TOOL, call_of, counterparts, translate_event
 from anyhook.dialects.wire import decode_event, encode_event
@@ -238,7 +238,7 @@ def _named_tools(source: Dialect, definitions: Iterable[HookDefinition]) -> Iter
 
 
 def recorded_probes(file: Path, source: Dialect, target: Dialect, project: Path) -> list[Probe]:
-    """Read recorded events of any agent: see `anyhook.dialects.recordings`.
+    """Read recorded events of any agent: see `anyhook.settings.recordings`.
 
     Args:
         file: The file.

@@ -95,7 +95,8 @@ def _program_label(words: Sequence[str]) -> str | None:
             task = next((w for w in commands[index + 1 :] if _is_program(w)), "")
             return f"{name} {task}".rstrip()
         if name in INTERPRETERS:
-            return f"{name} -c" if {"-c", "-e"} & set(commands[index:]) else name
+            inline = next((word for word in commands[index:] if word in ("-c", "-e")), "")
+            return f"{name} {inline}".rstrip()
         if _is_program(word):
             return name
     return None
