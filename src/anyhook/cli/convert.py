@@ -10,11 +10,11 @@ import typer
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import print_json, say_error
 from anyhook.dialects import get_dialect, recognise
-from anyhook.settings.recordings import read_payloads
 from anyhook.dialects.translate import call_of, counterparts, translate_payload
 from anyhook.dialects.wire import decode_event
 from anyhook.errors import EventError, UsageError
 from anyhook.model.events import ToolEvent
+from anyhook.settings.recordings import read_payloads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,7 +27,6 @@ from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_late, print_timeline, result_json
 from anyhook.cli.verdict import verdicts
 from anyhook.dialects import get_dialect, recognise
-from anyhook.settings.recordings import read_payloads
 from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
@@ -38,6 +37,7 @@ from anyhook.files import read_user_file
 from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import parse_json
 from anyhook.model.suggest import did_you_mean
+from anyhook.settings.recordings import read_payloads
 from anyhook.testing import make_payload
 
 if TYPE_CHECKING:

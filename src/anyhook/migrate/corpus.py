@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.dialects import get_dialect, recognise
-from anyhook.settings.recordings import read_payloads
 from anyhook.dialects.responses import write_response
 from anyhook.dialects.translate import FAILED_TOOL, call_of, counterparts, translate_event
 from anyhook.dialects.wire import decode_event, encode_event
@@ -15,6 +14,7 @@ from anyhook.migrate.matchers import TOOL
 from anyhook.model.events import AfterTool, UnknownEvent
 from anyhook.model.record import Record
 from anyhook.model.tools import ToolResult
+from anyhook.settings.recordings import read_payloads
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
