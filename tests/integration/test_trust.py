@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from anyhook import AfterTool, BeforeTool, Engine, TrustStore
+from anyhook.cli import main
 from anyhook.handlers.background import AT_ONCE
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -160,7 +161,7 @@ def test_a_changed_definition_is_new(world, store, more):
 
     (change,) = load(world, store).guard.changes()
 
-    assert change.what == "new"
+    assert change.what == "definition"
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_a_hook_that_runs_at_another_time_is_new(world, store, change):
 
     (found,) = load(world, store).guard.changes()
 
-    assert found.what == "new"
+    assert found.what == "definition"
 
 
 def test_moving_a_definition_in_its_file_changes_nothing(world, store):
@@ -766,3 +767,52 @@ def hooks_of(*handlers, event="BeforeTool"):
     """Write settings with a definition for each handler."""
     whole = [h if isinstance(h, dict) else {"command": h} for h in handlers]
     return {"hooks": {event: [{"hooks": [{"type": "command", **h}]} for h in whole]}}
+
+
+def test_a_changed_timeout_is_shown_as_a_change(world, capsys, monkeypatch):
+    monkeypatch.chdir(world.project)
+    monkeypatch.setenv("HOME", str(world.home))
+    hook = {"type": "command", "command": "echo no >&2; exit 2", "timeout": 30000}
+    settings = {"hooks": {"BeforeTool": [{"hooks": [hook]}]}}
+    world.settings("project", settings)
+    assert main(["trust", "--yes"]) == 0
+    hook["timeout"] = 60000
+    world.settings("project", settings)
+    capsys.readouterr()
+
+    code = main(["trust", "--show"])
+
+    out = capsys.readouterr().out
+    assert code == 1
+    assert out.startswith("changed  echo")
+    assert "-timeout: 30" in out
+    assert "+timeout: 60" in out
+    assert "new  " not in out
+    main(["list", "--json"])
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["state"] == "changed"
+
+
+def test_a_second_hook_with_the_same_command_is_new(world, capsys, monkeypatch):
+    monkeypatch.chdir(world.project)
+    monkeypatch.setenv("HOME", str(world.home))
+    hook = {"type": "command", "command": "true"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"matcher": "a", "hooks": [hook]}]}})
+    main(["trust", "--yes"])
+    both = [{"matcher": name, "hooks": [hook]} for name in "ab"]
+    world.settings("project", {"hooks": {"BeforeTool": both}})
+    capsys.readouterr()
+
+    main(["trust", "--show"])
+
+    assert capsys.readouterr().out.startswith("new  true")
+
+
+def test_the_command_that_is_suggested_names_the_project(world, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    hook = {"type": "command", "command": "true"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+
+    (problem,) = world.load(trust_once=False).diagnostics
+
+    assert f"`anyhook trust --dialect gemini --project {world.project}`" in problem.message

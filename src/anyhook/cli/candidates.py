@@ -21,6 +21,7 @@ from anyhook.handlers.environment import expand
 from anyhook.model.json import dump_json
 from anyhook.model.record import Record
 from anyhook.service.timing import Command
+from anyhook.settings.detect import trust_command
 from anyhook.testing import make_event, make_payload
 from anyhook.warm import client
 from anyhook.warm.commands import prefix, read_command
@@ -241,11 +242,12 @@ def _add(
     spec = engine.dialect.by_canonical[definition.event]
     withheld = engine.guard.withhold(handler, str(engine.project_dir))
     off = engine.hooks.switched_off(handler)
+    trust = trust_command(engine.dialect.name, engine.project_dir)
     why = {
         f"is of type {handler.kind}, which starts no command": handler.kind != "command",
         f"is switched off by {off}": off is not None,
         "runs in the background, and nobody waits for it": handler.background,
-        f"is not trusted: anyhook trust --dialect {engine.dialect.name}": withheld is not None,
+        f"is not trusted: {trust}": withheld is not None,
     }
     reason = next((text for text, applies in why.items() if applies), None)
     event = None if reason else _matching(engine, definition, handler, spec)

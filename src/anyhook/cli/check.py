@@ -33,6 +33,7 @@ from anyhook.engine.checks import check_hooks
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
+from anyhook.settings.detect import trust_command
 from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _print_report(
             out.print(Text.assemble(("not trusted", "yellow"), f"  {engine.dialect.title}:"))
             for label in dict.fromkeys(labels):
                 out.print(Text(f"  {label}"))
-            command = f"anyhook trust --dialect {engine.dialect.name}"
+            command = trust_command(engine.dialect.name, engine.project_dir)
             out.print(f"  They do not run until you have looked at them: {command}")
     out.print(_summary(findings))
 

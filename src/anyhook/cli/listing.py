@@ -22,6 +22,7 @@ from anyhook.cli.output import console, print_diagnostics, print_json, show_plac
 from anyhook.model.diagnostics import Severity
 from anyhook.model.labels import unique_labels
 from anyhook.model.text import printable
+from anyhook.settings.detect import trust_command
 from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 STATE_STYLE = {"on": "green", "off": "dim", "not trusted": "yellow", "changed": "yellow"}
-TRUST_STATE = {"new": "not trusted", "script": "changed"}
+TRUST_STATE = {"new": "not trusted", "script": "changed", "definition": "changed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def _print_rows(out: Console, engine: Engine, rows: list[Row], *, with_agent: bo
         shown = ", ".join(dict.fromkeys(labels))
         out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {shown}"))
     if any(row.state in ("not trusted", "changed") for row in rows):
-        command = f"anyhook trust --dialect {engine.dialect.name}"
+        command = trust_command(engine.dialect.name, engine.project_dir)
         out.print(Text.assemble(("not trusted", "yellow"), f"  look at them with: {command}"))
 
 

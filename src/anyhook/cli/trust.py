@@ -26,6 +26,7 @@ from anyhook.dialects import get_dialect
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
+from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
@@ -147,7 +148,7 @@ def _show(scope: Scope, reviews: list[Review], done: bool, *, asked: bool) -> No
             many = "hooks" if len(review.subjects) != 1 else "hook"
             out.print(f"[green]trusted:[/] {len(review.subjects)} {many}{title}")
         elif review.changes:
-            command = f"anyhook trust --dialect {review.dialect.name}"
+            command = trust_command(review.dialect.name, scope.project)
             out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
 
 
@@ -173,7 +174,7 @@ def _print_changes(
         event = dialect.by_canonical[subject.event].wire
         out.print(
             Text.assemble(
-                ("changed  " if change.what == "script" else "new  ", "yellow"),
+                ("new  " if change.what == "new" else "changed  ", "yellow"),
                 (handler.label, "bold"),
                 (f"  {event} {printable(subject.matcher or '*')}", "cyan"),
                 (f"  {show_place(handler.place, project)}", "dim"),

@@ -12,6 +12,7 @@ from anyhook.dialects import AGENTS, get_dialect
 from anyhook.files import identity_of
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.settings.detect import trust_command
 from anyhook.trust.scripts import command_files
 from anyhook.trust.store import Change, Project, Subject, definition_key, subjects
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 SHIM = " shim --as "
 """What a command holds that sets the variables of another agent."""
-HOW = "look at it with `anyhook trust --dialect {}`, or use --trust-once"
+HOW = "look at it with `{}`, or use --trust-once"
 
 
 class Guard:
@@ -85,8 +86,8 @@ class Guard:
     def summary(self) -> list[Diagnostic]:
         """Return the same as `diagnostics`, with one diagnostic for all hooks without trust."""
         changes = self.changes()
-        new = [change.subject.handler for change in changes if change.what != "script"]
-        changed = [self._told(change) for change in changes if change.what == "script"]
+        new = [change.subject.handler for change in changes if change.what == "new"]
+        changed = [self._told(change) for change in changes if change.what != "new"]
         if len(new) < 2:
             return self.diagnostics()
         names = list(dict.fromkeys(handler.label for handler in new))
@@ -127,7 +128,7 @@ class Guard:
     def _was_restored(self, change: Change) -> bool:
         """Return whether the files of a handler are by now what was trusted."""
         subject = change.subject
-        if change.what == "new" or subject.is_unchanged() or not self._is_as_trusted(subject):
+        if change.what != "script" or subject.is_unchanged() or not self._is_as_trusted(subject):
             return False
         del self._changes[id(subject.handler)]
         return True
@@ -189,37 +190,43 @@ class Guard:
         self._problems = records.problems
         self._subjects, self._changes = {}, {}
         project = Project(self._project, self.variables())
+        keys = {id(h): definition_key(d, h) for d in self._definitions for h in d.handlers}
+        current = frozenset(keys.values())
         for definition in self._definitions:
             for handler in definition.handlers:
                 try:
-                    self._judge(records, project, definition, handler)
+                    key = keys[id(handler)]
+                    known = records.knows(key)  # of an unknown one not even the files are read
+                    subject = (
+                        project.subject(definition, handler)
+                        if known
+                        else Subject(key, handler, definition.event, definition.matcher)
+                    )
+                    self._judge(records.change(subject, current), subject)
                 except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
                     self._subjects.pop(id(handler), None)
                     text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
                     problem = diagnose("project-untrusted", text, handler.place)
                     self._problems = (*self._problems, problem)
 
-    def _judge(
-        self, records: Records, project: Project, definition: HookDefinition, handler: HandlerSpec
-    ) -> None:
-        key = definition_key(definition, handler)
-        if not records.knows(key):  # not even its files are read
-            subject = Subject(key, handler, definition.event, definition.matcher)
-        else:
-            subject = project.subject(definition, handler)
-        change = records.change(subject)
+    def _judge(self, change: Change | None, subject: Subject) -> None:
         if change is None:
-            self._subjects[id(handler)] = subject
+            self._subjects[id(subject.handler)] = subject
         else:
-            self._changes[id(handler)] = change
+            self._changes[id(subject.handler)] = change
 
     def _how(self) -> str:
-        return HOW.format(self._dialect.name)
+        return HOW.format(trust_command(self._dialect.name, self._project))
 
     def _told(self, change: Change) -> Diagnostic:
         handler = change.subject.handler
         if change.what == "script":
             return self._changed(handler)
+        if change.what == "definition":
+            text = f"{handler.label!r} does not run: its definition changed since it was trusted"
+            return diagnose(
+                "trust-changed", f"{text}; {self._how()}", handler.place, handler=handler.label
+            )
         return diagnose(
             "project-untrusted",
             f"{handler.label!r} does not run: its project is not trusted; {self._how()}",

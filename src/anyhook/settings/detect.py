@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +93,21 @@ def _has_settings(directory: Path) -> bool:
 
 def _is_repository(directory: Path) -> bool:
     return any((directory / mark).exists() for mark in REPOSITORY_MARKS)
+
+
+def trust_command(agent: str, project: Path) -> str:
+    """Return the command with which a user looks at hooks and trusts them, ready to be copied.
+
+    Args:
+        agent: Name of the agent.
+        project: Directory of the project; it is named if it is not the current one.
+    """
+    command = f"anyhook trust --dialect {agent}"
+    try:
+        is_here = os.path.realpath(find_project(".")) == os.path.realpath(project)
+    except OSError:  # the current directory is gone
+        is_here = False
+    return command if is_here else f"{command} --project {shlex.quote(str(project))}"
 
 
 def project_files(directory: Path) -> Iterator[Path]:

@@ -5,6 +5,7 @@ Whatever is wrong costs only itself: a field, a handler, a definition, at worst 
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field
 from itertools import islice
@@ -431,8 +432,8 @@ class _FileReader:
         if not number or not _is_duration(given):
             self.report(
                 "bad-timeout",
-                f"timeout must be a positive number, like {default / unit:.0f}, not {given!r}; "
-                f"{default:g} s is used",
+                f"timeout must be a positive number, like {default / unit:.0f}, "
+                f"not {json.dumps(given)}; {default:g} s is used",
                 (*path, "timeout"),
             )
             return min(default, cap)

@@ -179,6 +179,10 @@ def _extension_sources(
         watched += [base / spec.manifest, base / ".env"]
         manifest = read_object(base / spec.manifest, problems, objects)
         if manifest is None:
+            if (base / spec.hooks).is_file() and not (base / spec.manifest).exists():
+                text = f"it has hooks and no {spec.manifest}, so they do not run"
+                place = Place(str(base / spec.hooks))
+                problems.append(diagnose("extension-unreadable", text, place))
             continue
         name = str(manifest.get("name") or directory.name)
         if not _is_enabled(overrides.get(name), around.project):

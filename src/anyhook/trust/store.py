@@ -33,7 +33,7 @@ from anyhook.trust.trees import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -90,17 +90,20 @@ class Change:
 
     Attributes:
         subject: The handler.
-        what: `new`, or `script` if only files changed.
+        what: `new`, `definition` if the settings changed what was trusted, or `script` if only
+            files changed.
+        key: Key of the definition that was trusted.
     """
 
     subject: Subject
     what: str
     records: Records | None = field(default=None, repr=False)
+    key: str = ""
 
     @cached_property
     def difference(self) -> tuple[str, ...]:
         """Lines of a unified difference; made when they are looked at, for that takes time."""
-        return tuple(self.records.differences(self.subject)) if self.records else ()
+        return tuple(self.records.differences(self.subject, self.key)) if self.records else ()
 
 
 class Project:
@@ -226,10 +229,18 @@ class Records:
         """Return whether a definition was trusted, whatever its files are now."""
         return isinstance(self.entries.get(key), dict)
 
-    def change(self, subject: Subject) -> Change | None:
-        """Compare a subject with what was trusted; `None` if it is the same."""
+    def change(self, subject: Subject, current: Collection[str] = ()) -> Change | None:
+        """Compare a subject with what was trusted; `None` if it is the same.
+
+        Args:
+            subject: The handler.
+            current: Keys of all definitions that there are now.
+        """
         if not self.knows(subject.key):
-            return Change(subject, "new")
+            former = self._former_key(subject, current)
+            if former is None:
+                return Change(subject, "new")
+            return Change(subject, "definition", self, former)
         entry = self.entries[subject.key]
         scripts = {path: value.get("sha256") for path, value in _objects(entry, "scripts").items()}
         now = {str(script.path): script.digest for script in subject.scripts}
@@ -240,11 +251,36 @@ class Records:
         same_trees = trees == {str(tree.root): tree.digest for tree in subject.trees}
         if before == now and same_trees:
             return None
-        return Change(subject, "script", self)
+        return Change(subject, "script", self, subject.key)
 
-    def differences(self, subject: Subject) -> Iterator[str]:
-        """Yield the lines of a difference between what was trusted and what is there."""
-        entry = self.entries.get(subject.key)
+    def _former_key(self, subject: Subject, current: Collection[str]) -> str | None:
+        """Return the key of a trusted definition that is not there any more and became this one.
+
+        It was on the same event, and had the same command or the same name.
+        """
+        members = _members_of(subject)
+        for key, entry in self.entries.items():
+            before = entry.get("members") if isinstance(entry, dict) else None
+            if not isinstance(before, dict) or key in current:
+                continue
+            if before.get("event") != members["event"]:
+                continue
+            same_command = before.get("runs") == members["runs"]
+            same_name = bool(members["name"]) and before.get("name") == members["name"]
+            if same_command or same_name:
+                return key
+        return None
+
+    def differences(self, subject: Subject, key: str = "") -> Iterator[str]:
+        """Yield the lines of a difference between what was trusted and what is there.
+
+        Args:
+            subject: The handler as it is.
+            key: Key of the definition that was trusted; by default the one of the handler.
+        """
+        entry = self.entries.get(key or subject.key)
+        if key and key != subject.key:
+            yield from _changed_members(entry, subject)
         before = _objects(entry, "scripts")
         named = {str(script.path) for script in subject.scripts}
         gone = [read_script(Path(path)) for path in before if path not in named]
@@ -297,7 +333,10 @@ class TrustStore:
             What is not trusted (empty: everything is), and what is wrong with the store.
         """
         records = self.records(project)
-        changes = [change for subject in found if (change := records.change(subject))]
+        subjects = list(found)
+        current = {subject.key for subject in subjects}
+        compared = [records.change(subject, current) for subject in subjects]
+        changes = [change for change in compared if change is not None]
         return changes, records.problems
 
     def trust(self, project: Path, found: Iterable[Subject], *, dialect: str = "") -> None:
@@ -319,6 +358,7 @@ class TrustStore:
             entries[subject.key] = {
                 "dialect": dialect,
                 "command": subject.handler.identifier,
+                "members": _members_of(subject),
                 "scripts": {str(script.path): recorded(script) for script in subject.scripts},
                 "trees": {str(tree.root): tree.digest for tree in subject.trees},
             }
@@ -437,6 +477,47 @@ def definition_key(definition: HookDefinition, handler: HandlerSpec) -> str:
         sorted(handler.env.items()),
     ]
     return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+
+
+def _members_of(subject: Subject) -> dict[str, Any]:
+    """Return what the settings say of a handler, as it is recorded and shown.
+
+    Values that may hold secrets (variables, headers) are recorded by their digest.
+    """
+    handler = subject.handler
+    return {
+        "event": subject.event,
+        "matcher": subject.matcher,
+        "name": handler.name,
+        "runs": handler.command or list(handler.argv or ()),
+        "timeout": handler.timeout,
+        "if": handler.condition,
+        "on failure": handler.on_failure,
+        "in the background": handler.background,
+        "options": _digest_of(dict(handler.options)),
+        "variables": _digest_of(sorted(handler.env.items())),
+    }
+
+
+def _digest_of(value: Any) -> str | None:
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12] if value else None
+
+
+def _changed_members(entry: object, subject: Subject) -> Iterator[str]:
+    """Yield the members of a definition that differ from the trusted ones."""
+    before = entry.get("members") if isinstance(entry, dict) else None
+    old = before if isinstance(before, dict) else {}
+    shown = [
+        (name, old.get(name), now)
+        for name, now in _members_of(subject).items()
+        if old.get(name) != now
+    ]
+    for name, was, now in shown:
+        yield f"-{name}: {json.dumps(was, ensure_ascii=False)}"
+        yield f"+{name}: {json.dumps(now, ensure_ascii=False)}"
+    if not shown:
+        yield "its order in the sequence changed"
 
 
 def _difference(path: str, before: Mapping[str, Any] | None, now: Script | None) -> Iterator[str]:
