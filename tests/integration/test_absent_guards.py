@@ -300,3 +300,26 @@ class TestADenialOfAnEventThatCannotBeDenied:
         main(["fire", "SessionStart", "--trust-once"])
 
         assert "this event cannot be denied" in " ".join(capsys.readouterr().out.split())
+
+    @pytest.mark.parametrize(
+        "option", [{"require": "before_tool"}, {"trust_once": "no"}, {"on_message": 5}]
+    )
+    def test_an_option_of_the_wrong_type_is_refused(self, gemini_project, option):
+        with pytest.raises(UsageError, match=next(iter(option))):
+            Engine.load(gemini_project, **option)
+
+    def test_a_hook_that_was_taken_out_is_reported_and_required(self, claude_project, monkeypatch):
+        monkeypatch.chdir(claude_project)
+        assert main(["disable", "echo"]) == 0
+
+        engine = Engine.load(".", trust_once=True, dialect="claude")
+
+        assert [found.code for found in engine.diagnostics] == ["hooks-off"]
+        with pytest.raises(RequiredHooksError, match="disabled"):
+            Engine.load(".", trust_once=True, dialect="claude", require={"before_tool"})
+
+    def test_the_current_directory_stands_for_its_project(self, gemini_project, monkeypatch):
+        (gemini_project / "src").mkdir()
+        monkeypatch.chdir(gemini_project / "src")
+
+        assert Engine.load(".", dialect="gemini", trust_once=True).definitions != ()

@@ -308,3 +308,24 @@ def test_sarif_names_rules_and_places(project, capsys):
     assert location["artifactLocation"]["uri"] == ".claude/settings.json"
     assert location["region"]["startLine"] == 7
     assert result["level"] == "error"
+
+
+def test_a_hook_file_that_never_runs_is_found(project, check):
+    text = (
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n\n\n"
+        "@hooks.before_tool\ndef guard(event):\n    pass\n"
+    )
+    file = script(project, "guard.py", text)
+    write_settings(project, hooks("anyhook run .claude/hooks/guard.py"))
+
+    code, found = check()
+
+    assert code == 1
+    assert found["never-runs"]["file"] == str(file)
+
+
+def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
+    code, found = check("--strict")
+
+    assert code == 1
+    assert "nothing was checked" in found["no-hooks"]["message"]

@@ -438,7 +438,7 @@ def test_check_without_files_says_so(world, run):
 
     assert code == 0
     assert "No hooks are configured here" in out
-    assert "no problems" in out
+    assert "no problems" not in out
 
 
 # -- enable, disable

@@ -153,23 +153,33 @@ def test_a_missing_script_that_appears_is_a_change(world, store):
 
 
 @pytest.mark.parametrize(
-    "more", [{"timeout": 1000}, {"name": "other"}, {"env": {"A": "1"}}, {"command": "./guard.sh x"}]
+    ("more", "what"),
+    [
+        ({"timeout": 1000}, "definition"),
+        ({"name": "other"}, "definition"),
+        ({"env": {"A": "1"}}, "definition"),
+        ({"command": "./guard.sh x"}, "new"),
+    ],
 )
-def test_a_changed_definition_is_new(world, store, more):
+def test_a_changed_definition_is_not_trusted(world, store, more, what):
     trust(world, store)
     world.configure(**more)
 
     (change,) = load(world, store).guard.changes()
 
-    assert change.what == "definition"
+    assert change.what == what
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"matcher": "a"}, {"sequential": True}, {"event": "AfterTool"}],
-    ids=lambda c: next(iter(c)),
+    ("change", "what"),
+    [
+        ({"matcher": "a"}, "definition"),
+        ({"sequential": True}, "definition"),
+        ({"event": "AfterTool"}, "new"),
+    ],
+    ids=["matcher", "sequential", "event"],
 )
-def test_a_hook_that_runs_at_another_time_is_new(world, store, change):
+def test_a_hook_that_runs_at_another_time_is_not_trusted(world, store, change, what):
     trust(world, store)
     event = change.pop("event", "BeforeTool")
     hook = {"type": "command", "command": "./guard.sh"}
@@ -177,7 +187,7 @@ def test_a_hook_that_runs_at_another_time_is_new(world, store, change):
 
     (found,) = load(world, store).guard.changes()
 
-    assert found.what == "definition"
+    assert found.what == what
 
 
 def test_moving_a_definition_in_its_file_changes_nothing(world, store):

@@ -97,6 +97,25 @@ def builds_hooks(source: bytes) -> bool:
     return uses_class or bool(modules and attributes)
 
 
+def calls_run(source: bytes) -> bool:
+    """Return whether a hook file answers when it is started: it calls `hooks.run()` somewhere.
+
+    Args:
+        source: A Python file. One that cannot be parsed counts as one that does, so that the error
+            of its import is reported.
+    """
+    try:
+        tree = ast.parse(source)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return True
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return any(isinstance(c.func, ast.Attribute) and c.func.attr == "run" for c in calls)
+
+
+NEVER_RUNS = (
+    "it never calls hooks.run(), so it decides nothing when an agent starts it; "
+    'end it with: if __name__ == "__main__": hooks.run()'
+)
 STOP_FLAG = "stop_hook_active"
 """Field of an event that is true when a hook has already continued the agent in this turn."""
 COMMENTS = ("#", "//")

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.authoring.inspect import gaps, scan
+from anyhook.authoring.inspect import NEVER_RUNS, calls_run, gaps, scan
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.findings import github_lines, sarif_log
 from anyhook.cli.options import (
@@ -30,11 +30,13 @@ from anyhook.cli.output import (
     show_path,
 )
 from anyhook.engine.checks import check_hooks
+from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
 from anyhook.settings.detect import trust_command
 from anyhook.trust.scripts import named_files
+from anyhook.trust.trees import LARGEST_SCRIPT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -126,6 +128,9 @@ def _findings(engines: Iterable[Engine]) -> Iterator[Finding]:
             ),
         )
         yield from (Finding(engine.dialect.name, found) for found in dict.fromkeys(diagnostics))
+        if not engine.definitions:
+            text = f"no hook of {engine.dialect.title} is configured here; nothing was checked"
+            yield Finding(engine.dialect.name, diagnose("no-hooks", text))
 
 
 def _by_place(finding: Finding) -> tuple[str, int, int, str]:
@@ -146,6 +151,8 @@ def _hook_file_findings(engine: Engine) -> Iterator[Diagnostic]:
             files.setdefault(path, handler)
     for path, handler in files.items():
         uses = scan(path)
+        if uses and not calls_run(read_user_file(path, LARGEST_SCRIPT)):
+            yield diagnose("never-runs", f"{path.name}: {NEVER_RUNS}", Place(str(path)))
         for use, text in gaps(uses, engine.dialect):
             yield diagnose(
                 "ability", f"{use.name}: {text}", Place(str(path), use.line), handler=handler.label

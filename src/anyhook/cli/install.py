@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from anyhook.authoring.inspect import gaps, scan
+from anyhook.authoring.inspect import NEVER_RUNS, calls_run, gaps, scan
 from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, USAGE
 from anyhook.cli.editing import (
@@ -30,7 +30,7 @@ from anyhook.cli.editing import (
     write_edits,
 )
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
-from anyhook.cli.output import console, print_json, say_error
+from anyhook.cli.output import console, print_json, say_error, show_path
 from anyhook.dialects import AGENTS, get_dialect
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
@@ -192,6 +192,8 @@ def _wire(
 ) -> int:
     """Wire a file into settings; `source` is where its text is now."""
     hooks = load_hooks(source)
+    if not calls_run(source.read_bytes()):
+        raise UsageError(f"{show_path(str(source))}: {NEVER_RUNS}")
     edits = [_installed(d, project, scope, file, hooks, front) for d in dialects]
     missing = {
         d.name: [f"{file.name}:{u.line}: {text}" for u, text in gaps(scan(source), d)]

@@ -121,14 +121,14 @@ def agent_of_event(name: str) -> str | None:
 def existing_project(project: Path) -> Path:
     """Return the directory of the project.
 
-    A directory that the user names is the project; else it is found upwards from here.
+    It is found upwards from the directory that the user names, or from the current one.
 
     Raises:
         UsageError: If it is no directory.
     """
     try:
         if project.is_dir():
-            return find_project(project) if project == HERE else project.absolute()
+            return find_project(project)
     except (OSError, ValueError):  # the current directory is gone, or no path at all
         pass
     raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")

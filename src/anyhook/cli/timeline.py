@@ -19,6 +19,7 @@ from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
 from anyhook.model.explain import exit_text, shorten
 from anyhook.model.text import printable
+from anyhook.settings.detect import agents_with_hooks
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,7 +98,12 @@ def print_timeline(
 def _no_hooks(engine: Engine, wire: str) -> Text:
     others = ", ".join(events_with_hooks(engine))
     configured = f"hooks are configured on: {others}" if others else "no hook is configured at all"
-    return Text(f"  no hook is configured on {wire}; {configured}", style="dim")
+    text = Text(f"  no hook is configured on {wire}; {configured}", style="dim")
+    agents = agents_with_hooks(engine.project_dir, environ=engine.environ)
+    titles = [agent.title for agent in agents if agent.agent != engine.dialect.name]
+    if titles and not others:
+        text.append(f"; {', '.join(titles)} has hooks here", style="yellow")
+    return text
 
 
 def _print_verdicts(out: Console, engine: Engine, found: list[Verdict]) -> None:

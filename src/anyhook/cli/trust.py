@@ -68,6 +68,8 @@ def trust(
         anyhook trust --show
         anyhook trust --yes --project ~/code/app
     """
+    if show and (revoke or yes):
+        raise UsageError("--show only shows; drop it, or drop --yes and --revoke")
     store, scope = TrustStore(), scope_of(project, dialect)
     here = scope.project
     if revoke:

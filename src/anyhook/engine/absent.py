@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.errors import RequiredHooksError
-from anyhook.model.diagnostics import Severity, diagnose
+from anyhook.errors import RequiredHooksError, SettingsError
+from anyhook.model.diagnostics import Place, Severity, diagnose
+from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.settings.hookset import HookSet
+    from anyhook.settings.kept import KeptHook
 
 ABSENT = frozenset(
     "agent-assumed other-agent hooks-off project-untrusted trust-changed trust-store".split()
@@ -49,12 +52,30 @@ def switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
         )
 
 
+def kept_or_problem(
+    dialect: Dialect, hooks: HookSet
+) -> tuple[tuple[KeptHook, ...], tuple[Diagnostic, ...]]:
+    """Return the hooks that `anyhook disable` took out, or why that is not known."""
+    try:
+        return tuple(kept_hooks(dialect, hooks.files)), ()
+    except SettingsError as error:
+        place = Place(error.path, error.line)
+        return (), (diagnose("settings-unreadable", str(error), place),)
+
+
+def taken_out(kept: Iterable[KeptHook]) -> Iterator[Diagnostic]:
+    """Report the hooks that `anyhook disable` took out of settings files."""
+    for hook in kept:
+        label = hook.handler.label
+        text = f"{label!r} does not run: it is disabled and kept in {hook.record}"
+        yield diagnose("hooks-off", text, hook.handler.place, handler=label)
+
+
 def check_required(
     require: bool | Collection[str],
     dialect: Dialect,
-    hooks: HookSet,
+    engine: Engine,
     diagnostics: Collection[Diagnostic],
-    runs: Callable[[HandlerSpec], bool],
 ) -> None:
     """Raise if hooks that the host requires do not run.
 
@@ -62,9 +83,8 @@ def check_required(
         require: `True`: every configured hook must run, and there must be one; a set of events
             (canonical names or the agent's): each must have hooks, and all of these must run.
         dialect: Whose events.
-        hooks: What the settings hold.
+        engine: The engine with the hooks.
         diagnostics: What is known to be wrong.
-        runs: Whether a handler is switched on and trusted.
 
     Raises:
         RequiredHooksError: With the reasons.
@@ -76,11 +96,12 @@ def check_required(
     if require is True:
         absent = [d for d in diagnostics if d.code in ABSENT and d.severity is not Severity.INFO]
         reasons = [*absent, *broken]
-        if not any(runs(handler) for d in hooks.definitions for handler in d.handlers):
+        handlers = [handler for d in engine.hooks.definitions for handler in d.handlers]
+        if not any(engine.runs(handler) for handler in handlers):
             reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
     else:
         events = [dialect.event(name) for name in require]
-        reasons = [*(found for spec in events for found in _absent_on(spec, hooks, runs)), *broken]
+        reasons = [*(found for spec in events for found in _absent_on(spec, engine)), *broken]
     if reasons:
         raise RequiredHooksError(reasons)
 
@@ -92,15 +113,14 @@ def required_events(require: bool | Collection[str], dialect: Dialect) -> bool |
     return frozenset(dialect.event(name).canonical for name in require)
 
 
-def _absent_on(
-    spec: EventSpec, hooks: HookSet, runs: Callable[[HandlerSpec], bool]
-) -> Iterator[Diagnostic]:
+def _absent_on(spec: EventSpec, engine: Engine) -> Iterator[Diagnostic]:
     """Report that no hook is configured on an event, or each hook on it that does not run."""
-    definitions = [d for d in hooks.definitions if d.event == spec.canonical]
+    definitions = [d for d in engine.hooks.definitions if d.event == spec.canonical]
+    yield from taken_out([hook for hook in engine.kept if hook.definition.event == spec.canonical])
     handlers = [handler for definition in definitions for handler in definition.handlers]
     if not handlers:
         yield diagnose("no-hooks", f"no hook is configured on {spec.wire}")
     for handler in handlers:
-        if not runs(handler):
+        if not engine.runs(handler):
             text = f"{handler.label!r} on {spec.wire} does not run: it is switched off or untrusted"
             yield diagnose("no-hooks", text, handler.place, handler=handler.label)

@@ -102,7 +102,7 @@ def _compare(engine: Engine, rules: Rules, event: Event, decision: Decision) -> 
         other,
         dict(_changed(event, (engine.rules, decision), (rules, other))),
         tuple(r.handler.label for r in decision.results if id(r.handler) not in there),
-        tuple(h.label for group in groups for h in group if id(h) not in ran),
+        tuple(h.label for group in groups for h in group if id(h) not in ran and engine.runs(h)),
     )
 
 

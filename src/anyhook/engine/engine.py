@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +16,13 @@ from anyio.lowlevel import RunVar
 
 from anyhook.dialects import get_dialect
 from anyhook.dialects.wire import decode_event, encode_decision, encode_event
-from anyhook.engine.absent import check_required, required_events, switched_off
+from anyhook.engine.absent import (
+    check_required,
+    kept_or_problem,
+    required_events,
+    switched_off,
+    taken_out,
+)
 from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard, SharedGuard
 from anyhook.engine.host import host_diagnostics
@@ -40,7 +47,7 @@ from anyhook.settings.sources import Surroundings
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
     from typing import Literal, Self, TypeVar
 
@@ -142,8 +149,8 @@ class Engine:
         Files that did not change since they were last read in this process are not parsed again.
 
         Args:
-            project_dir: Directory of the project; by default the one that the current directory
-                belongs to (see `anyhook.settings.detect.find_project`).
+            project_dir: Directory of the project; by default, and for `"."`, the one that the
+                current directory belongs to (see `anyhook.settings.detect.find_project`).
             dialect: `gemini`, `claude`, `terminai` or `generic`; by default the one agent that has
                 hooks in the project, else in the user's settings, else `gemini`, which is reported.
             rules: `documented`, what the agent's references promise, `observed`, what the newest
@@ -179,7 +186,9 @@ class Engine:
                 named, or if `warm` is something else.
             RequiredHooksError: If hooks that are required do not run.
         """
-        project = find_project(".", home) if project_dir is None else Path(project_dir)
+        _check_options(require, on_message, trust_once=trust_once)
+        is_default = project_dir is None or os.fspath(project_dir) in (".", "")
+        project = find_project(".", home) if is_default else Path(project_dir or ".")
         if not os.path.isdir(project):  # noqa: PTH112 - a path of any form is no exception
             raise UsageError(f"no directory {str(project)!r}; pass the one of the project")
         agents = agents_with_hooks(project, home=home, environ=environ)
@@ -203,7 +212,7 @@ class Engine:
             detected=choice.diagnostics,
             on_message=on_message,
         )
-        check_required(require, tables, engine.hooks, engine.diagnostics, engine.runs)
+        check_required(require, tables, engine, engine.diagnostics)
         engine.required = required_events(require, tables)
         return engine
 
@@ -266,6 +275,7 @@ class Engine:
 
     def _prepare(self) -> None:
         """Work out what depends on the settings."""
+        self.kept, self._kept_problems = kept_or_problem(self.dialect, self.hooks)
         self._inherits = Inheritance(
             self._around.environ,
             {layer: self._redaction(layer) for layer in self.dialect.layer_order},
@@ -326,7 +336,7 @@ class Engine:
 
     def switched_off(self) -> tuple[Diagnostic, ...]:
         """Return a diagnostic for every switch that keeps hooks from running."""
-        return tuple(switched_off(self.hooks))
+        return (*switched_off(self.hooks), *taken_out(self.kept), *self._kept_problems)
 
     def report_problems(self, channel: MessageChannel) -> None:
         """Report what is wrong with the settings, and which hooks do not run.
@@ -604,6 +614,19 @@ class Engine:
         if spec is None:
             raise EventError(f"{self.dialect.title} has no event {event.name!r}")
         return encode_decision(self.dialect, spec, decision, event)
+
+
+def _check_options(require: object, on_message: object, *, trust_once: object) -> None:
+    """Refuse options whose wrong type would switch a guard off, or run hooks without trust."""
+    if isinstance(require, str) or not isinstance(require, bool | Collection):
+        raise UsageError(
+            'require is True, False or a set of events, like require={"before_tool"}, '
+            f"not {require!r}"
+        )
+    if not isinstance(trust_once, bool):
+        raise UsageError(f"trust_once is True or False, not {trust_once!r}")
+    if on_message is not None and not callable(on_message):
+        raise UsageError(f"on_message is a function that takes a text, not {on_message!r}")
 
 
 def _leases_for(warm: Warm) -> Leases | InProcess | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHIM = " shim --as "
 """What a command holds that sets the variables of another agent."""
-HOW = "look at it with `{}`, or use --trust-once"
+HOW = "look at it with `{}`"
 
 
 class Guard:

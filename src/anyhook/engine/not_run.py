@@ -49,6 +49,10 @@ def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> 
                 same = by_identity.get(handler.identity)
                 reason = _reason(engine, event, definition, handler, same)
                 absent.append(NotRun(handler, reason))
+    for hook in engine.kept:
+        if hook.definition.event == event.name:
+            reason = f"it is disabled and kept in {hook.record}; see: anyhook enable"
+            absent.append(NotRun(hook.handler, reason))
     return absent
 
 

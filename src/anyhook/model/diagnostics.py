@@ -94,9 +94,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "reply-on-stderr": (Severity.WARNING, "a script prints a decision to standard error"),
     "reply-place": (Severity.WARNING, "a script prints a member where the agent does not read it"),
     "endless-stop": (Severity.WARNING, "a hook can keep the agent from stopping for ever"),
+    "never-runs": (Severity.ERROR, "a hook file does nothing when an agent starts it"),
     "unknown-subject": (Severity.WARNING, "a hook file names a tool that no agent has"),
     "ability": (Severity.WARNING, "a hook asks for something that the agent cannot do"),
-    "missing-program": (Severity.WARNING, "a command starts with a program that is not there"),
+    "missing-program": (Severity.ERROR, "a command starts with a program that is not there"),
     "missing-shell": (Severity.ERROR, "there is no shell that could run a command line"),
     "shell-variable": (
         Severity.WARNING,
