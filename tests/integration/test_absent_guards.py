@@ -301,6 +301,8 @@ class TestADenialOfAnEventThatCannotBeDenied:
 
         assert "this event cannot be denied" in " ".join(capsys.readouterr().out.split())
 
+
+class TestOptionsOfAnEngine:
     @pytest.mark.parametrize(
         "option", [{"require": "before_tool"}, {"trust_once": "no"}, {"on_message": 5}]
     )

@@ -58,6 +58,12 @@ def hook_file(world):
     return world.write(world.project / "hooks" / "my guard.py", HOOK)
 
 
+@pytest.fixture
+def anyhook_on_the_path(monkeypatch):
+    programs = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+
+
 def value(path):
     return parse(path.read_text(encoding="utf-8"), str(path)).value
 
@@ -459,7 +465,8 @@ def test_wildcards_are_the_agents_own_tools(world, run):
     path = world.write(
         world.project / "w.py",
         "from anyhook.authoring import Hooks\nhooks = Hooks()\n"
-        "@hooks.before_tool('edit_*')\ndef f(event): pass\n",
+        "@hooks.before_tool('edit_*')\ndef f(event): pass\n"
+        "if __name__ == '__main__':\n    hooks.run()\n",
     )
     run("install", str(path), "--agent", "claude", "--agent", "gemini", "--yes")
     claude = value(world.project / ".claude" / "settings.json")["hooks"]["PreToolUse"][0]
@@ -489,7 +496,7 @@ def test_init_leaves_nothing_behind_that_was_not_agreed(world, run):
 # -- init
 
 
-def test_init_writes_a_starter_that_works(world, run):
+def test_init_writes_a_starter_that_works(world, run, anyhook_on_the_path):
     (world.project / ".claude").mkdir()
     (world.project / ".gemini").mkdir()
     code, out, _ = run("init", "--yes")
@@ -527,7 +534,9 @@ def test_init_can_be_looked_at_first(world, run):
     assert not (world.project / ".anyhook").exists()
 
 
-def test_check_tells_what_the_agent_cannot_do_without_running_the_file(world, run, hook_file):
+def test_check_tells_what_the_agent_cannot_do_without_running_the_file(
+    world, run, hook_file, anyhook_on_the_path
+):
     run("install", str(hook_file), "--agent", "claude", "--yes")
     hook_file.write_text("raise SystemExit('must not run')\n" + hook_file.read_text())
     code, out, _ = run("check", "--dialect", "claude", "--json")
@@ -721,3 +730,17 @@ def test_the_plugin_collects_examples(world, hook_file):
     assert "expected stop, got none" in done.stdout
     assert "claude has no event before_model" in done.stdout
     assert done.returncode == 1
+
+
+def test_a_file_that_never_runs_its_hooks_is_not_installed(world, run):
+    file = world.write(
+        world.project / "guard.py",
+        "from anyhook.authoring import Hooks\nhooks = Hooks()\n"
+        "@hooks.before_tool\ndef guard(event): pass\n",
+    )
+
+    code, _, err = run("install", str(file), "--agent", "claude", "--yes")
+
+    assert code == 64
+    assert "never calls hooks.run()" in err
+    assert not (world.project / ".claude").exists()
