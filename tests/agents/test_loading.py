@@ -157,7 +157,7 @@ class TestAnEngineOfTheProgram:
         messages = []
         hooks = AnyhookHooks(engine, on_message=messages.append)
 
-        Agent(TestModel(), capabilities=[hooks]).run_sync("hello")
+        asyncio.run(Agent(TestModel(), capabilities=[hooks]).run("hello"))
 
         (message,) = messages
         assert "settings-syntax" in message
