@@ -9,7 +9,7 @@ STAMP  := $(VENV)/.synced
 help:           ## what can be made
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
-$(STAMP): pyproject.toml uv.lock hatch_build.py src/anyhook/warm/client.c
+$(STAMP): pyproject.toml uv.lock hatch_build.py src/anyhook/worker/client.c
 	@test -x $(RUN)python || { \
 	  echo "setting up $(VENV) (once)"; \
 	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

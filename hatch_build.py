@@ -15,7 +15,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/anyhook/warm/client.c")
+SOURCE = Path("src/anyhook/worker/client.c")
 PROGRAM = SOURCE.with_name("anyhook-run")
 SWITCH = "ANYHOOK_BUILD_CLIENT"
 """`off` builds a package without the native client, which serves every platform."""

@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from anyhook.warm.client import SWITCH
+from anyhook.worker.client import SWITCH
 from benchmarks.measure import in_turns
 from benchmarks.peer import CACHE, MINUTES
 from benchmarks.programs import Program, denied

@@ -38,7 +38,7 @@ def adk(engine: Engine | None) -> Turn:
     from google.adk.runners import InMemoryRunner
     from google.genai import types
 
-    from anyhook.agents.adk import AnyhookPlugin
+    from anyhook.integrations.adk import AnyhookPlugin
 
     used = types.GenerateContentResponseUsageMetadata(
         prompt_token_count=1, candidates_token_count=1, total_token_count=2
@@ -68,7 +68,7 @@ def langchain(engine: Engine | None) -> Turn:
     from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
     from langchain_core.messages import AIMessage
 
-    from anyhook.agents.langchain import AnyhookMiddleware
+    from anyhook.integrations.langchain import AnyhookMiddleware
 
     class Scripted(GenericFakeChatModel):
         def bind_tools(self, *_tools: Any, **_options: Any) -> Any:
@@ -111,7 +111,7 @@ def pydantic_ai(engine: Engine | None) -> Turn:
     from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
     from pydantic_ai.models.function import FunctionModel
 
-    from anyhook.agents.pydantic_ai import AnyhookHooks
+    from anyhook.integrations.pydantic_ai import AnyhookHooks
 
     def answer(messages: list[Any], _info: Any) -> ModelResponse:
         if len(messages) == 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ended:
+class StopResult:
     """How a program ended.
 
     Attributes:
@@ -29,12 +29,12 @@ class Ended:
     err: bytes
 
 
-def succeeded(ended: Ended) -> bool:
+def succeeded(ended: StopResult) -> bool:
     """Tell whether a program went well."""
     return ended.code == 0
 
 
-def denied(ended: Ended) -> bool:
+def denied(ended: StopResult) -> bool:
     """Tell whether a hook denied, as Claude Code reads it."""
     if ended.code == 2:
         return True
@@ -58,9 +58,9 @@ class Program:
     argv: tuple[str, ...]
     payload: bytes
     env: Mapping[str, str]
-    is_right: Callable[[Ended], bool] = succeeded
+    is_right: Callable[[StopResult], bool] = succeeded
 
-    def run(self) -> Ended:
+    def run(self) -> StopResult:
         """Run it to its end with `posix_spawn` and three pipes, the least that an agent needs."""
         in_read, in_write = os.pipe()
         out_read, out_write = os.pipe()
@@ -75,7 +75,7 @@ class Program:
         os.close(in_write)
         out, err = _read(out_read), _read(err_read)
         _, status = os.waitpid(pid, 0)
-        return Ended(os.waitstatus_to_exitcode(status), out, err)
+        return StopResult(os.waitstatus_to_exitcode(status), out, err)
 
     def timed(self) -> float:
         """Run it and return the seconds that it took.
@@ -83,7 +83,7 @@ class Program:
         Raises:
             RuntimeError: If it did something else than what it is for.
         """
-        ended: list[Ended] = []
+        ended: list[StopResult] = []
         seconds = timed(lambda: ended.append(self.run()))
         if not self.is_right(ended[0]):
             raise RuntimeError(f"{' '.join(self.argv)}: {ended[0]}")

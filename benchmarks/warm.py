@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anyhook import BeforeTool, Engine
+from anyhook.cli.timing import Command, warm_up
 from anyhook.model.json import dump_json
-from anyhook.service.control import end, find
-from anyhook.service.timing import Command, warm_up
 from anyhook.testing import make_payload
-from anyhook.warm import client
-from anyhook.warm.commands import native_client
+from anyhook.worker import client
+from anyhook.worker.commands import native_client
+from anyhook.worker.control import end, find
 from benchmarks.measure import in_turns
-from benchmarks.programs import Ended, Program, denied
+from benchmarks.programs import Program, StopResult, denied
 from benchmarks.table import Fact, Row, Section
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def cold(scale: float) -> Section:
     return Section("a hook file, cold", rows, floor="python")
 
 
-def _answered(ended: Ended) -> bool:
+def _answered(ended: StopResult) -> bool:
     return ended.code in (0, 2) and bool(ended.out + ended.err)
 
 

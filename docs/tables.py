@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anyhook.agents.adk import ADK
-from anyhook.agents.claude_sdk import CLAUDE_SDK
-from anyhook.agents.langchain import LANGCHAIN
-from anyhook.agents.openai_agents import OPENAI_AGENTS
-from anyhook.agents.pydantic_ai import PYDANTIC_AI
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli.capabilities import markdown_tables
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.integrations.adk import ADK
+from anyhook.integrations.claude_sdk import CLAUDE_SDK
+from anyhook.integrations.langchain import LANGCHAIN
+from anyhook.integrations.openai_agents import OPENAI_AGENTS
+from anyhook.integrations.pydantic_ai import PYDANTIC_AI
 
 PAGE = Path(__file__).with_name("capabilities.md")
 FIRST = "### "
 
-dialects = [get_dialect(name) for name in AGENTS]
-events = list(dict.fromkeys(spec.canonical for d in dialects for spec in d.events))
+agents = [get_agent(name) for name in CODING_AGENTS]
+events = list(dict.fromkeys(spec.canonical for d in agents for spec in d.events))
 head = PAGE.read_text(encoding="utf-8").partition(FIRST)[0]
-tables = "\n".join(markdown_tables(dialects, events)).rstrip("\n")
+tables = "\n".join(markdown_tables(agents, events)).rstrip("\n")
 PAGE.write_text(f"{head}{tables}\n", encoding="utf-8")
 
 SESSIONS = Path(__file__).with_name("sessions.md")

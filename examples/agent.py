@@ -26,10 +26,10 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 from rich.text import Text
 
-from anyhook.agents.adk import AnyhookPlugin
 from anyhook.cli.output import console
 from anyhook.cli.timeline import print_timeline
 from anyhook.engine.messages import discard
+from anyhook.integrations.adk import AnyhookPlugin
 
 PROJECT = Path(__file__).parent / "guarded-project"
 PROMPT = "Add a settings file, clean up, and publish."
@@ -102,7 +102,7 @@ async def main():
         if decision.results:
             print_timeline(out, plugin.engine, event, decision)
         else:
-            out.print(Text(plugin.engine.dialect.by_canonical[event.name].wire, style="dim"))
+            out.print(Text(plugin.engine.agent.by_canonical[event.name].wire, style="dim"))
 
     async def ask(question):
         out.print(f"[bold magenta]asked[/]  {question.tool} {question.arguments}: no")

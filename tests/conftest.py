@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.model.shell_variables import controls_shell
+from anyhook.shell.variables import controls_shell
 
 DATA = Path(__file__).parent / "data"
 OF_AGENTS = ("GEMINI_", "CLAUDE", "TERMINAI_", "ANYHOOK_", "GITHUB_")

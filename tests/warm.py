@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
-from anyhook.service.control import SilentError, ask, workers
 from anyhook.testing import make_payload
-from anyhook.warm import client
-from anyhook.warm.client import STATUS, STOP
-from anyhook.warm.commands import native_client
+from anyhook.worker import client
+from anyhook.worker.client import STATUS, STOP
+from anyhook.worker.commands import native_client
+from anyhook.worker.control import SilentError, ask, workers
 from tests.waiting import until
 
 HEADER = "from anyhook.authoring import Hooks, allow, ask, context, deny\nhooks = Hooks()\n"

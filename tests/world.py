@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from anyhook import Engine
-from anyhook.dialects import get_dialect
+from anyhook.agents import get_agent
 
 
 class World:
@@ -17,12 +17,12 @@ class World:
     Args:
         root: An empty directory.
         project: Name of the project's directory below it.
-        dialect: Whose settings they are.
+        agent: Whose settings they are.
     """
 
-    def __init__(self, root: Path, project: str = "project", dialect: str = "gemini") -> None:
+    def __init__(self, root: Path, project: str = "project", agent: str = "gemini") -> None:
         self.root = root
-        self.dialect = get_dialect(dialect)
+        self.agent = get_agent(agent)
         self.home = root / "home"
         self.project = root / project
         self.system = root / "system"
@@ -35,7 +35,7 @@ class World:
             "ANYHOOK_MANAGED_SETTINGS": str(self.system / "managed-settings.json"),
             "ANYHOOK_WORKER": "off",
         }
-        own = f".{dialect if dialect != 'generic' else 'anyhook'}"
+        own = f".{agent if agent != 'generic' else 'anyhook'}"
         self.files = {
             "project": self.project / own / "settings.json",
             "local": self.project / own / "settings.local.json",
@@ -97,7 +97,7 @@ class World:
     def load(self, **options: object) -> Engine:
         """Load an engine; trusting the project this once unless told otherwise."""
         options.setdefault("trust_once", True)
-        options.setdefault("dialect", self.dialect.name)
+        options.setdefault("agent", self.agent.name)
         return Engine.load(self.project, home=self.home, environ=self.environ, **options)
 
 

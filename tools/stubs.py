@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import anyhook
 from anyhook import authoring
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.hooks import EXPECTATIONS
-from anyhook.dialects import AGENTS, get_dialect
 from anyhook.model.calls import ARGUMENT_TYPES, NAMES, REQUIRED, class_name
 from anyhook.model.events import EVENTS, ToolEvent
 from anyhook.model.further_events import FURTHER_EVENTS
@@ -123,7 +123,7 @@ def _decorator(event: str, cls: type) -> list[str]:
 
 def _names_of(tool: str) -> list[str]:
     """List the names of a tool in every agent, the canonical one first."""
-    rows = [get_dialect(agent).vocabulary.tools.get(tool) for agent in AGENTS]
+    rows = [get_agent(agent).vocabulary.tools.get(tool) for agent in CODING_AGENTS]
     names = [name for row in rows if row is not None for name in row.names]
     return list(dict.fromkeys([tool, *names]))
 

@@ -5,7 +5,7 @@ import asyncio
 from anyhook import BeforeTool, Engine
 
 async def main():
-    async with Engine.load(".", dialect="gemini") as engine:
+    async with Engine.load(".", agent="gemini") as engine:
         event = BeforeTool(tool_name="write_file", tool_input={"file_path": "a.txt"})
         decision = await engine.dispatch(event)
         print(decision.explain())

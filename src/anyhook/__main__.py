@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from anyhook.entry import main
+from anyhook._entry_point import main
 
 if __name__ == "__main__":
     sys.exit(main())

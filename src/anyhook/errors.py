@@ -3,13 +3,13 @@
 ```
 AnyhookError
 ├── UsageError              the caller asked for something that does not exist
-│   ├── UnknownNameError    a dialect, event, rule set or hook name; carries suggestions
+│   ├── UnknownNameError    an agent, event, rule set or hook name; carries suggestions
 │   │   └── UnknownEventError   an event that the agent does not have; names the agent that has it
 │   └── EventError          an event that cannot be built or fired
 ├── SettingsError           a settings file cannot be read or edited; carries the place
 ├── EngineClosedError       the engine was used after it was closed
 ├── RequiredHooksError      hooks that the host requires do not run; carries the reasons
-├── StoppedError            a hook ended the agent (`anyhook.agents`)
+├── StoppedError            a hook ended the agent (`anyhook.integrations`)
 └── PlatformError           something that this platform cannot do
 ```
 
@@ -38,7 +38,7 @@ class UnknownNameError(UsageError):
     """A name is not in its table.
 
     Attributes:
-        kind: What was named: `"dialect"`, `"event"`, `"hook"`, …
+        kind: What was named: `"agent"`, `"event"`, `"hook"`, …
         name: The name that was given.
         known: The names that exist.
     """

@@ -8,8 +8,8 @@ import os
 import subprocess
 import sys
 
-from anyhook.dialects import get_dialect
-from anyhook.dialects.gemini_api import (
+from anyhook.agents import get_agent
+from anyhook.agents.gemini.model_api import (
     request_from_api,
     request_to_api,
     response_from_api,
@@ -17,14 +17,14 @@ from anyhook.dialects.gemini_api import (
 )
 from anyhook.engine.checks import check_hooks
 from anyhook.handlers.environment import Redaction
+from anyhook.matching.matchers import compile_matcher
 from anyhook.model.events import UnknownEvent
 from anyhook.model.llm import merge_request, merge_response, union_tool_configs
-from anyhook.model.matching import compile_matcher
 from anyhook.settings.edit import add_item, remove_item
 from tests.conformance import rows
 from tests.world import World, command
 
-GEMINI = get_dialect("gemini")
+GEMINI = get_agent("gemini")
 DEFAULTS = {
     "outcome": "none",
     "stop": False,
@@ -143,9 +143,9 @@ def test_replies(row, tmp_path):
     check_dispatch(row, tmp_path, row["given"]["agent"])
 
 
-def check_dispatch(row, tmp_path, dialect):
+def check_dispatch(row, tmp_path, agent):
     given, expect = row["given"], row["expect"]
-    world = build(given, tmp_path, dialect)
+    world = build(given, tmp_path, agent)
     event, notes = world.engine.decode(payload(given, world))
 
     decision = asyncio.run(world.engine.dispatch(event))
@@ -201,14 +201,14 @@ def test_terminai_settings(row, tmp_path):
     check_settings(row, tmp_path, "terminai")
 
 
-def check_settings(row, tmp_path, dialect):
+def check_settings(row, tmp_path, agent):
     given, expect = row["given"], row["expect"]
-    world = build(given, tmp_path, dialect)
+    world = build(given, tmp_path, agent)
     engine = world.engine
     found = list(engine.diagnostics)
     if given.get("check"):
         found += check_hooks(
-            world.dialect,
+            world.agent,
             engine.definitions,
             world.project,
             engine.guard.variables(),
@@ -217,7 +217,7 @@ def check_settings(row, tmp_path, dialect):
 
     if "hooks" in expect:
         plans = [
-            [world.dialect.by_canonical[d.event].wire, str(d.layer), h.label]
+            [world.agent.by_canonical[d.event].wire, str(d.layer), h.label]
             for d in engine.definitions
             for h in d.handlers
         ]
@@ -329,7 +329,7 @@ def test_matcher(row):
 
 @rows.parametrize("payload")
 def test_payload(row):
-    from anyhook.dialects.wire import decode_event, encode_event
+    from anyhook.agents.wire import decode_event, encode_event
 
     event, problems = decode_event(GEMINI, row["given"]["payload"])
     expect = row["expect"]
@@ -388,8 +388,8 @@ def test_every_gap_says_why():
 # -- helpers
 
 
-def build(given, tmp_path, dialect="gemini"):
-    world = World(tmp_path, given.get("project_name", "project"), dialect)
+def build(given, tmp_path, agent="gemini"):
+    world = World(tmp_path, given.get("project_name", "project"), agent)
     world.environ |= fill(given.get("environ", {}), world)
     for layer, content in given.get("layers", {}).items():
         world.settings(layer, content)
@@ -432,8 +432,8 @@ def payload(given, world):
         "transcript_path": "",
         "cwd": str(world.project),
         "hook_event_name": name,
-        **({} if world.dialect.name == "claude" else {"timestamp": "2026-01-15T10:30:00.000Z"}),
-        **FIELDS_OF[world.dialect.name].get(name, {}),
+        **({} if world.agent.name == "claude" else {"timestamp": "2026-01-15T10:30:00.000Z"}),
+        **FIELDS_OF[world.agent.name].get(name, {}),
         **given.get("fields", {}),
     }
     return {key: value for key, value in sent.items() if key not in given.get("without", ())}

@@ -14,16 +14,16 @@ import time
 
 import pytest
 
+from anyhook.agents import get_agent
+from anyhook.agents.translate import translate_payload
 from anyhook.cli import main
-from anyhook.dialects import get_dialect
-from anyhook.dialects.translate import translate_payload
 from anyhook.errors import AnyhookError
+from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import plan_migration
 from anyhook.migrate.shim import main as shim
-from anyhook.model.matching import compile_matcher
 from anyhook.settings.jsonc import parse, strip_comments
-from anyhook.settings.sources import Surroundings
+from anyhook.settings.sources import Location
 from tests.conformance import rows
 from tests.conformance.test_conformance import any_text
 from tests.world import World
@@ -47,7 +47,7 @@ def test_migrate(row, tmp_path, monkeypatch, capsys):
     if "settings" in expect:
         assert {k: v for k, v in said.items() if k != "hooks"} == expect["settings"]
     for event, tools in expect.get("covers", {}).items():
-        check_covers(get_dialect(given["to"]), event, said.get("hooks", {}).get(event, []), tools)
+        check_covers(get_agent(given["to"]), event, said.get("hooks", {}).get(event, []), tools)
     if "text" in expect:
         assert text == expect["text"]
     for words in expect.get("never", []):
@@ -58,10 +58,10 @@ def test_migrate(row, tmp_path, monkeypatch, capsys):
         check_losses(losses, expect.get("losses", []))
 
 
-def check_covers(dialect, event, definitions, tools):
+def check_covers(agent, event, definitions, tools):
     """Every tool is covered, by the documents of the agent and by what it was seen to do."""
-    canonical = dialect.by_wire[event].canonical
-    for rules in dialect.rules.values():
+    canonical = agent.by_wire[event].canonical
+    for rules in agent.rule_sets.values():
         style = rules.by_canonical[canonical].style
         matchers = [compile_matcher(d.get("matcher"), style) for d in definitions]
         for tool in tools:
@@ -98,13 +98,13 @@ def by_functions(given, tmp_path, _monkeypatch, _capsys):
     text, losses = "", []
     for step, (old, new) in enumerate(itertools.pairwise(way)):
         world = made(given, tmp_path / f"step-{step}", old, layers)
-        around = Surroundings(project=world.project, home=world.home, environ=world.environ)
+        location = Location(project=world.project, home=world.home, environ=world.environ)
         text = target_text(given) if step == len(way) - 2 else ""
         try:
             migration = plan_migration(
-                get_dialect(old),
-                get_dialect(new),
-                around,
+                get_agent(old),
+                get_agent(new),
+                location,
                 scope=scope,
                 shim=not given.get("no_shim", False),
             )
@@ -197,7 +197,7 @@ def test_shim(row, tmp_path, monkeypatch, capfd):
     given, expect = row["given"], row["expect"]
     if given.get("translate"):
         sent = {**USUAL[given["host"]], "cwd": "/srv/project", **given["payload"]}
-        shown, _ = translate_payload(sent, get_dialect(given["host"]), get_dialect(given["as"]))
+        shown, _ = translate_payload(sent, get_agent(given["host"]), get_agent(given["as"]))
         check_shown(shown, filled(expect, {"<project>": "/srv/project"}))
         return
     if "as" not in given:

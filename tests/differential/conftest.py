@@ -9,7 +9,7 @@ import pytest
 from benchmarks.peer import PACKAGE, VERSION, install_core
 
 from tests.differential.core import Core
-from tests.differential.sides import Ours, Sides
+from tests.differential.sides import Comparison, Ours
 
 # Read here, because no test sees ANYHOOK_* of the developer.
 WANTED = os.environ.get("ANYHOOK_DIFFERENTIAL") == "1"
@@ -45,5 +45,5 @@ def sides(tmp_path_factory, ours):
     if package is None:
         pytest.skip(f"{PACKAGE} is not installed, and the npm registry does not deliver it")
     core = Core(package, tmp_path_factory.mktemp("core"))
-    yield Sides(core, ours)
+    yield Comparison(core, ours)
     core.close()

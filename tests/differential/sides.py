@@ -119,7 +119,7 @@ class Ours:
         return _finish(_of_ours(case["event"], event, decision), settings, case, world)
 
 
-class Sides:
+class Comparison:
     """Fires cases on both sides.
 
     Args:

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.peer import PACKAGE, VERSION
 from hypothesis import HealthCheck, assume, given, seed, settings
 
-from anyhook.dialects import get_dialect
+from anyhook.agents import get_agent
 from tests.differential import strategies as make
 from tests.differential.cases import CASES, ids, shown
 from tests.differential.conftest import EXAMPLES, SEED
@@ -14,7 +14,7 @@ from tests.differential.known import KNOWN, PREDICATES, covering
 
 
 def test_the_rules_describe_this_release():
-    assert get_dialect("gemini").reading("observed").release == f"{PACKAGE} {VERSION}"
+    assert get_agent("gemini").rules("observed").release == f"{PACKAGE} {VERSION}"
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from anyhook.dialects import get_dialect
+from anyhook.agents import get_agent
 from tests.e2e.models import AnthropicModel, GeminiModel, ScriptedModel
 
 # Read here, because no test sees ANYHOOK_* of the developer.
@@ -44,7 +44,7 @@ class Agent:
     """One release of one agent.
 
     Attributes:
-        name: What anyhook calls its dialect.
+        name: What anyhook calls its agent.
         package: Its name in the npm registry.
         version: The release that these tests speak about, or `LATEST`.
         program: What node runs, below the package.
@@ -81,8 +81,8 @@ class Agent:
     def rules(self) -> str:
         """The rule set of this release; of one that nobody observed, that of the newest."""
         own = f"observed@{self.version}"
-        dialect = get_dialect(self.name)
-        known = (*dialect.rule_sets, f"observed@{dialect.reading('observed').version}")
+        agent = get_agent(self.name)
+        known = (*agent.rule_set_names, f"observed@{agent.rules('observed').version}")
         return own if own in known else "observed"
 
     @property

@@ -28,14 +28,14 @@ pytestmark = [
 PROGRAM = """
 import asyncio, sys
 from claude_agent_sdk import ClaudeAgentOptions, PermissionResultAllow, query
-from anyhook.agents.claude_sdk import anyhook_hooks
+from anyhook.integrations.claude_sdk import anyhook_hooks
 
 async def agree(name, arguments, context):
     print("asked:", name, context.decision_reason)
     return PermissionResultAllow()
 
 async def main(prompt, somebody):
-    hooks = anyhook_hooks(".", dialect="gemini", on_message=print, trust_once=True)
+    hooks = anyhook_hooks(".", agent="gemini", on_message=print, trust_once=True)
     options = ClaudeAgentOptions(
         hooks=hooks,
         permission_mode="bypassPermissions",

@@ -56,7 +56,7 @@ def test_the_observed_rules_predict_the_agent(agent, project, home, says):
     settings = agent.settings({"before_tool": SAYS[says]})
     run_agent(agent, project, home, turns, "do it", settings)
     with SyncEngine.load(
-        project, dialect=agent.name, rules=agent.rules, trust_once=True, home=home
+        project, agent=agent.name, rules=agent.rules, trust_once=True, home=home
     ) as engine:
         tool = {"tool": "write_file", "input": {"file_path": str(path), "content": "text"}}
         event = make_event("before_tool", agent=agent.name, **tool)

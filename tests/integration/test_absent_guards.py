@@ -52,7 +52,7 @@ class TestTheAgentIsDetected:
     def test_the_only_agent_with_hooks_is_loaded(self, claude_project):
         engine = Engine.load(claude_project, trust_once=True)
 
-        assert engine.dialect.name == "claude"
+        assert engine.agent.name == "claude"
         assert engine.diagnostics == ()
 
     def test_its_guard_denies(self, claude_project):
@@ -65,7 +65,7 @@ class TestTheAgentIsDetected:
 
         engine = Engine.load(project, on_message=messages.append)
 
-        assert engine.dialect.name == "gemini"
+        assert engine.agent.name == "gemini"
         assert codes(engine) == ["agent-assumed"]
         assert len(messages) == 1
         assert "Gemini CLI" in messages[0]
@@ -73,14 +73,14 @@ class TestTheAgentIsDetected:
     def test_the_users_hooks_decide_where_the_project_has_none(self, project, home):
         write(home / ".claude" / "settings.json", settings("PreToolUse"))
 
-        assert Engine.load(project).dialect.name == "claude"
+        assert Engine.load(project).agent.name == "claude"
 
     def test_the_projects_hooks_are_stronger_than_the_users(self, gemini_project, home):
         write(home / ".claude" / "settings.json", settings("PreToolUse"))
 
         engine = Engine.load(gemini_project, trust_once=True)
 
-        assert engine.dialect.name == "gemini"
+        assert engine.agent.name == "gemini"
         assert codes(engine) == ["other-agent"]
 
     def test_several_agents_are_an_error_that_names_them(self, gemini_project):
@@ -94,13 +94,13 @@ class TestTheAgentIsDetected:
 
         engine = Engine.load(project)
 
-        assert engine.dialect.name == "claude"
+        assert engine.agent.name == "claude"
         assert codes(engine) == ["settings-syntax"]
 
     def test_hooks_of_another_agent_than_the_named_one_are_reported(self, claude_project):
         messages = []
 
-        engine = Engine.load(claude_project, dialect="gemini", on_message=messages.append)
+        engine = Engine.load(claude_project, agent="gemini", on_message=messages.append)
 
         assert codes(engine) == ["other-agent"]
         assert "Claude Code" in messages[0]
@@ -155,7 +155,7 @@ class TestTheProjectIsFoundUpwards:
         engine = Engine.load(trust_once=True)
 
         assert engine.project_dir == claude_project
-        assert engine.dialect.name == "claude"
+        assert engine.agent.name == "claude"
 
     def test_every_agent_is_found_with_its_files(self, gemini_project, home):
         write(gemini_project / ".claude" / "settings.local.json", settings("PreToolUse"))
@@ -314,14 +314,14 @@ class TestOptionsOfAnEngine:
         monkeypatch.chdir(claude_project)
         assert main(["disable", "echo"]) == 0
 
-        engine = Engine.load(".", trust_once=True, dialect="claude")
+        engine = Engine.load(".", trust_once=True, agent="claude")
 
         assert [found.code for found in engine.diagnostics] == ["hooks-off"]
         with pytest.raises(RequiredHooksError, match="disabled"):
-            Engine.load(".", trust_once=True, dialect="claude", require={"before_tool"})
+            Engine.load(".", trust_once=True, agent="claude", require={"before_tool"})
 
     def test_the_current_directory_stands_for_its_project(self, gemini_project, monkeypatch):
         (gemini_project / "src").mkdir()
         monkeypatch.chdir(gemini_project / "src")
 
-        assert Engine.load(".", dialect="gemini", trust_once=True).definitions != ()
+        assert Engine.load(".", agent="gemini", trust_once=True).definitions != ()

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anyhook import Engine
+from anyhook.agents import AGENTS, get_agent
 from anyhook.authoring import (
     Answer,
     Hooks,
@@ -30,7 +31,6 @@ from anyhook.authoring import (
 )
 from anyhook.authoring.degrade import fit
 from anyhook.authoring.inspect import gaps, scan
-from anyhook.dialects import DIALECTS, get_dialect
 from anyhook.errors import UsageError
 from anyhook.testing import load_hooks, make_event, make_payload, run_hook
 from tests.world import World
@@ -49,7 +49,7 @@ def guard(event):
 if __name__ == "__main__":
     hooks.run()
 """
-AGENTS = ("claude", "gemini", "terminai", "generic")
+CODING_AGENTS = ("claude", "gemini", "terminai", "generic")
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def feed(path, payload, *args, environ=None, **options):
 # -- one file, everywhere
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", CODING_AGENTS)
 @pytest.mark.parametrize("process", [False, True])
 def test_one_file_denies_in_every_agent(hook_file, agent, process):
     path = hook_file(GUARD)
@@ -95,9 +95,9 @@ def test_one_file_denies_in_every_agent(hook_file, agent, process):
     assert ran.diagnostics == harmless.diagnostics == ()
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", CODING_AGENTS)
 def test_the_same_file_is_a_handler_set_of_an_engine(hook_file, tmp_path, agent):
-    world = World(tmp_path, dialect=agent)
+    world = World(tmp_path, agent=agent)
     engine = world.load()
     load_hooks(hook_file(GUARD)).register(engine)
     secret = {"tool": "write_file", "input": {"file_path": "a", "content": "AKIA1"}}
@@ -133,7 +133,7 @@ def test_a_file_says_the_same_as_a_command_and_in_the_engine(said, agent):
     for answer in said:
         hooks.before_tool(lambda _event, answer=answer: answer)
     event = make_event("before_tool", agent=agent, tool="shell", input={"command": "ls"})
-    engine = Engine.load("/", dialect=agent, home="/nonexistent", environ={})
+    engine = Engine.load("/", agent=agent, home="/nonexistent", environ={})
     hooks.register(engine)
 
     alone = hooks.answer(event)
@@ -160,7 +160,7 @@ TOO_DEAR = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", CODING_AGENTS)
 def test_a_hook_loads_no_more_than_it_needs(hook_file, agent):
     path = hook_file(GUARD)
     program = (
@@ -184,8 +184,8 @@ def test_a_hook_loads_no_more_than_it_needs(hook_file, agent):
     assert "anyhook.authoring.run" in loaded
     assert not TOO_DEAR & {name.partition(".")[0] for name in loaded}
     assert not {name for name in loaded if name.startswith("anyhook.engine")}
-    others = {f"anyhook.dialects.{name}" for name in AGENTS} - {f"anyhook.dialects.{agent}"}
-    needs = {"terminai": {"anyhook.dialects.gemini"}}.get(agent, set())
+    others = {f"anyhook.agents.{name}" for name in CODING_AGENTS} - {f"anyhook.agents.{agent}"}
+    needs = {"terminai": {"anyhook.agents.gemini"}}.get(agent, set())
     assert not (others - needs) & loaded
 
 
@@ -358,7 +358,7 @@ def test_subjects_of_other_events_are_matched_too():
     hooks = Hooks()
     hooks.session_start("resume")(lambda _event: context("again"))
     hooks.subagent_stop("Explore")(lambda _event: deny("look again"))
-    claude = get_dialect("claude")
+    claude = get_agent("claude")
 
     def answer(event, **fields):
         return hooks.answer(make_event(event, agent="claude", **fields), claude)
@@ -500,21 +500,21 @@ def test_a_file_is_looked_into_without_being_run(hook_file):
         ("before_model", (), ("deny",)),
         ("session_end", (), ("context", "approve")),
     ]
-    assert [text for _, text in gaps(uses, get_dialect("claude"))] == [
+    assert [text for _, text in gaps(uses, get_agent("claude"))] == [
         "Claude Code has no event before_model; it never runs there",
         "Claude Code has no context for the agent on SessionEnd",
         "Claude Code has no approvals on SessionEnd",
     ]
-    assert len(gaps(uses, get_dialect("terminai"))) == 4
+    assert len(gaps(uses, get_agent("terminai"))) == 4
     assert scan(hook_file("x = 1\n")) == []
     assert scan(hook_file("anyhook.authoring (")) == []
     assert scan(path.parent / "nothing.py") == []
 
 
-@pytest.mark.parametrize("agent", DIALECTS)
+@pytest.mark.parametrize("agent", AGENTS)
 def test_what_degrades_is_told_and_still_an_answer(agent):
     event = make_event("before_tool", agent=agent, tool="shell", input={"command": "ls"})
-    answer, notes = fit(get_dialect(agent), event, Answer(clear_context=True))
+    answer, notes = fit(get_agent(agent), event, Answer(clear_context=True))
 
     assert notes
     assert answer.clear_context is (agent == "nobody")
@@ -645,7 +645,7 @@ def test_the_text_of_an_exception_stays_with_the_author(tmp_path, is_async):
         raise ValueError("SECRET")
 
     hooks.before_tool(slow if is_async else plain)
-    engine = World(tmp_path, dialect="claude").load()
+    engine = World(tmp_path, agent="claude").load()
     hooks.register(engine)
     event = make_event("before_tool", agent="claude", tool="shell", input={})
     decision = asyncio.run(engine.dispatch(event))
@@ -655,7 +655,7 @@ def test_the_text_of_an_exception_stays_with_the_author(tmp_path, is_async):
 
 
 def test_a_script_below_a_dollar_is_bound(tmp_path):
-    world = World(tmp_path, project="a$b", dialect="claude")
+    world = World(tmp_path, project="a$b", agent="claude")
     script = world.write(world.project / "g.sh", "exit 0")
     world.settings(
         "project",

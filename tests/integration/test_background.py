@@ -25,7 +25,7 @@ TOOL = {"tool": "shell", "input": {"command": "ls"}}
 
 @pytest.fixture
 def world(tmp_path):
-    return World(tmp_path, dialect="claude")
+    return World(tmp_path, agent="claude")
 
 
 def hooks(*handlers, event="PreToolUse", **more):
@@ -35,7 +35,7 @@ def hooks(*handlers, event="PreToolUse", **more):
 def fire(world, backend="asyncio", rules="documented", before=lambda engine: None):
     engine = world.load(rules=rules)
     before(engine)
-    event = make_event("before_tool", agent=world.dialect.name, **TOOL)
+    event = make_event("before_tool", agent=world.agent.name, **TOOL)
     decision = anyio.run(engine.dispatch, event.replace(cwd=""), backend=backend)
     return engine, event, decision
 
@@ -106,19 +106,19 @@ def test_a_background_hook_that_cannot_be_started_is_a_result(world):
 def test_a_bug_in_the_background_is_a_result(world):
     world.settings("user", hooks({"command": "true", "async": True}))
 
-    async def broken(firing, handler):
+    async def broken(context, handler):
         raise RuntimeError("a bug")
 
     engine, _, decision = fire(world)
     engine.background.wait(20)
     engine.background.collect()
     handler = decision.results[0].handler
-    firing = engine._firing(
+    context = engine._firing(
         engine.rules.by_canonical["before_tool"],
         make_event("before_tool", agent="claude", **TOOL),
         engine.plan(make_event("before_tool", agent="claude", **TOOL)),
     )
-    engine.background.start(firing, handler, broken)
+    engine.background.start(context, handler, broken)
     assert engine.background.wait(20)
     [late] = engine.background.collect()
     assert late.error == "RuntimeError: a bug"
@@ -169,7 +169,7 @@ def test_only_some_run_at_once_and_the_rest_follow(job):
     background, lock, gate = Background(), threading.Lock(), threading.Event()
     running, most, ran = [], [], []
 
-    async def run(firing, handler):
+    async def run(context, handler):
         with lock:
             running.append(1)
             most.append(len(running))
@@ -177,7 +177,7 @@ def test_only_some_run_at_once_and_the_rest_follow(job):
         with lock:
             running.pop()
             ran.append(1)
-        return failed(firing, handler, "done")
+        return failed(context, handler, "done")
 
     for _ in range(AT_ONCE + 5):
         background.start(*job, run)
@@ -299,7 +299,7 @@ def test_functions_say_the_same_under_every_reading(world):
 
 
 def test_closing_never_waits_for_a_loop_that_is_about_to_end(tmp_path):
-    world = World(tmp_path, dialect="claude")
+    world = World(tmp_path, agent="claude")
     handler = {"type": "command", "command": "true", "async": True}
     world.settings("project", {"hooks": {"UserPromptSubmit": [{"hooks": [handler]}]}})
     for length in range(80):  # the moment that matters is short, and comes some time after

@@ -9,10 +9,10 @@ import threading
 import pytest
 
 from anyhook import BeforeTool, TrustStore
-from anyhook.dialects import get_dialect
+from anyhook.agents import get_agent
+from anyhook.matching.complexity import LONGEST_SUBJECT, longest_safe_subject
+from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.matchers import translate_matcher
-from anyhook.model.complexity import LONGEST_SUBJECT, longest_safe_subject
-from anyhook.model.matching import compile_matcher
 from tests.world import World
 
 pytestmark = pytest.mark.timeout(40)
@@ -153,7 +153,7 @@ def test_a_pattern_with_one_quantifier_is_exact_on_every_subject(pattern):
 
 @pytest.mark.parametrize("pattern", [*SLOW, HEAVY["alternatives"]])
 def test_migrating_a_slow_pattern_reports_it(pattern):
-    source, target = get_dialect("claude"), get_dialect("gemini")
+    source, target = get_agent("claude"), get_agent("gemini")
     old, new = source.by_wire["PreToolUse"], target.by_wire["BeforeTool"]
 
     translated = translate_matcher(source, old, pattern, target, new)
@@ -238,6 +238,6 @@ def test_a_command_that_is_too_complex_holds_nobody(world, run, store, line):
 
     engine = world.load(trust_once=False, trust_store=store)
     run("check")
-    store.trust(world.project, engine.guard.subjects(), dialect="gemini")
+    store.trust(world.project, engine.guard.subjects(), agent="gemini")
 
     assert decide(engine).denied

@@ -63,7 +63,7 @@ def unpack(wheel, to):
 )
 def test_a_wheel_carries_the_native_client(sources, tmp_path):
     wheel, _ = build(sources)
-    client = unpack(wheel, tmp_path) / "anyhook" / "warm" / "anyhook-run"
+    client = unpack(wheel, tmp_path) / "anyhook" / "worker" / "anyhook-run"
 
     assert "none-any" not in wheel.name
     done = subprocess.run([client], capture_output=True, text=True, check=False)
@@ -86,8 +86,8 @@ def test_a_package_is_built_without_a_compiler_too(sources, variables, why):
     wheel, said = build(sources, **variables)
 
     assert wheel.name.endswith("-py3-none-any.whl")
-    assert "anyhook/warm/anyhook-run" not in zipfile.ZipFile(wheel).namelist()
-    assert "anyhook/warm/client.c" in zipfile.ZipFile(wheel).namelist()
+    assert "anyhook/worker/anyhook-run" not in zipfile.ZipFile(wheel).namelist()
+    assert "anyhook/worker/client.c" in zipfile.ZipFile(wheel).namelist()
     assert why in said
 
 
@@ -117,7 +117,7 @@ def test_without_a_compiler_hooks_are_warm_all_the_same(sources, tmp_path):
         settings = json.loads((project / ".gemini" / "settings.json").read_text())
         (definition,) = settings["hooks"]["BeforeTool"]
         line = definition["hooks"][0]["command"]
-        assert f"{site}/anyhook/warm/client.py" in line
+        assert f"{site}/anyhook/worker/client.py" in line
         world.wake()
         for _ in range(2):
             done = subprocess.run(

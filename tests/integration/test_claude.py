@@ -21,7 +21,7 @@ TOOL = {"tool": "shell", "input": {"command": "ls"}}
 
 @pytest.fixture
 def world(tmp_path):
-    return World(tmp_path, dialect="claude")
+    return World(tmp_path, agent="claude")
 
 
 def hooks(*handlers, event="PreToolUse", **more):
@@ -39,7 +39,7 @@ def specific(event="PreToolUse", **fields):
 def fire(world, event="before_tool", *, rules="documented", **fields):
     engine = world.load(rules=rules)
     fields = fields or (TOOL if "tool" in event or event == "permission_request" else {})
-    made = make_event(event, agent=world.dialect.name, **fields).replace(cwd="")
+    made = make_event(event, agent=world.agent.name, **fields).replace(cwd="")
     return engine, made, anyio.run(engine.dispatch, made)
 
 

@@ -15,9 +15,9 @@ import jsonschema
 import pytest
 
 from anyhook import SettingsError, __version__
-from anyhook.atomic import replace_file
+from anyhook.atomic_write import replace_file
 from anyhook.settings.edit import write_atomically
-from anyhook.warm import client
+from anyhook.worker import client
 from tests.conftest import DATA
 from tests.integration.leftovers import MARK, marked
 from tests.waiting import until
@@ -296,7 +296,7 @@ def test_a_payload_with_a_wrong_field_is_fired_and_told(world, run):
         (["fire", "BeforeAgent", "--input", "[1]"], "must be a JSON object"),
         (["fire", "BeforeAgent", "--input", '{"promt": "x"}'], "did you mean 'prompt'?"),
         (["fire", "BeforeAgent", "--set", "prompt"], "FIELD=JSON"),
-        (["fire", "BeforeAgent", "--dialect", "gemin"], "did you mean 'gemini'?"),
+        (["fire", "BeforeAgent", "--agent", "gemin"], "did you mean 'gemini'?"),
         (["fire", "BeforeAgent", "--rules", "x"], "no gemini rule set named 'x'"),
         (["fire", "BeforeAgent", "--project", "nowhere"], "no directory 'nowhere'"),
         (["fire", "--event-file", "nowhere.json"], "nowhere.json cannot be read"),
@@ -593,9 +593,9 @@ def test_no_secret_of_a_url_is_shown(world, run, url, label):
     text = json.dumps(settings({"type": "http", "url": url}, event="PreToolUse"))
     world.write(world.project / ".claude" / "settings.json", text)
 
-    (row,) = json.loads(run("list", "--dialect", "claude", "--json")[1])
-    out = run("list", "--dialect", "claude")[1]
-    code, _, err = run("disable", "nothing", "--dialect", "claude")
+    (row,) = json.loads(run("list", "--agent", "claude", "--json")[1])
+    out = run("list", "--agent", "claude")[1]
+    code, _, err = run("disable", "nothing", "--agent", "claude")
 
     assert (row["name"], row["identifier"]) == (label, label)
     assert "pw" not in out
@@ -823,7 +823,10 @@ def imported_by(*arguments):
 def test_the_version_is_shown_without_a_library(world):
     modules = imported_by("--version")
 
-    assert {name for name in modules if name.startswith("anyhook")} == {"anyhook", "anyhook.entry"}
+    assert {name for name in modules if name.startswith("anyhook")} == {
+        "anyhook",
+        "anyhook._entry_point",
+    }
     assert modules.isdisjoint({"typer", "rich", "inspect"})
 
 

@@ -130,7 +130,7 @@ def test_fire_reads_the_event(world, run, payload, tmp_path):
     ],
 )
 def test_a_reply_denies(tmp_path, agent, event, reply, odd):
-    world = World(tmp_path, dialect=agent)
+    world = World(tmp_path, agent=agent)
     file = world.write(world.project / "reply.json", reply.replace("ODD", odd))
     hook = {"type": "command", "command": f"cat '{file}'"}
     world.settings("project", {"hooks": {event: [{"hooks": [hook]}]}})

@@ -57,13 +57,11 @@ def world(tmp_path):
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("dialect", ["gemini", "claude", "terminai", "generic"])
+@pytest.mark.parametrize("agent", ["gemini", "claude", "terminai", "generic"])
 @pytest.mark.parametrize(("code", "is_hinted"), [(1, True), (3, False)])
-async def test_exit_code_1_is_reported_with_the_code_that_blocks(
-    tmp_path, dialect, code, is_hinted
-):
-    world = World(tmp_path, dialect=dialect)
-    wire = world.dialect.event("before_tool").wire
+async def test_exit_code_1_is_reported_with_the_code_that_blocks(tmp_path, agent, code, is_hinted):
+    world = World(tmp_path, agent=agent)
+    wire = world.agent.event("before_tool").wire
     world.settings("user", hooks(f"echo no >&2; exit {code}", event=wire))
 
     async with world.load() as engine:
@@ -325,7 +323,7 @@ async def test_a_lost_exit_code_is_a_failure(tmp_path, monkeypatch):
         raise OSError
 
     monkeypatch.setattr(fcntl, "ioctl", refuse)
-    world = World(tmp_path, dialect="claude")
+    world = World(tmp_path, agent="claude")
     world.settings("user", hooks("exit 2", event="PreToolUse", onFailure="block"))
 
     with ignoring_children():
@@ -376,8 +374,8 @@ async def test_a_bug_in_a_handler_kind_costs_only_that_handler(world, monkeypatc
     engine.register("before_tool", lambda event: deny("function"))
     command = base.get_kind("command")
 
-    async def broken(firing, handler):
-        await command(firing, handler)
+    async def broken(context, handler):
+        await command(context, handler)
         raise RuntimeError("a bug")
 
     monkeypatch.setitem(base._loaded, "command", broken)
@@ -800,7 +798,7 @@ def test_a_handler_that_is_no_command_has_nothing_to_check(world):
     engine = world.load()
     engine.register("before_tool", print)
 
-    found = check_hooks(engine.dialect, engine.definitions, world.project, {}, {})
+    found = check_hooks(engine.agent, engine.definitions, world.project, {}, {})
 
     assert list(found) == []
 
@@ -938,7 +936,7 @@ def test_inside_a_loop_the_synchronous_face_says_what_to_do(world):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dialect": "gemeni"}, "no dialect named 'gemeni'; did you mean 'gemini'?"),
+        ({"agent": "gemeni"}, "no agent named 'gemeni'; did you mean 'gemini'?"),
         ({"rules": "documentd"}, "did you mean 'documented'?"),
         ({"rules": "xyz"}, "known: documented"),
     ],
@@ -966,11 +964,11 @@ def test_the_home_can_be_elsewhere(world, monkeypatch):
     ],
 )
 def test_the_systems_file_has_a_place_on_every_platform(tmp_path, platform, wanted):
-    from anyhook.dialects import get_dialect
-    from anyhook.settings.sources import Surroundings, find_sources
+    from anyhook.agents import get_agent
+    from anyhook.settings.sources import Location, find_sources
 
-    around = Surroundings(tmp_path, tmp_path / "home", {}, platform)
-    sources, _, _ = find_sources(get_dialect("gemini"), around)
+    location = Location(tmp_path, tmp_path / "home", {}, platform)
+    sources, _, _ = find_sources(get_agent("gemini"), location)
 
     places = {str(source.layer): str(source.path) for source in sources}
     assert places["system"] == wanted

@@ -15,7 +15,7 @@ from tests.world import World
 
 @pytest.fixture
 def claude(tmp_path):
-    return World(tmp_path, dialect="claude")
+    return World(tmp_path, agent="claude")
 
 
 def leave(world, **commands):

@@ -15,7 +15,7 @@ import pytest
 from tests.warm import CLIENTS, WRITE, Warm
 
 ANYHOOK = str(Path(sys.executable).with_name("anyhook"))
-PROGRAMS = {
+CODING_AGENTS = {
     **CLIENTS,
     "anyhook run": [ANYHOOK, "run"],
     "python -m anyhook run": [sys.executable, "-m", "anyhook", "run"],
@@ -27,9 +27,9 @@ NAMES_INTERPRETER = sorted(CLIENTS)
 GUARD = "@hooks.before_tool\ndef guard(event):\n    return deny('no')"
 
 
-@pytest.fixture(scope="module", params=sorted(PROGRAMS))
+@pytest.fixture(scope="module", params=sorted(CODING_AGENTS))
 def warm(request, tmp_path_factory):
-    world = Warm(tmp_path_factory.mktemp("hooks"), PROGRAMS[request.param])
+    world = Warm(tmp_path_factory.mktemp("hooks"), CODING_AGENTS[request.param])
     make_files(world)
     yield world
     world.close()

@@ -97,7 +97,7 @@ def test_an_odd_environment_file_of_an_extension_is_left_out(world, odd):
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("name", ["record", "manifest", "hooks"])
 def test_an_odd_file_of_a_plugin_costs_only_itself(tmp_path, odd, name):
-    world = World(tmp_path, dialect="claude")
+    world = World(tmp_path, agent="claude")
     hooks = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "exit 2"}]}]}}
     base = world.plugin("p@m", hooks)
     odd(
@@ -120,7 +120,7 @@ def test_an_odd_script_is_neither_waited_for_nor_loaded(world, odd):
     world.settings("project", settings("python3 guard.py"))
     engine = world.load(trust_once=False, trust_store=store)
 
-    store.trust(world.project, engine.guard.subjects(), dialect="gemini")
+    store.trust(world.project, engine.guard.subjects(), agent="gemini")
 
     assert not scan(script)
     assert not is_portable("python3 guard.py", [script])
@@ -131,7 +131,7 @@ def test_an_odd_trust_store_trusts_nothing(world, odd):
     store = TrustStore(world.root / "trust")
     world.settings("project", settings("exit 2"))
     engine = world.load(trust_once=False, trust_store=store)
-    store.trust(world.project, engine.guard.subjects(), dialect="gemini")
+    store.trust(world.project, engine.guard.subjects(), agent="gemini")
     (file,) = store.directory.glob("*.json")
     odd(file)
 
@@ -372,7 +372,7 @@ def test_hooks_of_an_extension_stay_while_its_manifest_is_rewritten(world):
 
 
 def test_hooks_of_a_plugin_stay_while_its_record_is_rewritten(tmp_path):
-    world = World(tmp_path, dialect="claude")
+    world = World(tmp_path, agent="claude")
     hooks = {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "exit 2"}]}]}}
     world.plugin("p@m", hooks)
     engine = world.load(watch=True)

@@ -165,7 +165,7 @@ class TestTheAgentOfAnEvent:
         assert fired("--event-file", str(file))["agent"] == "claude"
 
     def test_an_event_of_another_agent_is_named_with_its_own_name(self, project, fire):
-        code, _, err = fire("PreToolUse", "--dialect", "gemini", "--tool", "x")
+        code, _, err = fire("PreToolUse", "--agent", "gemini", "--tool", "x")
 
         assert code == 64
         assert "PreToolUse is not an event of Gemini CLI" in err
@@ -178,7 +178,7 @@ class TestTheAgentOfAnEvent:
         code, _, err = fire("SessionStart")
 
         assert code == 64
-        assert "--dialect gemini or --dialect claude" in err
+        assert "--agent gemini or --agent claude" in err
 
 
 class TestTheEventIsPlausible:
@@ -211,4 +211,4 @@ class TestTheEventIsPlausible:
         configure(project, agent, {event: [definition("true")]})
         tool = ["--tool", "read_file"] if "Tool" in event else []
 
-        assert fired(event, *tool, "--dialect", agent)["event"][member] == {}
+        assert fired(event, *tool, "--agent", agent)["event"][member] == {}

@@ -44,7 +44,7 @@ async def decided(engine: Engine) -> SimpleNamespace:
 
 
 def in_an_engine(warm, path):
-    engine = Engine.load(warm.root, dialect="gemini", home=warm.root, environ=warm.env)
+    engine = Engine.load(warm.root, agent="gemini", home=warm.root, environ=warm.env)
     load_hooks(path).register(engine)
     return asyncio.run(decided(engine))
 
@@ -135,7 +135,7 @@ def test_a_function_that_a_host_registers_denies_by_exit_too(tmp_path):
     def quiet(event):
         sys.exit(0)
 
-    engine = Engine.load(tmp_path, dialect="gemini", home=tmp_path, environ={})
+    engine = Engine.load(tmp_path, agent="gemini", home=tmp_path, environ={})
     engine.register("before_tool", quiet)
     engine.register("before_tool", guard)
 
@@ -146,7 +146,7 @@ def test_a_function_that_a_host_registers_denies_by_exit_too(tmp_path):
 
 
 def test_functions_that_run_side_by_side_keep_their_reasons_apart(tmp_path, capsys):
-    engine = Engine.load(tmp_path, dialect="gemini", home=tmp_path, environ={})
+    engine = Engine.load(tmp_path, agent="gemini", home=tmp_path, environ={})
     together = threading.Barrier(3)
 
     def denying(text):

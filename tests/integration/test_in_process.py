@@ -13,7 +13,7 @@ from anyhook import Engine
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import UsageError
 from anyhook.handlers import threads
-from anyhook.handlers.process import REPLY_LIMIT
+from anyhook.processes.process import REPLY_LIMIT
 from tests.integration.test_leases import EVENT, SAYS, load
 from tests.waiting import until
 from tests.warm import CLIENTS, Warm
@@ -103,9 +103,9 @@ async def test_this_process_and_another_say_the_same(warm, body, policy, way):
 @pytest.mark.parametrize("agent", ["gemini", "claude"])
 @pytest.mark.anyio
 async def test_an_event_that_the_agent_does_not_have_is_answered_as_by_a_process(warm, agent, way):
-    """The engine's dialect is not the one that the command line names."""
+    """The engine's agent is not the one that the command line names."""
     path = warm.hook(SAYS + "    return deny('no')")
-    line = f"{' '.join(warm.client)} {path} --dialect {agent}"
+    line = f"{' '.join(warm.client)} {path} --agent {agent}"
     async with inside(warm, line, way) as engine, load(warm, line, warm=False) as other:
         ends = [(await e.dispatch(EVENT)).results[0] for e in (other, engine, engine)]
 

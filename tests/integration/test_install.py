@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli.capabilities import LEGEND, markdown_tables
-from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import EventError, UsageError
 from anyhook.settings.jsonc import parse
 from anyhook.testing import load_hooks, make_event, make_payload, run_examples, run_hook
-from anyhook.warm.commands import read_line
+from anyhook.worker.commands import read_line
 
 HOOK = """
 from anyhook.authoring import Hooks, ask, context, deny
@@ -107,11 +107,11 @@ def test_install_writes_each_agents_own_words(world, run, hook_file):
 @pytest.mark.parametrize("agent", ["claude", "gemini", "terminai"])
 def test_what_was_installed_runs(world, run, hook_file, agent):
     run("install", str(hook_file), "--agent", agent, "--yes", "--python", sys.executable)
-    wire = get_dialect(agent).event("before_tool").wire
-    tool = get_dialect(agent).vocabulary.name("shell")
+    wire = get_agent(agent).event("before_tool").wire
+    tool = get_agent(agent).vocabulary.name("shell")
 
     code, out, _ = run(
-        "fire", wire, "--dialect", agent, "--tool", tool,
+        "fire", wire, "--agent", agent, "--tool", tool,
         "--input", '{"command": "rm x"}', "--trust-once", "--json",
     )  # fmt: skip
     fired = json.loads(out)
@@ -128,7 +128,7 @@ def test_shared_settings_get_a_command_that_means_the_same_on_every_machine(
 ):
     run("install", str(hook_file), "--agent", agent, "--yes")
 
-    event = get_dialect(agent).event("before_tool").wire
+    event = get_agent(agent).event("before_tool").wire
     written = (world.project / f".{agent}" / "settings.json").read_text()
     (definition,) = parse(written).value["hooks"][event]
     variable = {"claude": "CLAUDE", "gemini": "GEMINI", "terminai": "TERMINAI"}[agent]
@@ -212,7 +212,7 @@ def test_init_trusts_what_it_wrote_and_names_the_next_command(world, run, monkey
     code, out, _ = run("init", "--yes")
 
     assert code == 0
-    assert run("trust", "--show", "--dialect", "claude")[0] == 0
+    assert run("trust", "--show", "--agent", "claude")[0] == 0
     (following,) = [line for line in out.splitlines() if line.strip().startswith("anyhook ")]
     monkeypatch.chdir(world.project)
     assert run(*shlex.split(following)[1:])[0] == 0
@@ -505,7 +505,7 @@ def test_init_writes_a_starter_that_works(world, run, anyhook_on_the_path):
     assert code == 0
     assert "a new file" in out
     assert run("test", str(starter))[0] == 0
-    code, out, _ = run("check", "--dialect", "claude")
+    code, out, _ = run("check", "--agent", "claude")
     assert code == 0, out
 
     starter.write_text(starter.read_text() + "\n# mine\n")
@@ -539,7 +539,7 @@ def test_check_tells_what_the_agent_cannot_do_without_running_the_file(
 ):
     run("install", str(hook_file), "--agent", "claude", "--yes")
     hook_file.write_text("raise SystemExit('must not run')\n" + hook_file.read_text())
-    code, out, _ = run("check", "--dialect", "claude", "--json")
+    code, out, _ = run("check", "--agent", "claude", "--json")
     found = [d for d in json.loads(out)["diagnostics"] if d["code"] == "ability"]
 
     assert code == 0
@@ -554,9 +554,9 @@ def test_check_tells_whose_settings_are_here(world, run, hook_file):
     assert "Claude Code" in run("check")[1]
     assert hook_file.name in run("list")[1]
     for command in ("check", "list"):
-        out = run(command, "--dialect", "gemini")[1]
+        out = run(command, "--agent", "gemini")[1]
         assert "Claude Code has hooks here" in out
-        assert "add: --dialect claude" in out
+        assert "add: --agent claude" in out
 
 
 # -- test
@@ -659,10 +659,10 @@ def test_the_tables_of_the_documentation_are_those_of_the_code():
     from tests.unit.test_docs import ROOT
 
     page = (ROOT / "docs" / "capabilities.md").read_text(encoding="utf-8")
-    dialects = [get_dialect(name) for name in AGENTS]
-    events = list(dict.fromkeys(spec.canonical for d in dialects for spec in d.events))
+    agents = [get_agent(name) for name in CODING_AGENTS]
+    events = list(dict.fromkeys(spec.canonical for d in agents for spec in d.events))
 
-    assert "\n".join(markdown_tables(dialects, events)).strip() in page
+    assert "\n".join(markdown_tables(agents, events)).strip() in page
     for word in ("yes", "promised", "untold"):
         assert f"{word}:" in LEGEND
         assert f"**{word}**" in page

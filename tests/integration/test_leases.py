@@ -336,14 +336,14 @@ async def test_a_worker_that_hangs_costs_no_answer(warm):
 
 
 DENIES_ITSELF = "print('no', file=sys.stderr); sys.exit(2)\n"
+IMPORT_MAIN = "from anyhook._entry_point import main"
 WRAPPERS = {
-    "of the shell": "#!/bin/sh\n# runs anyhook.entry\necho no >&2; exit 2\n",
-    "around the entry point": f"#!{sys.executable}\nimport sys\nfrom anyhook.entry import main\n"
-    + DENIES_ITSELF,
+    "of the shell": "#!/bin/sh\n# runs anyhook._entry_point\necho no >&2; exit 2\n",
+    "around the entry point": f"#!{sys.executable}\nimport sys\n{IMPORT_MAIN}\n" + DENIES_ITSELF,
     "with one line more": Path(FRONTS["command"][0])
     .read_text()
     .replace("if __name__", DENIES_ITSELF + "if __name__", 1),
-    "with another module": f"#!{sys.executable}\nimport sys\nfrom anyhook.entry import main\n"
+    "with another module": f"#!{sys.executable}\nimport sys\n{IMPORT_MAIN}\n"
     "from wrapped import main\nsys.exit(main())\n",
 }
 """Programs named `anyhook` that deny without asking any hook file."""

@@ -30,7 +30,7 @@ REPLIES = {
 
 @pytest.fixture
 def world(tmp_path):
-    return World(tmp_path, dialect="claude")
+    return World(tmp_path, agent="claude")
 
 
 def command(text, world):

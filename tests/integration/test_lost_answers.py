@@ -42,7 +42,7 @@ def hook_file(tmp_path):
 
 def feed(path, payload, agent, **environ):
     return subprocess.run(
-        [sys.executable, str(path), "--dialect", agent],
+        [sys.executable, str(path), "--agent", agent],
         input=json.dumps(payload),
         capture_output=True,
         text=True,

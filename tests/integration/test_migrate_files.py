@@ -362,7 +362,7 @@ def test_a_read_only_directory_is_refused(world, source, target, text):
     target.parent.chmod(0o555)
     before = everything(world)
 
-    ended = migrate_in_a_process(world, around=STOPS_ROOT if os.geteuid() == 0 else ())
+    ended = migrate_in_a_process(world, location=STOPS_ROOT if os.geteuid() == 0 else ())
 
     assert everything(world) == before
     target.parent.chmod(0o755)
@@ -550,11 +550,11 @@ def answered(world, change, answer=b"y\n"):
 # -- no room, and no time
 
 
-def migrate_in_a_process(world, around=(), **options):
-    if around and not shutil.which(around[0]):
-        pytest.skip(f"{around[0]} is missing")
+def migrate_in_a_process(world, location=(), **options):
+    if location and not shutil.which(location[0]):
+        pytest.skip(f"{location[0]} is missing")
     return subprocess.run(
-        [*around, *COMMAND, *ARGUMENTS],
+        [*location, *COMMAND, *ARGUMENTS],
         cwd=world.project,
         env={**os.environ, "COLUMNS": "500", "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,

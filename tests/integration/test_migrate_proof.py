@@ -161,7 +161,7 @@ def answered(world, answer):
 def test_without_a_terminal_trusted_hooks_run_only_if_that_was_said(here, run):
     ran = here.project.parent / "ran"
     events = str(configure(here, f"touch {ran}"))
-    run("trust", "--dialect", "claude", "--yes")
+    run("trust", "--agent", "claude", "--yes")
 
     code, _, err = run(*ARGUMENTS, "--events", events)
     assert code == 64

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from anyhook.dialects import recognise
-from anyhook.dialects.gemini_api import (
+from anyhook.agents import recognise
+from anyhook.agents.gemini.model_api import (
     request_from_api,
     request_to_api,
     response_from_api,

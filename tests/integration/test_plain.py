@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from anyhook import BeforeTool
-from anyhook.handlers.plain import find_direct
+from anyhook.shell.plain import find_direct
 
 BASH = shutil.which("bash") or ""
 WRITE = BeforeTool(tool_name="write_file", tool_input={"file_path": "a.txt"})

@@ -138,7 +138,7 @@ def test_what_cannot_be_started_is_told_as_the_library_tells_it(
 def test_a_host_whose_standard_streams_are_closed_starts_programs_too(tmp_path):
     program = dedent("""
         import os, sys
-        from anyhook.handlers.process_start import start
+        from anyhook.processes.start import start
         out = os.open("out", os.O_RDWR | os.O_CREAT)
         given = [os.dup(out) for _ in range(3)]
         for fd in (0, 1, 2):

@@ -10,7 +10,7 @@ import pytest
 
 SCRIPT = """
 import json, os, sys
-from anyhook.service import loading, preparation, rehearsal
+from anyhook.server import loading, preparation, rehearsal
 
 if len(sys.argv) > 1:
     rehearsal.SAMPLE = sys.argv[1]

@@ -65,7 +65,7 @@ def test_a_mistaken_member_of_a_reply_is_refused(schema_of, reply):
     ids=json.dumps,
 )
 def test_a_mistaken_member_of_a_reply_to_claude_code_is_refused(schema_of, reply):
-    assert not is_valid(reply, schema_of("PreToolUse", "--reply", "--dialect", "claude"))
+    assert not is_valid(reply, schema_of("PreToolUse", "--reply", "--agent", "claude"))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_members_that_resemble_none_are_kept(schema_of, reply):
 
 @pytest.mark.parametrize(("event", "agent"), [("Stop", "claude"), ("AfterAgent", "gemini")])
 def test_a_denial_that_sends_the_agent_on_needs_a_reason(schema_of, event, agent):
-    schema = schema_of(event, "--reply", "--dialect", agent)
+    schema = schema_of(event, "--reply", "--agent", agent)
 
     assert not is_valid({"decision": "block"}, schema)
     assert not is_valid({"decision": "block", "reason": ""}, schema)
@@ -121,12 +121,12 @@ def test_the_schema_of_a_model_event_is_complete(schema_of):
     ],
 )
 def test_base_fields_are_required(schema_of, agent, base):
-    assert base <= set(schema_of("SessionStart", "--dialect", agent)["required"])
+    assert base <= set(schema_of("SessionStart", "--agent", agent)["required"])
 
 
 @pytest.mark.parametrize("file", sorted((DATA / "claude").glob("*.jsonl")), ids=lambda f: f.stem)
 def test_schemas_accept_recorded_payloads_of_claude_code(schema_of, file):
-    schema = schema_of(file.stem, "--dialect", "claude")
+    schema = schema_of(file.stem, "--agent", "claude")
 
     for line in file.read_text(encoding="utf-8").splitlines():
         jsonschema.validate(json.loads(line), schema)

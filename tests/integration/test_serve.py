@@ -21,9 +21,9 @@ import pytest
 from anyhook import BeforeTool
 from anyhook.errors import UsageError
 from anyhook.model.answers import Outcome
-from anyhook.service.address import Address, listen
-from anyhook.service.http import LIMIT, make_app
-from anyhook.service.responder import Responder
+from anyhook.server.address import Address, listen
+from anyhook.server.http import LIMIT, make_app
+from anyhook.server.responder import Responder
 from anyhook.testing import make_payload, run_hook
 from tests.waiting import until
 from tests.world import World, command
@@ -182,7 +182,7 @@ def test_the_path_makes_no_difference(world, hook_file):
 
 
 def test_an_engine_asks_it_like_any_service(world, hook_file, tmp_path):
-    claude = World(tmp_path / "claude", dialect="claude")
+    claude = World(tmp_path / "claude", agent="claude")
     with serving(hook_file()) as server:
         entry = {"hooks": [{"type": "http", "url": server.url}]}
         hooks = {"PreToolUse": [entry], "UserPromptSubmit": [entry]}
@@ -267,8 +267,8 @@ def test_who_goes_away_ends_the_hooks_that_ran_for_it(world, hook_file, tmp_path
 
 def test_a_dialect_that_is_named_is_not_guessed(world, hook_file):
     payload = make_payload("before_tool", agent="gemini", tool="shell", input={"command": "AKIA"})
-    with serving(hook_file(), "--dialect", "terminai") as server:
-        assert server.ready["dialect"] == "terminai"
+    with serving(hook_file(), "--agent", "terminai") as server:
+        assert server.ready["agent"] == "terminai"
         payload["tool_name"] = "run_terminal_command"
         assert server.post(payload).json() == {"decision": "deny", "reason": "no keys"}
         answer = server.post({**payload, "hook_event_name": "BeforeTol"})
@@ -432,7 +432,7 @@ def gemini_settings(*handlers, matcher="*"):
 
 def test_without_a_file_the_settings_of_the_project_decide(world):
     world.settings("project", gemini_settings(denying("a", "settings")))
-    with serving("--dialect", "gemini", "--trust-once") as server:
+    with serving("--agent", "gemini", "--trust-once") as server:
         assert server.shell("ls", "gemini") == {"decision": "deny", "reason": "settings"}
         world.settings("project", gemini_settings(denying("a", "edited settings")))
         assert server.shell("ls", "gemini") == {"decision": "deny", "reason": "edited settings"}
@@ -440,7 +440,7 @@ def test_without_a_file_the_settings_of_the_project_decide(world):
 
 def test_hooks_of_a_project_that_nobody_trusts_do_not_run_and_that_is_told(world):
     world.settings("project", gemini_settings(denying("a", "settings")))
-    with serving("--dialect", "gemini") as server:
+    with serving("--agent", "gemini") as server:
         assert server.shell("ls", "gemini") == {}
         assert "hook a (settings.json:" in (written := server.said())
 
@@ -461,9 +461,9 @@ def test_files_and_settings_decide_together(world, hook_file):
 
 
 def test_a_hook_that_leads_to_the_server_itself_is_left_out_and_told(world, tmp_path):
-    claude = World(tmp_path, dialect="claude")
+    claude = World(tmp_path, agent="claude")
     other = json.dumps({"systemMessage": "still asked"})
-    with serving("--dialect", "claude", "--trust-once") as server:
+    with serving("--agent", "claude", "--trust-once") as server:
         hooks = [
             {"type": "http", "url": server.url},
             {"type": "http", "url": f"http://localhost:{server.port}/hook?key={SECRET}"},
@@ -523,7 +523,7 @@ def test_a_hook_that_leads_back_over_another_port_is_asked_once(world, backgroun
         file = world.home / ".claude" / "settings.json"
         definitions = [{"matcher": "*", "hooks": [hook]}]
         world.write(file, json.dumps({"hooks": {"PreToolUse": definitions}}))
-        arguments = ("-C", world.project, "--host", "0.0.0.0", "--dialect", "claude")
+        arguments = ("-C", world.project, "--host", "0.0.0.0", "--agent", "claude")
         with serving(*arguments, env={"ANYHOOK_TOKEN": TOKEN}) as server:
             target.append(server.port)
             server.client.headers["authorization"] = f"Bearer {TOKEN}"
@@ -539,7 +539,7 @@ def test_commands_do_not_see_the_token(world):
     says = {"decision": "deny", "reason": "token=${ANYHOOK_TOKEN:-none}"}
     shell = "printf '%s' \"" + json.dumps(says).replace('"', '\\"') + '"'
     world.settings("user", gemini_settings({"type": "command", "command": shell}))
-    with serving("--dialect", "gemini", env={"ANYHOOK_TOKEN": TOKEN}) as server:
+    with serving("--agent", "gemini", env={"ANYHOOK_TOKEN": TOKEN}) as server:
         server.client.headers["authorization"] = f"Bearer {TOKEN}"
 
         assert server.shell("ls", "gemini")["reason"] == "token=none"
@@ -693,9 +693,9 @@ def test_connections_that_ask_nothing_do_not_keep_others_out(world, hook_file):
 IMPATIENT = """
     import sys
     from pathlib import Path
-    from anyhook.service.address import listen
-    from anyhook.service.http import Limits, make_app, run
-    from anyhook.service.responder import Responder
+    from anyhook.server.address import listen
+    from anyhook.server.http import Limits, make_app, run
+    from anyhook.server.responder import Responder
 
     listening, address = listen("127.0.0.1", 0, is_guarded=False)
     limits = Limits(request_seconds=0.2)
@@ -817,7 +817,7 @@ def test_with_a_token_it_listens_everywhere_under_any_name(world, hook_file):
 
 
 def test_what_it_shows_can_be_pasted_into_settings(world, hook_file, tmp_path):
-    claude = World(tmp_path / "claude", dialect="claude")
+    claude = World(tmp_path / "claude", agent="claude")
     env = {"ANYHOOK_TOKEN": TOKEN}
     process = start(hook_file(), "--port", 0, env={**os.environ, **env})
     shown = ""
@@ -919,7 +919,7 @@ def test_a_port_that_is_taken_is_told(world, hook_file):
     [
         (["nowhere.py"], "is no Python file"),
         (["--project", "nowhere"], "there is no directory"),
-        (["--dialect", "claud"], "did you mean 'claude'"),
+        (["--agent", "claud"], "did you mean 'claude'"),
         (["--host", ""], "--host is empty"),
         (["--host", "no.such.host.invalid"], "no such address"),
         (["--port", "70000"], "--port"),
@@ -931,7 +931,9 @@ def test_usage_errors_say_what_to_do(world, arguments, words):
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
 def test_without_its_libraries_it_says_how_to_get_them(world, missing):
-    program = f"import sys; sys.modules[{missing!r}] = None; from anyhook.entry import main; "
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None; from anyhook._entry_point import main; "
+    )
     done = subprocess.run(
         [sys.executable, "-c", program + "sys.argv[1:] = ['serve']; sys.exit(main())"],
         capture_output=True,

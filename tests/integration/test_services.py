@@ -60,7 +60,7 @@ class World:
 
     def load(self, **options):
         options = {"home": self.home, "environ": self.environ, "trust_once": True, **options}
-        engine = Engine.load(self.project, dialect="claude", **options)
+        engine = Engine.load(self.project, agent="claude", **options)
         assert engine.diagnostics == ()
         return engine
 
@@ -402,7 +402,7 @@ async def test_a_service_is_not_asked_at_the_start_of_a_session(world, site):
     world.settings(http(site.url), event="SessionStart")
 
     engine = Engine.load(
-        world.project, dialect="claude", home=world.home, environ=world.environ, trust_once=True
+        world.project, agent="claude", home=world.home, environ=world.environ, trust_once=True
     )
 
     assert await engine.dispatch(SessionStart(source="startup")) is NO_DECISION
@@ -1325,7 +1325,7 @@ def web_server(script, kind, seen):
 
 
 def test_an_engine_that_needs_no_service_loads_none():
-    code = "import sys; from anyhook import Engine; Engine.load('/', dialect='claude'); "
+    code = "import sys; from anyhook import Engine; Engine.load('/', agent='claude'); "
     code += "sys.exit(bool({'httpx', 'mcp', 'anyhook.handlers.http'} & set(sys.modules)))"
 
     assert os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", code]) == 0

@@ -16,8 +16,8 @@ import anyio
 import pytest
 
 from anyhook import BeforeTool
-from anyhook.handlers.process_plain import OUTPUT_LIMIT
 from anyhook.migrate.options import parse_options, write_options
+from anyhook.processes.blocking import OUTPUT_LIMIT
 from tests.integration.leftovers import MARK, none_left
 from tests.waiting import until
 from tests.world import World
@@ -64,7 +64,7 @@ def program(request):
     return WATCHES[request.param]
 
 
-class Ran:
+class HookRun:
     """How a shim ended."""
 
     def __init__(self, code, out, err):
@@ -90,10 +90,10 @@ class Host:
     def __init__(self, cwd, env):
         self.cwd, self.env = cwd, env
 
-    def start(self, *words, source="claude", program=SHIM, around="", env=None, **streams):
+    def start(self, *words, source="claude", program=SHIM, location="", env=None, **streams):
         argv = [*program, "--as", source, *words]
-        if around:  # a line of the shell around the shim: it closes streams, ignores signals
-            argv = ["sh", "-c", f"{around}", "sh", *argv]
+        if location:  # a line of the shell around the shim: it closes streams, ignores signals
+            argv = ["sh", "-c", f"{location}", "sh", *argv]
         for name in ("stdin", "stdout", "stderr"):
             streams.setdefault(name, subprocess.PIPE)
         return subprocess.Popen(argv, cwd=self.cwd, env={**self.env, **(env or {})}, **streams)
@@ -102,7 +102,7 @@ class Host:
         text = event if isinstance(event, bytes) else json.dumps(event).encode()
         with self.start(*words, **options) as process:
             out, err = process.communicate(text, timeout=40)
-        return Ran(process.returncode, out or b"", err or b"")
+        return HookRun(process.returncode, out or b"", err or b"")
 
     def path(self, name):
         return self.cwd / name
@@ -412,9 +412,9 @@ def test_a_signal_while_the_command_is_being_started_leaves_nothing(host):
 
 
 INTERRUPTED = """
-import sys, anyhook.migrate.shim as shim, anyhook.entry
+import sys, anyhook.migrate.shim as shim, anyhook._entry_point
 def main(words): raise KeyboardInterrupt
-shim.main = main; sys.argv.insert(1, "shim"); anyhook.entry.main()
+shim.main = main; sys.argv.insert(1, "shim"); anyhook._entry_point.main()
 """
 
 
@@ -431,7 +431,7 @@ def test_an_interrupt_before_the_command_starts_shows_no_traceback(host):
 
 def test_a_host_that_ignores_hangups_protects_its_hooks(host):
     with host.start(
-        "--", "echo > ready; read x < go; exit 2", around="trap '' HUP; exec \"$@\""
+        "--", "echo > ready; read x < go; exit 2", location="trap '' HUP; exec \"$@\""
     ) as process:
         os.mkfifo(host.path("go"))
         process.stdin.write(json.dumps(GEMINI).encode())
@@ -496,7 +496,7 @@ def test_a_command_that_stops_for_a_while_costs_nothing(host):
 @pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-"])
 def test_without_standard_error_a_denial_still_arrives(host, closed):
     ran = host(
-        "--host", "gemini", "--on-failure", "block", "--", DENY, around=f'exec "$@" {closed}'
+        "--host", "gemini", "--on-failure", "block", "--", DENY, location=f'exec "$@" {closed}'
     )
 
     assert ran.err == ""
@@ -509,7 +509,7 @@ def test_without_standard_error_a_denial_still_arrives(host, closed):
 @pytest.mark.parametrize("event", [GEMINI, CLAUDE], ids=["translated", "relayed"])
 @pytest.mark.parametrize("line", [DENY, DENY_JSON], ids=["code", "json"])
 def test_without_standard_output_a_denial_is_an_exit_code(host, program, closed, event, line):
-    ran = host("--", line, event=event, program=program, around=f'exec "$@" {closed}')
+    ran = host("--", line, event=event, program=program, location=f'exec "$@" {closed}')
 
     assert ran.code == 2
     assert ran.err.startswith("no\n") or "2>&-" in closed
@@ -518,14 +518,14 @@ def test_without_standard_output_a_denial_is_an_exit_code(host, program, closed,
 def test_the_command_has_all_streams_even_if_the_shim_has_none(host, program):
     line = f"echo a; echo b >&2; ls -l /proc/$$/fd > seen; {DENY}"
 
-    ran = host("--", line, program=program, around='exec "$@" >&- 2>&-')
+    ran = host("--", line, program=program, location='exec "$@" >&- 2>&-')
 
     assert ran.code == 2
     assert host.seen().count("pipe:[") == 3
 
 
 def test_without_standard_input_there_is_no_event(host):
-    ran = host("--", DENY, around='exec "$@" <&-')
+    ran = host("--", DENY, location='exec "$@" <&-')
 
     assert ran.code == 1
     assert "holds no JSON" in ran.err
@@ -838,7 +838,7 @@ def test_the_shim_loads_little(words, event, code):
         return {line.rpartition("|")[2].strip() for line in lines}, done.returncode
 
     empty, _ = loaded("import json, __future__")
-    found, ended = loaded("from anyhook.entry import main; main()", "shim", *words)
+    found, ended = loaded("from anyhook._entry_point import main; main()", "shim", *words)
 
     assert ended == code
     assert "anyhook.migrate.shim" in found

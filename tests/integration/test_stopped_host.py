@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from anyhook.testing import make_payload
-from anyhook.warm import client
-from anyhook.warm.client import LEASE
-from anyhook.warm.frames import Reply, frame, pack_reply
+from anyhook.worker import client
+from anyhook.worker.client import LEASE
+from anyhook.worker.frames import Reply, frame, pack_reply
 from tests.waiting import LONGEST_WAIT, until
 from tests.warm import CLIENTS, is_running
 from tests.world import World

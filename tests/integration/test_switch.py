@@ -38,7 +38,7 @@ def claude(world):
 
 
 def states(run):
-    rows = json.loads(run("list", "--dialect", "claude", "--json")[1])
+    rows = json.loads(run("list", "--agent", "claude", "--json")[1])
     return {row["command"].split("/")[-1]: row for row in rows}
 
 
@@ -56,7 +56,7 @@ def states(run):
 def test_a_hook_of_claude_code_is_taken_out_and_put_back_as_it_was(
     world, run, claude, name, command
 ):
-    code, out, _ = run("disable", name, "--dialect", "claude")
+    code, out, _ = run("disable", name, "--agent", "claude")
 
     assert code == 0
     assert "anyhook enable" in out
@@ -67,7 +67,7 @@ def test_a_hook_of_claude_code_is_taken_out_and_put_back_as_it_was(
     assert row["state"] == "off"
     assert row["switched_off_by"] == str(claude.with_name("anyhook-disabled.json"))
 
-    assert run("enable", name, "--dialect", "claude")[0] == 0
+    assert run("enable", name, "--agent", "claude")[0] == 0
     assert claude.read_text() == CLAUDE
     assert {row["state"] for row in states(run).values()} == {"not trusted"}
     assert [path.name for path in claude.parent.iterdir()] == ["settings.json"]
@@ -75,9 +75,9 @@ def test_a_hook_of_claude_code_is_taken_out_and_put_back_as_it_was(
 
 def test_hooks_that_are_disabled_one_after_the_other_come_back_in_any_order(run, claude):
     for name in ("guard.py", "lint.py", "shell.sh"):
-        assert run("disable", name, "--dialect", "claude")[0] == 0
+        assert run("disable", name, "--agent", "claude")[0] == 0
     for name in ("lint.py", "guard.py", "shell.sh"):
-        assert run("enable", name, "--dialect", "claude")[0] == 0
+        assert run("enable", name, "--agent", "claude")[0] == 0
 
     before, after = parse(CLAUDE).value["hooks"], parse(claude.read_text()).value["hooks"]
     assert flat(after) == flat(before)
@@ -93,20 +93,20 @@ def flat(hooks):
 
 
 def test_a_hook_that_is_disabled_already_is_said_to_be(run, claude):
-    run("disable", "guard.py", "--dialect", "claude")
+    run("disable", "guard.py", "--agent", "claude")
     before = claude.read_text()
 
-    code, out, _ = run("disable", "guard.py", "--dialect", "claude")
+    code, out, _ = run("disable", "guard.py", "--agent", "claude")
 
     assert (code, claude.read_text()) == (0, before)
     assert "was off already" in out
 
 
 def test_a_hook_comes_back_though_the_file_was_edited_meanwhile(run, claude):
-    run("disable", "shell.sh", "--dialect", "claude")
+    run("disable", "shell.sh", "--agent", "claude")
     claude.write_text(claude.read_text().replace('"model": "x"', '"model": "y" // new'))
 
-    code, _, _ = run("enable", "shell.sh", "--dialect", "claude")
+    code, _, _ = run("enable", "shell.sh", "--agent", "claude")
 
     assert code == 0
     assert "// new" in claude.read_text()
@@ -116,20 +116,20 @@ def test_a_hook_comes_back_though_the_file_was_edited_meanwhile(run, claude):
 def test_a_hook_of_the_user_is_kept_in_the_users_own_directory(world, run):
     file = world.write(world.home / ".claude" / "settings.json", CLAUDE)
 
-    code, out, _ = run("disable", "guard.py", "--dialect", "claude")
+    code, out, _ = run("disable", "guard.py", "--agent", "claude")
 
     assert code == 0
     assert "shared with the project" not in " ".join(out.split())
     assert [path.name for path in file.parent.iterdir()] == ["settings.json"]
     (record,) = Path(os.environ["ANYHOOK_DATA_DIR"], "disabled").iterdir()
     assert record.stat().st_mode & 0o077 == 0
-    assert run("enable", "guard.py", "--dialect", "claude")[0] == 0
+    assert run("enable", "guard.py", "--agent", "claude")[0] == 0
     assert file.read_text() == CLAUDE
 
 
 def test_a_record_cannot_smuggle_another_hook_into_the_settings(run, claude):
     """It comes with the project, and somebody else may have written it."""
-    run("disable", "shell.sh", "--dialect", "claude")
+    run("disable", "shell.sh", "--agent", "claude")
     record = claude.with_name("anyhook-disabled.json")
     entry = json.loads(record.read_text())
     removed = entry["hooks"][0]["removed"]
@@ -137,7 +137,7 @@ def test_a_record_cannot_smuggle_another_hook_into_the_settings(run, claude):
     entry["hooks"][0]["removed"] = more
     record.write_text(json.dumps(entry))
 
-    run("enable", "shell.sh", "--dialect", "claude")
+    run("enable", "shell.sh", "--agent", "claude")
 
     assert "evil" not in claude.read_text()
     assert flat(parse(claude.read_text()).value["hooks"]) == flat(parse(CLAUDE).value["hooks"])
@@ -148,7 +148,7 @@ def test_a_word_for_several_hooks_is_an_error_that_names_their_places(world, run
     text = json.dumps({"hooks": {"Stop": [{"hooks": hooks}]}}, indent=1)
     file = world.write(world.project / ".claude" / "settings.json", text)
 
-    code, _, err = run("disable", "guard.py", "--dialect", "claude")
+    code, _, err = run("disable", "guard.py", "--agent", "claude")
 
     places = [n for n, line in enumerate(text.splitlines(), 1) if line == "     {"]
     assert code == 64

@@ -618,7 +618,7 @@ def test_everything_that_trust_covers_is_shown(world, run, monkeypatch, hook, wo
         monkeypatch.setenv(name, value)
     text = json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}})
     world.write(world.project / ".claude" / "settings.json", text)
-    arguments = ("trust", "--show", "--dialect", "claude", "--project", str(world.project))
+    arguments = ("trust", "--show", "--agent", "claude", "--project", str(world.project))
 
     code, out, _ = run(*arguments)
     (shown,) = json.loads(run(*arguments, "--json")[1])["hooks"]
@@ -750,7 +750,7 @@ def test_a_script_that_changes_while_its_hook_waits_for_a_place_does_not_run(wor
 
 
 def test_a_script_that_changes_while_its_hook_waits_in_the_background_does_not_run(tmp_path, store):
-    world = World(tmp_path, dialect="claude")
+    world = World(tmp_path, agent="claude")
     script = world.write(world.project / "guard.sh", DENY)
     waits = "until test -e go; do sleep 0.01; done"
     several = [{"command": f"{waits}; : {i}", "async": True} for i in range(AT_ONCE)]
@@ -825,4 +825,4 @@ def test_the_command_that_is_suggested_names_the_project(world, tmp_path, monkey
 
     (problem,) = world.load(trust_once=False).diagnostics
 
-    assert f"`anyhook trust --dialect gemini --project {world.project}`" in problem.message
+    assert f"`anyhook trust --agent gemini --project {world.project}`" in problem.message

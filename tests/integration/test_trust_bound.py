@@ -35,7 +35,7 @@ def load(world, store):
 
 
 def trust(world, store):
-    store.trust(world.project, load(world, store).guard.subjects(), dialect="gemini")
+    store.trust(world.project, load(world, store).guard.subjects(), agent="gemini")
 
 
 def decide(engine, **event):

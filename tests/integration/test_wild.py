@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anyhook import SyncEngine
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.migrate.corpus import recorded_probes
 from tests.conftest import DATA
 
@@ -32,7 +32,7 @@ EXPECTED = expectations()
 MOVES = [
     (name, target)
     for name, expected in EXPECTED.items()
-    for target in AGENTS
+    for target in CODING_AGENTS
     if target != expected["from"]
 ]
 
@@ -81,7 +81,7 @@ class Wild:
 def wild(tmp_path, home, run, monkeypatch):
     """Give a fixture of `tests/data/wild` as a project, by its name."""
     python = str(Path(sys.executable).parent)
-    ours = (str(PROGRAMS / "first"), python, os.environ["PATH"], str(PROGRAMS / "last"))
+    ours = (str(CODING_AGENTS / "first"), python, os.environ["PATH"], str(CODING_AGENTS / "last"))
     monkeypatch.setenv("PATH", os.pathsep.join(ours))
     monkeypatch.setenv("TMPDIR", str(home))
 
@@ -99,7 +99,7 @@ moves = pytest.mark.parametrize(("name", "target"), MOVES)
 def test_every_style_has_its_expectations():
     fixtures = {path.parent.name for path in WILD.glob("*/events.jsonl")}
     assert fixtures == EXPECTED.keys()
-    assert {expected["from"] for expected in EXPECTED.values()} == set(AGENTS)
+    assert {expected["from"] for expected in EXPECTED.values()} == set(CODING_AGENTS)
 
 
 @moves
@@ -191,11 +191,11 @@ def test_hooks_that_went_there_and_came_back_decide_the_same(wild, name, target)
 
 def answers(here, target):
     """Let the hooks of a project answer its events: what each says that has something to say."""
-    dialect = get_dialect(here.source)
-    probes = recorded_probes(here.events, dialect, get_dialect(target), here.project)
+    agent = get_agent(here.source)
+    probes = recorded_probes(here.events, agent, get_agent(target), here.project)
     found = []
     with SyncEngine.load(
-        here.project, dialect=here.source, trust_once=True, home=here.home
+        here.project, agent=here.source, trust_once=True, home=here.home
     ) as engine:
         for probe in probes:
             results = engine.dispatch(probe.here).results

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.service.control import ask
-from anyhook.warm import client
-from anyhook.warm.client import STOP
+from anyhook.worker import client
+from anyhook.worker.client import STOP
+from anyhook.worker.control import ask
 from tests.waiting import until
 from tests.warm import CLIENTS, WRITE, Warm, command_lines, is_running
 

@@ -17,10 +17,10 @@ import pytest
 
 import anyhook
 from anyhook.cli.bench import Axis
-from anyhook.service.control import end, workers
-from anyhook.service.timing import Command, call
+from anyhook.cli.timing import Command, call
 from anyhook.testing import make_payload
-from anyhook.warm import client
+from anyhook.worker import client
+from anyhook.worker.control import end, workers
 from tests.waiting import until
 
 PACKAGE = Path(anyhook.__file__).parent
@@ -453,7 +453,7 @@ def test_a_hook_of_the_user_is_installed_for_the_user(world, runtime, run, hook_
 def examined(root, prepare):
     """Let another installation's doctor look, whose files were changed before."""
     shutil.copytree(PACKAGE, root / "anyhook", ignore=shutil.ignore_patterns("__pycache__"))
-    prepare(root / "anyhook" / "warm" / "anyhook-run")
+    prepare(root / "anyhook" / "worker" / "anyhook-run")
     return subprocess.run(
         [sys.executable, "-m", "anyhook", "doctor"],
         capture_output=True,
@@ -517,7 +517,7 @@ def test_a_hook_file_is_measured_cold_and_warm_beside_the_floors(world, runtime,
 def test_what_is_measured_warm_was_served_by_the_worker(world, runtime, run, hook_file):
     file = hook_file()
 
-    bench(run, str(file), "--event", "PreToolUse", "--dialect", "claude")
+    bench(run, str(file), "--event", "PreToolUse", "--agent", "claude")
 
     def served():  # three, and the one that showed that it is warm
         (found,) = workers(str(runtime))
@@ -530,7 +530,7 @@ def test_what_is_measured_warm_was_served_by_the_worker(world, runtime, run, hoo
 def noting(world):
     """Write a hook file that notes of every call whether it is in a worker."""
     notes = world.root / "notes"
-    is_warm = "'anyhook.service.worker' in open('/proc/self/cmdline').read()"
+    is_warm = "'anyhook.worker.service' in open('/proc/self/cmdline').read()"
     note = f"print({is_warm}, file=open({str(notes)!r}, 'a'), flush=True)\n    if False:"
     text = textwrap.dedent(GUARD).replace('if "AKIA" in event.text:', note)
     return text, lambda: notes.read_text().split()
@@ -594,7 +594,7 @@ def test_a_hook_that_stays_cold_is_told_with_the_reason(world, runtime, run, hoo
     ("arguments", "words"),
     [
         (("guard.py", "--event", "AfterTool"), "it has functions for before_tool, session_start"),
-        (("guard.py", "--dialect", "nobody"), "no dialect named 'nobody'"),
+        (("guard.py", "--agent", "nobody"), "no agent named 'nobody'"),
         (("none.py",), "none.py is no Python file"),
         ((), "no command of the settings"),
     ],
@@ -622,7 +622,7 @@ def test_the_hooks_of_a_project_that_is_not_trusted_do_not_run(world, runtime, r
     code, _, err = run("bench", "-n", "1")
 
     assert code == 64
-    assert "h0 is not trusted: anyhook trust --dialect gemini" in err
+    assert "h0 is not trusted: anyhook trust --agent gemini" in err
     assert not ran.exists()
 
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook import Engine
-from anyhook.dialects import get_dialect
+from anyhook.agents import get_agent
+from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.canonical import canonical
 from anyhook.migrate.commands import own_variables, renamed, unwrap, wrap
 from anyhook.migrate.corpus import builtin_probes
@@ -22,10 +23,9 @@ from anyhook.migrate.matchers import translate_matcher
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
 from anyhook.migrate.plan import plan_migration
-from anyhook.migrate.prove import Sides
-from anyhook.model.matching import compile_matcher
+from anyhook.migrate.prove import Comparison
 from anyhook.settings.jsonc import parse
-from anyhook.settings.sources import Surroundings, places
+from anyhook.settings.sources import Location, places
 
 PAIRS = [("claude", "gemini"), ("gemini", "claude"), ("gemini", "terminai"), ("terminai", "claude")]
 WORDS = st.text(
@@ -58,7 +58,7 @@ WORDS = st.text(
 @pytest.mark.parametrize("target", ["gemini", "claude"])
 def test_a_shell_hands_the_shim_what_was_written(target, words, event):
     options = ShimOptions(agent="claude", command=tuple(words), event=event)
-    line = wrap(options, get_dialect(target), ("printf", "%s\\0"))
+    line = wrap(options, get_agent(target), ("printf", "%s\\0"))
     done = subprocess.run(["bash", "-c", line], capture_output=True, check=True)
 
     assert done.stdout.decode().split("\0")[:-1] == ["shim", *write_options(options)]
@@ -68,7 +68,7 @@ def test_a_shell_hands_the_shim_what_was_written(target, words, event):
 @settings(max_examples=150)
 def test_reading_settings_puts_no_variable_into_a_command(words):
     options = ShimOptions(agent="claude", command=tuple(words))
-    line = wrap(options, get_dialect("gemini"))
+    line = wrap(options, get_agent("gemini"))
     variable = r"\$(\w+)|\$\{(?!CLAUDE)([^}]+)\}"
     loaded = re.sub(variable, "SECRET", line, flags=re.ASCII)
 
@@ -86,7 +86,7 @@ def test_what_was_wrapped_is_unwrapped(words, closes):
         env=(("A", "b c"),),
     )
 
-    assert unwrap(wrap(options, get_dialect("gemini"))) == options
+    assert unwrap(wrap(options, get_agent("gemini"))) == options
     assert parse_options(write_options(options)) == options
 
 
@@ -119,7 +119,7 @@ def test_variables_of_other_names_say_the_same(line):
 
     assert (said.returncode, said.stdout) == (again.returncode, again.stdout)
     assert "CLAUDE" not in there
-    assert own_variables(line, get_dialect("claude")).count("CLAUDE") == line.count("CLAUDE")
+    assert own_variables(line, get_agent("claude")).count("CLAUDE") == line.count("CLAUDE")
 
 
 # -- matchers
@@ -131,12 +131,12 @@ ENDS = ["", "$", ".*", ".+", "s?", "_issue", "__read", "_read", "|Read", "|Task$
 HEADS = ["mcp__", "mcp_", "mcp__github", "mcp_my_server", "github__", "mcp__.*", "mcp_.*", ".*"]
 
 
-def tools_of(dialect):
+def tools_of(agent):
     """List calls of every tool that an agent has, MCP tools too, in canonical words."""
-    found = {row.names[0]: (tool, None) for tool, row in dialect.vocabulary.tools.items()}
+    found = {row.names[0]: (tool, None) for tool, row in agent.vocabulary.tools.items()}
     for server in SERVERS:
         for inner in INNER:
-            name = dialect.vocabulary.mcp_name.format(server=server, tool=inner)
+            name = agent.vocabulary.mcp_name.format(server=server, tool=inner)
             found[name] = (f"mcp__{server}__{inner}", {"server_name": server, "tool_name": inner})
     return found
 
@@ -149,7 +149,7 @@ def tools_of(dialect):
 @settings(max_examples=300)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_matcher_covers_at_least_what_it_covered(source, target, pattern, grouped):
-    here, there = get_dialect(source), get_dialect(target)
+    here, there = get_agent(source), get_agent(target)
     old, new = here.event("before_tool"), there.event("before_tool")
     text = f"^({pattern})$" if grouped and pattern else pattern
     found = translate_matcher(here, old, text, there, new)
@@ -220,7 +220,7 @@ SAYS = [
 
 @st.composite
 def settings_of(draw, agent):
-    dialect = get_dialect(agent)
+    agent = get_agent(agent)
     hooks = {}
     chosen = st.lists(
         st.sampled_from(
@@ -245,7 +245,7 @@ def settings_of(draw, agent):
                 )
             ]
             definitions.append(definition)
-        hooks[dialect.by_canonical[event].wire] = definitions
+        hooks[agent.by_canonical[event].wire] = definitions
     return {"model": "m", "hooks": hooks}
 
 
@@ -259,15 +259,15 @@ def members(agent):
 
 
 def project(root, agent, content):
-    path = next(p for _, p in places(get_dialect(agent), around(root)) if p.is_relative_to(root))
+    path = next(p for _, p in places(get_agent(agent), location(root)) if p.is_relative_to(root))
     path = path.with_name("settings.json")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path
 
 
-def around(root):
-    return Surroundings(root, root / "home", {})
+def location(root):
+    return Location(root, root / "home", {})
 
 
 @given(data=st.data())
@@ -275,25 +275,25 @@ def around(root):
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_hooks_that_come_home_decide_the_same(source, target, data):
     """Those that were not reported as lost, on the built-in events."""
-    here, there = get_dialect(source), get_dialect(target)
+    here, there = get_agent(source), get_agent(target)
     with tempfile.TemporaryDirectory() as directory:
         first, second = Path(directory) / "a", Path(directory) / "b"
         first.mkdir()
         second.mkdir()
         project(first, source, data.draw(settings_of(source)))
-        out = plan_migration(here, there, around(first))
+        out = plan_migration(here, there, location(first))
         project(second, target, merge_into(out, "", "x")[0] or "{}")
-        back = plan_migration(there, here, around(second))
+        back = plan_migration(there, here, location(second))
         text = merge_into(back, "", "x")[0] or "{}"
         (second / ".there").mkdir()
         home = second / "home-again"
         home.mkdir()
         project(home, source, text)
 
-        original = Engine.load(second, dialect=source, trust_once=True, home=second, environ=ENV)
-        for definition in Sides(out).moved_definitions():
+        original = Engine.load(second, agent=source, trust_once=True, home=second, environ=ENV)
+        for definition in Comparison(out).moved_definitions():
             original.define(definition)
-        returned = Engine.load(home, dialect=source, trust_once=True, home=second, environ=ENV)
+        returned = Engine.load(home, agent=source, trust_once=True, home=second, environ=ENV)
         roots = [str(second), str(home)]
         probes = builtin_probes(here, there, out.hooks.definitions, second)
         for probe in probes[:: data.draw(st.integers(7, 11))]:
@@ -346,9 +346,9 @@ MORE_MATCHERS = {
 @st.composite
 def varied_settings(draw, agent):
     """Settings of the kinds that people write, most of which every agent can express."""
-    dialect = get_dialect(agent)
+    agent = get_agent(agent)
     hooks = {}
-    events = st.lists(st.sampled_from(sorted(dialect.by_canonical)), min_size=1, max_size=3)
+    events = st.lists(st.sampled_from(sorted(agent.by_canonical)), min_size=1, max_size=3)
     for event in dict.fromkeys(draw(events)):
         kind = EVENTS.get(event, "start")
         matchers = st.sampled_from(MATCHERS[kind][agent] + MORE_MATCHERS[kind][agent])
@@ -358,7 +358,7 @@ def varied_settings(draw, agent):
             | ({} if agent == "claude" else {"sequential": st.booleans()})
             | {"description": st.just("what it is for")},
         )
-        hooks[dialect.by_canonical[event].wire] = draw(st.lists(definition, min_size=1, max_size=2))
+        hooks[agent.by_canonical[event].wire] = draw(st.lists(definition, min_size=1, max_size=2))
     return {"hooks": hooks, **({"tools": {"enableHooks": True}} if agent == "terminai" else {})}
 
 
@@ -387,13 +387,13 @@ def varied_handler(agent):
 
 def there_and_back(source, target, content):
     """Migrate settings to another agent and back: both migrations, and what comes of it."""
-    here, there = get_dialect(source), get_dialect(target)
+    here, there = get_agent(source), get_agent(target)
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         project(root, source, content)
-        out = plan_migration(here, there, around(root))
+        out = plan_migration(here, there, location(root))
         project(root, target, merge_into(out, "", "x")[0] or "{}")
-        back = plan_migration(there, here, around(root))
+        back = plan_migration(there, here, location(root))
         text, _ = merge_into(back, "", "x")
         beside, notes = merge_into(back, json.dumps(content), "x")
     return out, back, parse(text or '{"hooks": {}}', "x").value, (parse(beside, "x").value, notes)
@@ -418,7 +418,7 @@ def test_settings_come_back_as_they_were_unless_something_was_reported(source, t
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_a_variable_comes_back_in_the_form_that_its_author_chose(source, target, spelling):
     command = spelling.replace("NAME", OWN_PATH[source])
-    event = get_dialect(source).by_canonical["before_prompt"].wire
+    event = get_agent(source).by_canonical["before_prompt"].wire
     content = {"hooks": {event: [{"hooks": [{"type": "command", "command": command}]}]}}
 
     _, _, returned, _ = there_and_back(source, target, content)
@@ -431,14 +431,14 @@ def test_a_matcher_that_was_edited_after_the_migration_counts_as_it_is_now():
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         project(root, "claude", content)
-        here, there = get_dialect("claude"), get_dialect("gemini")
-        text, _ = merge_into(plan_migration(here, there, around(root)), "", "x")
+        here, there = get_agent("claude"), get_agent("gemini")
+        text, _ = merge_into(plan_migration(here, there, location(root)), "", "x")
         edited = parse(text, "x").value
         edited["hooks"]["SessionStart"] = [
             {**edited["hooks"]["SessionStart"][0], "matcher": "clear"}
         ]
         project(root, "gemini", edited)
-        text, _ = merge_into(plan_migration(there, here, around(root)), "", "x")
+        text, _ = merge_into(plan_migration(there, here, location(root)), "", "x")
 
     returned = parse(text, "x").value["hooks"]["SessionStart"]
     assert [definition["matcher"] for definition in returned] == ["clear"]
@@ -451,12 +451,12 @@ TRUE = {"type": "command", "command": "true"}
 @settings(max_examples=40)
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 def test_migrating_twice_is_migrating_once(source, target, data, comment):
-    here, there = get_dialect(source), get_dialect(target)
+    here, there = get_agent(source), get_agent(target)
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory)
         project(root, source, data.draw(settings_of(source)))
         before = comment + json.dumps(data.draw(settings_of(target)), indent=2) + "\n"
-        migration = plan_migration(here, there, around(root))
+        migration = plan_migration(here, there, location(root))
         once, _ = merge_into(migration, before, "x")
         twice, notes = merge_into(migration, once, "x")
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from anyhook.handlers.plain import _is_bash, find_direct
+from anyhook.shell.plain import _is_bash, find_direct
 
 BASH = shutil.which("bash") or ""
 pytestmark = pytest.mark.skipif(

@@ -11,31 +11,31 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from anyhook import Answer, BeforeTool, Outcome
-from anyhook.dialects import get_dialect
-from anyhook.dialects.gemini_api import (
+from anyhook.agents import get_agent
+from anyhook.agents.gemini.model_api import (
     request_from_api,
     request_to_api,
     response_from_api,
     response_to_api,
 )
-from anyhook.dialects.output import Exit, decode_exit, decode_reply
-from anyhook.dialects.wire import decode_event, encode_decision, encode_event
+from anyhook.agents.output import ProcessExit, decode_exit, decode_reply
+from anyhook.agents.wire import decode_event, encode_decision, encode_event
 from anyhook.engine.combine import combine
 from anyhook.engine.plan import make_plan
-from anyhook.handlers.shell import refer
+from anyhook.matching.matchers import compile_matcher
 from anyhook.model.answers import STRENGTH
-from anyhook.model.chain import advance
 from anyhook.model.json import dump_json, parse_json
 from anyhook.model.llm import complete_response, merge_request, merge_response
-from anyhook.model.matching import compile_matcher
+from anyhook.model.sequence import advance
 from anyhook.settings.edit import add_item, remove_item
 from anyhook.settings.jsonc import JsonSyntaxError, parse
+from anyhook.shell.path_variables import quote_path_variables
 from tests.conftest import DATA
 from tests.properties import strategies as make
 from tests.world import World
 
-GEMINI = get_dialect("gemini")
-RULES = GEMINI.reading("documented")
+GEMINI = get_agent("gemini")
+RULES = GEMINI.rules("documented")
 SPECS = st.sampled_from(GEMINI.events)
 RECORDED = [
     pytest.param(json.loads(line), id=f"{file.stem}-{i}")
@@ -227,7 +227,7 @@ def test_fields_of_any_type_are_decoded(spec, fields):
     st.booleans(),
 )
 def test_any_output_and_any_exit_is_a_result(spec, stdout, code, stderr, truncated):
-    end = Exit(
+    end = ProcessExit(
         None if code < 0 else code,
         "SIGKILL" if code < 0 else None,
         stdout.decode("utf-8", "replace"),
@@ -470,7 +470,7 @@ def test_a_path_variable_stands_for_the_path_in_every_kind_of_quotes(path):
     import subprocess
 
     for quoted in ("${v}", '"${v}"', "'${v}'", "x${v}y", "\"a'${v}'\"", "'a\"'${v}"):
-        line = refer(f"printf '%s\\n' {quoted}", {"v"})
+        line = quote_path_variables(f"printf '%s\\n' {quoted}", {"v"})
         done = subprocess.run(
             ["bash", "-c", line],
             env={"v": path, "PATH": "/usr/bin:/bin"},

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
-from anyhook.dialects import DIALECTS, get_dialect
-from anyhook.dialects.capabilities import (
+from anyhook.agents import AGENTS, get_agent
+from anyhook.agents.capabilities import (
     ABILITIES,
     Support,
     abilities_of,
@@ -14,8 +13,9 @@ from anyhook.dialects.capabilities import (
     stderr_message,
     support,
 )
-from anyhook.dialects.output import decode_reply
-from anyhook.dialects.wire import encode_answer
+from anyhook.agents.output import decode_reply
+from anyhook.agents.wire import encode_answer
+from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
 from anyhook.model.answers import Answer, Outcome
 from anyhook.testing import make_event
 from tests.properties.strategies import handler
@@ -40,37 +40,37 @@ ANSWERS = {
 }
 CELLS = [
     pytest.param(name, spec.canonical, ability, id=f"{name}-{spec.canonical}-{ability}")
-    for name in DIALECTS
-    for spec in get_dialect(name).events
+    for name in AGENTS
+    for spec in get_agent(name).events
     for ability in ABILITIES
 ]
 
 
-def event_of(dialect, event):
+def event_of(agent, event):
     tool = {"tool": "shell", "input": {"command": "ls"}}
     needs_tool = (
         "tool_name"
         in type(
-            make_event(event, agent=dialect.name, **tool)
-            if dialect.by_canonical[event].subject == "tool_name"
-            else make_event(event, agent=dialect.name)
+            make_event(event, agent=agent.name, **tool)
+            if agent.by_canonical[event].subject == "tool_name"
+            else make_event(event, agent=agent.name)
         ).record_fields
     )
-    return make_event(event, agent=dialect.name, **(tool if needs_tool else {}))
+    return make_event(event, agent=agent.name, **(tool if needs_tool else {}))
 
 
 @pytest.mark.parametrize(("name", "event", "ability"), CELLS)
 def test_a_cell_says_what_happens(name, event, ability):
-    dialect = get_dialect(name)
-    spec = dialect.by_canonical[event]
-    happened = event_of(dialect, event)
-    how = support(dialect, event, ability)
-    given, notes = fit(dialect, happened, ANSWERS[ability])
-    reply = encode_answer(dialect, spec, given)
-    understood, problems = decode_reply(dialect, dialect.documented, spec, handler(1), reply)
+    agent = get_agent(name)
+    spec = agent.by_canonical[event]
+    happened = event_of(agent, event)
+    how = support(agent, event, ability)
+    given, notes = fit(agent, happened, ANSWERS[ability])
+    reply = encode_answer(agent, spec, given)
+    understood, problems = decode_reply(agent, agent.documented, spec, handler(1), reply)
 
-    if how is Support.NO and ability == "tell" and shows_stderr(dialect, event):
-        assert stderr_message(dialect, event, ANSWERS[ability]) == ANSWERS[ability].system_message
+    if how is Support.NO and ability == "tell" and shows_stderr(agent, event):
+        assert stderr_message(agent, event, ANSWERS[ability]) == ANSWERS[ability].system_message
         assert notes == []
     elif how is Support.YES:
         assert notes == []
@@ -79,9 +79,9 @@ def test_a_cell_says_what_happens(name, event, ability):
     elif how in (Support.NO, Support.PROMISED):
         assert len(notes) >= 1
         assert NAMES[ability] in notes[0]
-        assert dialect.title in notes[0]
+        assert agent.title in notes[0]
         with pytest.raises(UnsupportedError):
-            fit(dialect, happened, ANSWERS[ability], refuse=True)
+            fit(agent, happened, ANSWERS[ability], refuse=True)
         if how is Support.NO:
             assert ability not in abilities_of(understood)
 
@@ -120,4 +120,4 @@ def test_an_answer_shows_its_abilities(ability):
     ],
 )
 def test_what_is_known_of_agents(name, event, ability, how):
-    assert support(get_dialect(name), event, ability) is how
+    assert support(get_agent(name), event, ability) is how

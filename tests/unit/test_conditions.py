@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from anyhook.model.conditions import LONGEST_COMMAND, Condition, compile_condition
+from anyhook.matching.conditions import LONGEST_COMMAND, Condition, compile_condition
 
 CWD, PROJECT, HOME = "/home/me/app/sub", "/home/me/app", "/home/me"
 BIG = 8_000

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.agents import get_agent
 from anyhook.authoring.hooks import EXPECTATIONS
 from anyhook.cli import BUG, USAGE, main
-from anyhook.dialects import get_dialect
 from anyhook.model.diagnostics import CODES
 from anyhook.model.events import EVENTS
-from anyhook.testing import Ran, make_payload
+from anyhook.testing import HookRun, make_payload
 from anyhook.testing.cases import MEMBERS
 
 EVENT = json.dumps(
@@ -100,20 +100,20 @@ def test_every_diagnostic_has_a_section():
 def test_every_event_is_in_the_table():
     text = (ROOT / "docs" / "embedding.md").read_text("utf-8")
 
-    for spec in get_dialect("gemini").events:
+    for spec in get_agent("gemini").events:
         cls = EVENTS[spec.canonical].__name__
         assert f"| `{cls}` | `{spec.wire}` |" in text
 
 
 def test_every_switch_and_variable_is_in_the_settings_page():
     text = (ROOT / "docs" / "settings.md").read_text("utf-8")
-    dialect = get_dialect("gemini")
+    agent = get_agent("gemini")
 
     words = [
-        *(".".join(switch.path) for switch in dialect.switches),
-        *(file.variable for file in dialect.settings if file.variable),
-        *dialect.environment,
-        *(file.layer for file in dialect.settings),
+        *(".".join(switch.path) for switch in agent.switches),
+        *(file.variable for file in agent.settings if file.variable),
+        *agent.environment,
+        *(file.layer for file in agent.settings),
     ]
     for word in words:
         assert word in text
@@ -122,7 +122,7 @@ def test_every_switch_and_variable_is_in_the_settings_page():
 def test_every_word_of_a_test_is_in_its_page():
     text = (ROOT / "docs" / "testing.md").read_text("utf-8")
 
-    for word in (*EXPECTATIONS, *MEMBERS, *Ran.__dataclass_fields__, "outcome", "reason"):
+    for word in (*EXPECTATIONS, *MEMBERS, *HookRun.__dataclass_fields__, "outcome", "reason"):
         assert f"`{word}`" in text, word
 
 

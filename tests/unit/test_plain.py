@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from anyhook.handlers.plain import OWN_COMMANDS, fill, find_direct, plain_words
+from anyhook.shell.plain import OWN_COMMANDS, fill, find_direct, plain_words
 
 BASH = shutil.which("bash") or ""
 VALUES = {

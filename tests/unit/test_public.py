@@ -71,9 +71,9 @@ def test_events_and_answers_are_cheap_to_import():
 
 
 READS_OUTPUT = """import json
-import anyhook.dialects.output
-from anyhook.dialects import get_dialect
-from anyhook.dialects.output import Exit, decode_exit
+import anyhook.agents.output
+from anyhook.agents import get_agent
+from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.model.layers import Layer
 
 class Speaker:
@@ -84,16 +84,16 @@ DENIAL = {
     "permissionDecision": "deny",
     "permissionDecisionReason": "no",
 }
-dialect = get_dialect("claude")
-rules = dialect.reading(READING)
+agent = get_agent("claude")
+rules = agent.rules(RULES)
 spec = rules.by_canonical["before_tool"]
 said = [
-    decode_exit(dialect, rules, spec, Speaker(), end)
+    decode_exit(agent, rules, spec, Speaker(), end)
     for end in (
-        Exit(0, stdout=json.dumps({"hookSpecificOutput": DENIAL})),
-        Exit(0, stdout="text"),
-        Exit(2, stderr="no"),
-        Exit(1, stderr="boom"),
+        ProcessExit(0, stdout=json.dumps({"hookSpecificOutput": DENIAL})),
+        ProcessExit(0, stdout="text"),
+        ProcessExit(2, stderr="no"),
+        ProcessExit(1, stderr="boom"),
     )
 ]
 assert [str(one.answer.outcome) for one in said] == ["deny", "none", "deny", "none"]
@@ -102,12 +102,12 @@ assert [d.code for one in said for d in one.diagnostics] == ["handler-exit"]
 """
 
 
-@pytest.mark.parametrize("reading", ["documented", "observed"])
-def test_what_a_command_said_is_read_without_heavy_modules(reading):
-    loaded = imported_by(READS_OUTPUT.replace("READING", repr(reading)))
+@pytest.mark.parametrize("rules", ["documented", "observed"])
+def test_what_a_command_said_is_read_without_heavy_modules(rules):
+    loaded = imported_by(READS_OUTPUT.replace("RULES", repr(rules)))
 
     heavy = "dataclasses typing inspect ast copy weakref importlib.machinery math".split()
-    assert "anyhook.dialects.output" in loaded
+    assert "anyhook.agents.output" in loaded
     assert not loaded.intersection(heavy)
 
 
@@ -115,54 +115,71 @@ def test_no_module_below_the_commands_loads_their_libraries():
     assert not {"typer", "rich"} & imported_by("from anyhook import Engine; Engine.load('/')")
 
 
-MAY_USE = {
-    "model": {"errors"},
-    "authoring": {"errors", "files", "model", "dialects"},
-    "testing": {"errors", "model", "dialects", "authoring"},
-    "dialects": {"errors", "model"},
-    "trust": {"errors", "files", "model", "atomic"},
-    "warm": {"model"},
-    "handlers": {"errors", "files", "model", "dialects", "warm", "authoring"},
-    "settings": {"errors", "files", "model", "dialects", "atomic"},
-    "migrate": {
-        "errors",
-        "files",
-        "model",
-        "dialects",
-        "handlers",
-        "authoring",
-        "settings",
-        "trust",
-        "engine",
-    },
-    "engine": {"errors", "files", "model", "dialects", "handlers", "settings", "trust"},
-    "service": {
-        "errors",
-        "files",
-        "model",
-        "dialects",
-        "handlers",
-        "warm",
-        "authoring",
-        "settings",
-        "engine",
-        "testing",
-    },
-}
+LAYERS = [
+    layer.split()
+    for layer in """
+        interrupts
+        errors model
+        files atomic_write
+        shell
+        matching
+        agents
+        processes
+        settings trust
+        authoring
+        worker
+        handlers
+        engine
+        testing server migrate
+        integrations
+        cli
+        _entry_point
+        __main__
+    """.split("\n")
+    if layer.strip()
+]
+"""Modules and packages, the lowest layer first; each uses only its own layer and lower ones."""
 
 
-@pytest.mark.parametrize("package", MAY_USE)
-def test_dependencies_point_one_way(package):
-    for file in (SRC / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("anyhook."):
-                used = node.module.split(".")[1]
-                assert used == package or used in MAY_USE[package], f"{file.name} uses {used}"
+def module_name(file):
+    parts = file.relative_to(SRC.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def test_agents_are_named_in_dialects_only():
+def imports_of(file, modules):
+    """Yield the modules of the package that a file imports, also late and only for types."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("anyhook"):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in modules else node.module
+        elif isinstance(node, ast.Import):
+            yield from (a.name for a in node.names if a.name.split(".")[0] == "anyhook")
+
+
+def imports_of_modules():
+    files = {module_name(file): file for file in SRC.rglob("*.py")}
+    return {name: set(imports_of(file, files)) - {name} for name, file in files.items()}
+
+
+def test_every_module_and_package_has_a_layer():
+    ours = {path.stem for path in SRC.iterdir() if path.suffix == ".py" or path.is_dir()}
+
+    assert ours - {"__init__", "__pycache__", "py"} == {name for layer in LAYERS for name in layer}
+
+
+@pytest.mark.parametrize("layer", range(len(LAYERS)))
+def test_a_layer_uses_only_lower_ones(layer):
+    lower = {name for names in LAYERS[: layer + 1] for name in names}
+    for module, used in imports_of_modules().items():
+        if module.split(".")[1:2] and module.split(".")[1] in LAYERS[layer]:
+            packages = {name.split(".")[1] for name in used if "." in name}
+            assert packages <= lower, f"{module} uses {packages - lower}"
+
+
+def test_only_their_own_package_names_agents():
     for file in SRC.rglob("*.py"):
-        if "dialects" not in file.parts:
+        if "agents" not in file.parts:
             tree = ast.parse(file.read_text(encoding="utf-8"))
             for node in ast.walk(tree):
                 if isinstance(node, ast.Compare):
@@ -237,7 +254,7 @@ def test_fields_that_are_no_fields_have_any_kind():
 def test_the_number_of_commands_follows_the_limit_of_open_files():
     import resource
 
-    from anyhook.handlers.process import descriptor_budget
+    from anyhook.processes.process import descriptor_budget
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
@@ -250,7 +267,7 @@ def test_the_number_of_commands_follows_the_limit_of_open_files():
 
 def test_on_windows_commands_are_told_to_be_missing(monkeypatch):
     from anyhook import PlatformError
-    from anyhook.handlers import process
+    from anyhook.processes import process
 
     monkeypatch.setattr(process.os, "name", "nt")
     with pytest.raises(PlatformError, match="Linux and macOS"):

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import ast
-import copy
-import json
-import pickle
 
-import pydantic
 import pytest
 
-from anyhook import Outcome
-from anyhook.dialects import get_dialect
+from anyhook.agents import get_agent
 from anyhook.model.record import Record
-from anyhook.service.loading import _calls_run_last, _ends_with_run
+from anyhook.worker.loading import _calls_run_last, _ends_with_run
 
 
 class Base(Record):
@@ -87,71 +82,6 @@ def test_what_a_file_does_last_is_told_from_its_code_if_it_says_so_in_the_usual_
     assert _ends_with_run(ast.parse(text)) is (text in ENDS + OTHER_WORDS)
 
 
-# -- words
-
-
-def test_words_are_texts_and_the_only_ones_of_their_kind():
-    assert Outcome("deny") is Outcome.DENY is Outcome["DENY"]
-    assert Outcome.DENY == "deny" == str(Outcome.DENY) == f"{Outcome.DENY}" == Outcome.DENY.value
-    assert type(str(Outcome.DENY)) is type(Outcome.DENY.value) is str
-    assert Outcome.DENY.name == "DENY"
-    assert repr(Outcome.DENY) == "<Outcome.DENY: 'deny'>"
-    assert json.dumps({"said": Outcome.DENY}) == '{"said": "deny"}'
-    assert isinstance(Outcome.DENY, Outcome)
-
-
-def test_words_are_counted_and_found():
-    assert [word.name for word in Outcome] == ["NONE", "ALLOW", "ASK", "DEFER", "DENY"]
-    assert len(Outcome) == 5
-    assert "deny" in Outcome
-    assert Outcome.DENY in Outcome
-    assert "DENY" not in Outcome
-    assert 5 not in Outcome
-
-
-@pytest.mark.parametrize("text", ["DENY", "", None, 5, []], ids=repr)
-def test_no_word_is_made(text):
-    with pytest.raises(ValueError, match="is not a valid Outcome"):
-        Outcome(text)
-
-
-def test_words_stay_what_they_are():
-    with pytest.raises(AttributeError, match="cannot reassign member 'DENY'"):
-        Outcome.DENY = "no"
-    with pytest.raises(AttributeError, match="is what it is"):
-        Outcome.DENY.value = "no"
-    for copied in (copy.copy, copy.deepcopy, lambda word: pickle.loads(pickle.dumps(word))):
-        assert copied(Outcome.DENY) is Outcome.DENY
-
-
-def test_words_are_looked_up_as_those_of_enums():
-    assert Outcome(value="deny") is Outcome.DENY
-    assert list(reversed(Outcome)) == list(Outcome)[::-1]
-    assert Outcome.__members__["DENY"] is Outcome.DENY
-    assert (Outcome.DENY._name_, Outcome.DENY._value_) == ("DENY", "deny")
-    with pytest.raises(TypeError, match="does not support item"):
-        Outcome.__members__["DENY"] = None
-    with pytest.raises(AttributeError, match="cannot delete member 'DENY'"):
-        del Outcome.DENY
-
-
-def test_pydantic_reads_words():
-    adapter = pydantic.TypeAdapter(Outcome)
-
-    assert adapter.validate_python("deny") is adapter.validate_python(Outcome.DENY) is Outcome.DENY
-    assert adapter.validate_json('"deny"') is Outcome.DENY
-    assert adapter.dump_json(Outcome.DENY) == b'"deny"'
-    assert adapter.json_schema()["enum"] == [word.value for word in Outcome]
-    with pytest.raises(pydantic.ValidationError, match="Input should be"):
-        adapter.validate_python("no")
-
-
-def test_a_set_of_words_may_hold_what_is_no_word():
-    Outcome.remark = "not in capitals"
-    assert "not in capitals" not in Outcome
-    del Outcome.remark
-
-
 # -- copies
 
 
@@ -162,7 +92,7 @@ def test_a_changed_copy_has_only_fields():
 
     with pytest.raises(TypeError, match="no field 'z'"):
         Given(x=1).replace(z=3)
-    claude = get_dialect("claude")
+    claude = get_agent("claude")
     assert claude.by_wire
     assert claude.members("before_tool")
     with pytest.raises(TypeError, match="no field 'nope'"):

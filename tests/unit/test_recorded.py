@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.dialects import DIALECTS, KNOWN, get_dialect, recognise
-from anyhook.dialects.translate import translate_event, translate_payload
-from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, encode_event, wire_key
+from anyhook.agents import AGENTS, get_agent, recognise
+from anyhook.agents.translate import translate_event, translate_payload
+from anyhook.agents.wire import NOT_ON_WIRE, decode_event, encode_event, wire_key
 from anyhook.model.events import ToolEvent, UnknownEvent
 
 DATA = Path(__file__).parents[1] / "data"
 SPEAKS = {"claude": "claude", "codex": "claude", "qwen": "claude", "gemini": "gemini"}
-"""Agent to the dialect that its payloads are written in."""
+"""Agent to the agent that its payloads are written in."""
 
 
 def payloads(*agents):
@@ -27,16 +27,16 @@ def payloads(*agents):
     return found
 
 
-@pytest.mark.parametrize(("dialect", "payload"), payloads(*SPEAKS))
-def test_a_payload_comes_back_equal(dialect, payload):
-    event, _ = decode_event(get_dialect(dialect), payload)
+@pytest.mark.parametrize(("agent", "payload"), payloads(*SPEAKS))
+def test_a_payload_comes_back_equal(agent, payload):
+    event, _ = decode_event(get_agent(agent), payload)
 
-    assert encode_event(get_dialect(dialect), event) == payload
+    assert encode_event(get_agent(agent), event) == payload
 
 
-@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
-def test_every_member_is_typed_and_nothing_is_wrong(dialect, payload):
-    tables = get_dialect(dialect)
+@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini"))
+def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
+    tables = get_agent(agent)
     event, problems = decode_event(tables, payload)
     spec = tables.by_canonical[event.name]
     keys = {wire_key(tables, spec, f) for f in event.record_fields if f not in NOT_ON_WIRE}
@@ -45,15 +45,15 @@ def test_every_member_is_typed_and_nothing_is_wrong(dialect, payload):
     assert payload.keys() - {tables.event_key} <= keys
 
 
-@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
-def test_the_agent_is_recognised_from_the_payload_alone(dialect, payload):
-    assert recognise(payload, {}) == dialect
+@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini"))
+def test_the_agent_is_recognised_from_the_payload_alone(agent, payload):
+    assert recognise(payload, {}) == agent
 
 
 @pytest.mark.parametrize("other", [{}, [], 1, None, "x", "before_tool"], ids=repr)
-@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
-def test_a_member_that_names_events_elsewhere_misleads_nobody(dialect, payload, other):
-    assert recognise({**payload, "event": other}, {}) == dialect
+@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini"))
+def test_a_member_that_names_events_elsewhere_misleads_nobody(agent, payload, other):
+    assert recognise({**payload, "event": other}, {}) == agent
 
 
 @pytest.mark.parametrize("name", [{}, [], 1, None, "x"], ids=repr)
@@ -62,9 +62,9 @@ def test_an_event_without_a_proper_name_is_told_by_the_environment(name):
     assert recognise({"hook_event_name": name}, {"CLAUDECODE": "1"}) == "claude"
 
 
-@pytest.mark.parametrize(("dialect", "payload"), payloads("claude", "gemini"))
-def test_the_generic_form_keeps_everything_and_comes_back(dialect, payload):
-    source, generic = get_dialect(dialect), get_dialect("generic")
+@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini"))
+def test_the_generic_form_keeps_everything_and_comes_back(agent, payload):
+    source, generic = get_agent(agent), get_agent("generic")
     made, problems = translate_payload(payload, source, generic)
     event, _ = decode_event(source, payload)
     back, found = decode_event(generic, made)
@@ -72,7 +72,7 @@ def test_the_generic_form_keeps_everything_and_comes_back(dialect, payload):
     assert problems == ()
     assert found == ()
     assert made["raw_input"] == payload
-    assert made["platform"] == dialect
+    assert made["platform"] == agent
     assert made["event"] == event.name == back.name
     if isinstance(event, ToolEvent):
         assert made["tool_name"] == event.tool
@@ -83,24 +83,24 @@ def test_the_generic_form_keeps_everything_and_comes_back(dialect, payload):
         )
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_marks_of_an_agent_agree_with_its_tables(dialect):
-    tables, known = get_dialect(dialect), KNOWN[dialect]
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_marks_of_an_agent_agree_with_its_tables(agent):
+    tables, known = get_agent(agent), AGENTS[agent]
 
     assert {spec.wire for spec in tables.events} == known.events
     assert tables.event_key == known.event_key
     assert known.tools <= set(tables.tools)
-    for other, rival in KNOWN.items():
-        if other != dialect and rival.events == known.events:
+    for other, rival in AGENTS.items():
+        if other != agent and rival.events == known.events:
             assert known.tools.isdisjoint(rival.tools)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_an_unknown_event_keeps_its_name_and_is_nobody_elses(dialect):
-    tables = get_dialect(dialect)
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_unknown_event_keeps_its_name_and_is_nobody_elses(agent):
+    tables = get_agent(agent)
     payload = {tables.event_key: "BeforeLunch", "session_id": "s", "x": 1}
     event, problems = decode_event(tables, payload)
-    made, _ = translate_payload(payload, tables, get_dialect("generic"))
+    made, _ = translate_payload(payload, tables, get_agent("generic"))
 
     assert isinstance(event, UnknownEvent)
     assert event.wire_name == "BeforeLunch"
@@ -109,17 +109,17 @@ def test_an_unknown_event_keeps_its_name_and_is_nobody_elses(dialect):
     assert made["event"] == "BeforeLunch"
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("name", ["mcp__GitHub__createIssue", "SomeTool", "ui.click"])
-def test_an_unknown_tool_keeps_its_name(dialect, name):
-    assert get_dialect(dialect).vocabulary.tool(name) == name
+def test_an_unknown_tool_keeps_its_name(agent, name):
+    assert get_agent(agent).vocabulary.tool(name) == name
 
 
 def test_the_server_behind_an_mcp_tool_gives_its_canonical_name():
-    words = get_dialect("gemini").vocabulary
+    words = get_agent("gemini").vocabulary
     context = {"server_name": "git_hub", "tool_name": "create_issue"}
 
     assert words.tool("mcp_git_hub_create_issue", context) == "mcp__git_hub__create_issue"
     assert words.name("mcp__git_hub__create_issue") == "mcp_git_hub_create_issue"
-    assert get_dialect("claude").vocabulary.name("mcp__a__b") == "mcp__a__b"
+    assert get_agent("claude").vocabulary.name("mcp__a__b") == "mcp__a__b"
     assert words.name("mcp__a") is None

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.errors import UnknownNameError
 
-CLAUDE = get_dialect("claude")
+CLAUDE = get_agent("claude")
 
 
 def test_a_former_release_has_a_rule_set_of_its_own():
-    former = CLAUDE.reading("observed@2.1.197")
+    former = CLAUDE.rules("observed@2.1.197")
 
     assert former.release == "2.1.197"
     assert former.name == "observed@2.1.197"
-    assert former is CLAUDE.reading("observed@2.1.197")
-    assert CLAUDE.reading("observed").release == "2.1.330"
+    assert former is CLAUDE.rules("observed@2.1.197")
+    assert CLAUDE.rules("observed").release == "2.1.330"
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", CODING_AGENTS)
 def test_the_newest_release_can_be_named(agent):
-    dialect = get_dialect(agent)
-    newest = dialect.reading("observed")
-    assert dialect.reading(f"observed@{newest.version}") is newest
+    agent = get_agent(agent)
+    newest = agent.rules("observed")
+    assert agent.rules(f"observed@{newest.version}") is newest
 
 
 def test_two_releases_differ_only_where_their_table_says_so():
-    newest, former = CLAUDE.reading("observed"), CLAUDE.reading("observed@2.1.197")
+    newest, former = CLAUDE.rules("observed"), CLAUDE.rules("observed@2.1.197")
     table = CLAUDE.older["2.1.197"]
 
     names = set(newest.record_fields) - {"name", "release", "events", *table.rules}
@@ -40,15 +40,15 @@ def test_two_releases_differ_only_where_their_table_says_so():
 @pytest.mark.parametrize("rules", ["observed@1.0.0", "observed@", "documented@2.1.330", "seen"])
 def test_an_unknown_rule_set_is_refused_with_a_list_of_those_that_exist(rules):
     with pytest.raises(UnknownNameError) as caught:
-        CLAUDE.reading(rules)
+        CLAUDE.rules(rules)
     assert caught.value.known == ("documented", "observed", "observed@2.1.197")
     for name in caught.value.known:
         assert name in str(caught.value)
 
 
-@pytest.mark.parametrize("rules", CLAUDE.rule_sets)
+@pytest.mark.parametrize("rules", CLAUDE.rule_set_names)
 def test_standard_error_of_exit_code_2_reaches_the_user_when_a_session_ends(rules):
-    events = CLAUDE.reading(rules).by_canonical
+    events = CLAUDE.rules(rules).by_canonical
 
     assert events["session_end"].shows_stderr
     assert not events["before_tool"].shows_stderr

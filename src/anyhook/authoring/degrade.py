@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from anyhook.dialects.base import Denial
-from anyhook.dialects.capabilities import (
+from anyhook.agents.capabilities import (
     ABILITIES,
     Support,
     abilities_of,
     shows_stderr,
     support,
 )
+from anyhook.agents.spec import Denial
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.events import Event
     from anyhook.model.llm import ToolConfig
 
@@ -33,12 +33,12 @@ class UnsupportedError(UsageError):
 
 
 def fit(
-    dialect: Dialect, event: Event, answer: Answer, *, refuse: bool = False
+    agent: AgentSpec, event: Event, answer: Answer, *, refuse: bool = False
 ) -> tuple[Answer, list[str]]:
     """Make an answer one that the agent can carry out.
 
     Args:
-        dialect: The agent.
+        agent: The agent.
         event: What it is the answer to.
         answer: What the hook wants.
         refuse: Raise instead of doing something else.
@@ -53,26 +53,26 @@ def fit(
     if answer.approve and answer.outcome is not Outcome.ALLOW:
         answer = answer.replace(approve=False)  # no agent has a word for that
     for ability in abilities_of(answer):
-        how = support(dialect, event.name, ability)
+        how = support(agent, event.name, ability)
         if how in (Support.YES, Support.UNTOLD):
             continue
         step = FALLBACKS[ability]
-        changed, instead = step(dialect, event, answer, how)
+        changed, instead = step(agent, event, answer, how)
         if instead == AS_MEANT:
             continue
         wire = event.wire_name or event.name
         verb = "ignores" if how is Support.PROMISED else "has no"
-        note = f"{dialect.title} {verb} {NAMES[ability]} on {wire}"
+        note = f"{agent.title} {verb} {NAMES[ability]} on {wire}"
         if refuse:
             raise UnsupportedError(note)
         notes.append(f"{note}; {instead}")
         answer = changed
-    return _finished(dialect, event, answer, notes), notes
+    return _finished(agent, event, answer, notes), notes
 
 
-def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) -> Answer:
+def _finished(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) -> Answer:
     """Add what the agent's form needs: whole values, and verdicts that go with a field."""
-    spec = _real(dialect, event)
+    spec = _real(agent, event)
     changes = _whole(event, answer)
     if answer.outcome is Outcome.ALLOW and spec.verdict == "last":
         changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
@@ -82,7 +82,7 @@ def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) 
             changes["reason"] = answer.reason or answer.stop_reason or "answered by a hook"
     if spec.any_output and all(getattr(answer, field) is None for field in spec.any_output):
         if answer != NO_OPINION and not notes:
-            note = f"{dialect.title} takes any output on {spec.wire} for a choice of tools"
+            note = f"{agent.title} takes any output on {spec.wire} for a choice of tools"
             notes.append(f"{note}; {LOST}")
         if not notes:
             return NO_OPINION
@@ -92,7 +92,7 @@ def _finished(dialect: Dialect, event: Event, answer: Answer, notes: list[str]) 
     stop_reason = (whole.stop_reason or whole.reason) if whole.stop else None
     if whole.stop_reason != stop_reason:
         whole = whole.replace(stop_reason=stop_reason)
-    if whole.reason is not None and not _may_say_why(dialect, spec, whole):
+    if whole.reason is not None and not _may_say_why(agent, spec, whole):
         whole = whole.replace(reason=None)
     return whole
 
@@ -106,12 +106,12 @@ def _same_choice(event: Event) -> ToolConfig:
     return check_tool_config(current)[0] if isinstance(current, dict) else {"mode": "AUTO"}
 
 
-def _may_say_why(dialect: Dialect, spec: EventSpec, answer: Answer) -> bool:
+def _may_say_why(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bool:
     """Tell whether a reason has a verdict beside it, or may stand alone."""
-    members = dialect.written(spec.canonical)
+    members = agent.written(spec.canonical)
     said = (answer.outcome, answer.approve)
     verdicts = [m for m in members if m.field == "outcome"]
-    if any(said in (m.words or dialect.words).values() for m in verdicts):
+    if any(said in (m.words or agent.words).values() for m in verdicts):
         return True
     alone = all(len(m.path) == 1 for m in members if m.field == "reason")
     return alone and answer.outcome is Outcome.NONE
@@ -142,16 +142,16 @@ def _whole(event: Event, answer: Answer) -> dict[str, Any]:
     return changes
 
 
-def _real(dialect: Dialect, event: Event) -> EventSpec:
-    rules = dialect.rules.get("observed") or dialect.documented
-    return rules.by_canonical.get(event.name) or dialect.by_canonical[event.name]
+def _real(agent: AgentSpec, event: Event) -> EventSpec:
+    rules = agent.rule_sets.get("observed") or agent.documented
+    return rules.by_canonical.get(event.name) or agent.by_canonical[event.name]
 
 
 # -- one way out for each ability
 
 
-def _can(dialect: Dialect, event: Event, ability: str) -> bool:
-    return support(dialect, event.name, ability) in (Support.YES, Support.UNTOLD)
+def _can(agent: AgentSpec, event: Event, ability: str) -> bool:
+    return support(agent, event.name, ability) in (Support.YES, Support.UNTOLD)
 
 
 def _joined(first: str | None, second: str | None) -> str | None:
@@ -169,105 +169,105 @@ def _without(answer: Answer, ability: str, how: Support) -> Answer:
     return answer.replace(**{field: empty.get(field)})
 
 
-def _say(dialect: Dialect, event: Event, answer: Answer, text: str | None) -> tuple[Answer, str]:
+def _say(agent: AgentSpec, event: Event, answer: Answer, text: str | None) -> tuple[Answer, str]:
     """Give a text to the agent if possible, else to the user."""
-    continues = dialect.by_canonical[event.name].denial is Denial.CONTINUES
-    if text and not continues and _can(dialect, event, "context"):  # it would go on to read it
+    continues = agent.by_canonical[event.name].denial is Denial.CONTINUES
+    if text and not continues and _can(agent, event, "context"):  # it would go on to read it
         return answer.replace(context=_joined(answer.context, text)), "the agent is told"
-    told = support(dialect, event.name, "tell")
+    told = support(agent, event.name, "tell")
     if text and told is not Support.NO:
         message = _joined(answer.system_message, text)
         instead = "only the log has it" if told is Support.PROMISED else "the user is told"
         return answer.replace(system_message=message), instead
-    if text and shows_stderr(dialect, event.name):
+    if text and shows_stderr(agent, event.name):
         message = _joined(answer.system_message, text)
         return answer.replace(system_message=message), "the user gets it on standard error"
     return answer, LOST if text else "nothing happens"
 
 
-def _deny(dialect: Dialect, event: Event, answer: Answer, reason: str) -> tuple[Answer, str]:
+def _deny(agent: AgentSpec, event: Event, answer: Answer, reason: str) -> tuple[Answer, str]:
     """Deny if possible, else stop the agent, else give the reason to the agent or the user."""
-    denial = dialect.by_canonical[event.name].denial
+    denial = agent.by_canonical[event.name].denial
     if denial is Denial.CONTINUES:  # a denial would send the agent round again, each time
-        return _say(dialect, event, answer, reason)
-    if _can(dialect, event, "deny"):
+        return _say(agent, event, answer, reason)
+    if _can(agent, event, "deny"):
         if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
             answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
         return answer, "it is denied"
-    if denial is not Denial.NOTHING and _can(dialect, event, "stop"):
+    if denial is not Denial.NOTHING and _can(agent, event, "stop"):
         return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
-    if _can(dialect, event, "filter_tools"):
+    if _can(agent, event, "filter_tools"):
         return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
-    return _say(dialect, event, answer, reason)
+    return _say(agent, event, answer, reason)
 
 
-def _no_denial(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+def _no_denial(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
     rest = _without(answer, "deny", how)
-    return _deny(dialect, event, rest, answer.reason or "denied by a hook")
+    return _deny(agent, event, rest, answer.reason or "denied by a hook")
 
 
 def _no_question(
-    dialect: Dialect, event: Event, answer: Answer, how: Support
+    agent: AgentSpec, event: Event, answer: Answer, how: Support
 ) -> tuple[Answer, str]:
     if event.name in ASK_ANYWAY:
         return _without(answer, "ask", how), "the user is asked anyway"
     reason = answer.reason or "a hook wants the user to confirm this"
-    return _deny(dialect, event, _without(answer, "ask", how), f"{reason} (nobody can be asked)")
+    return _deny(agent, event, _without(answer, "ask", how), f"{reason} (nobody can be asked)")
 
 
-def _no_delay(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+def _no_delay(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
     rest = _without(answer, "defer", how)
     if event.name in ASK_ANYWAY:
         return rest, "the user is asked"
-    if _can(dialect, event, "ask"):
+    if _can(agent, event, "ask"):
         return rest.replace(outcome=Outcome.ASK, reason=answer.reason), "the user is asked"
-    return _deny(dialect, event, rest, answer.reason or "a hook wants this decided later")
+    return _deny(agent, event, rest, answer.reason or "a hook wants this decided later")
 
 
 def _no_approval(
-    _dialect: Dialect, _event: Event, answer: Answer, how: Support
+    _agent: AgentSpec, _event: Event, answer: Answer, how: Support
 ) -> tuple[Answer, str]:
     return _without(answer, "approve", how), "the agent may still ask its user"
 
 
-def _no_stop(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+def _no_stop(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
     reason = answer.stop_reason or answer.reason or "stopped by a hook"
     rest = _without(answer, "stop", how).replace(stop_reason=None)
-    return _deny(dialect, event, rest, reason)
+    return _deny(agent, event, rest, reason)
 
 
-def _no_rewrite(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+def _no_rewrite(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
     import json
 
     wanted = json.dumps(answer.tool_input, ensure_ascii=False, default=str)
     rest = _without(answer, "rewrite", how)
-    return _deny(dialect, event, rest, f"call it with these arguments instead: {wanted}")
+    return _deny(agent, event, rest, f"call it with these arguments instead: {wanted}")
 
 
 def _no_replacement(
-    dialect: Dialect, event: Event, answer: Answer, how: Support
+    agent: AgentSpec, event: Event, answer: Answer, how: Support
 ) -> tuple[Answer, str]:
     from anyhook.model.tools import all_texts
 
     text = "\n".join(all_texts(answer.tool_output)) or str(answer.tool_output)
     rest = _without(answer, "replace_result", how)
-    if dialect.by_canonical[event.name].denial is Denial.HIDES and _can(dialect, event, "deny"):
-        return _deny(dialect, event, rest, text)
-    return _say(dialect, event, rest, text)
+    if agent.by_canonical[event.name].denial is Denial.HIDES and _can(agent, event, "deny"):
+        return _deny(agent, event, rest, text)
+    return _say(agent, event, rest, text)
 
 
-def _no_context(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    return _say(dialect, event, _without(answer, "context", how), answer.context)
+def _no_context(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    return _say(agent, event, _without(answer, "context", how), answer.context)
 
 
-def _no_message(dialect: Dialect, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    if shows_stderr(dialect, event.name):
+def _no_message(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    if shows_stderr(agent, event.name):
         return answer, AS_MEANT
     return _without(answer, "tell", how), LOST
 
 
 def _nothing(ability: str) -> Callable[..., tuple[Answer, str]]:
-    def step(_dialect: Dialect, _event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+    def step(_agent: AgentSpec, _event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
         return _without(answer, ability, how), "nothing happens"
 
     return step
@@ -276,7 +276,7 @@ def _nothing(ability: str) -> Callable[..., tuple[Answer, str]]:
 ASK_ANYWAY = frozenset({"permission_request", "elicitation"})
 """Events at which the user is asked if no hook decides."""
 
-FALLBACKS: dict[str, Callable[[Dialect, Event, Answer, Support], tuple[Answer, str]]] = {
+FALLBACKS: dict[str, Callable[[AgentSpec, Event, Answer, Support], tuple[Answer, str]]] = {
     "deny": _no_denial,
     "ask": _no_question,
     "defer": _no_delay,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from anyhook.authoring.ending import StderrRecord, answer_of_exit
+from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.events import EVENTS, UnknownEvent, event_class
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from typing import Any, NoReturn, TypeVar
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.decorators import EventDecorators, EventName, Expectation
     from anyhook.authoring.register import Host
-    from anyhook.dialects.base import Dialect
     from anyhook.model.events import Event
 
-    Said = Answer | None
-    Function = Callable[[Any], Said | Awaitable[Said]]
+    HookOutput = Answer | None
+    Function = Callable[[Any], HookOutput | Awaitable[HookOutput]]
     FunctionT = TypeVar("FunctionT", bound=Callable[[Any], Any])
 else:
     EventDecorators = object
@@ -72,7 +72,7 @@ class Example(Record):
         expect: `deny`, `ask`, `allow`, `approve`, `stop`, `defer`, `rewrite`, `context`, `none`,
             or whatever ability must be in the answer.
         says: A text that must be in the answer's reason or context.
-        agents: Dialects that it is for; empty for all that have the event.
+        agents: Agents that it is for; empty for all that have the event.
         place: Where it is written, `file:line`.
     """
 
@@ -211,7 +211,7 @@ class Hooks(EventDecorators):
             event: Canonical name of the event.
             expect: `deny`, `ask`, `allow`, `approve`, `stop`, `rewrite`, `context`, `none`, …
             says: A text that must be in the answer.
-            agents: Dialects that it is for; none for all that have the event.
+            agents: Agents that it is for; none for all that have the event.
             tool: Canonical name of the tool.
             input: Its arguments, by their canonical names.
             fields: Other fields of the event.
@@ -236,12 +236,12 @@ class Hooks(EventDecorators):
             )
         )
 
-    def answer(self, event: Event, dialect: Dialect | None = None) -> Answer:
+    def answer(self, event: Event, agent: AgentSpec | None = None) -> Answer:
         """Answer an event, without any agent around.
 
         Args:
             event: What happened.
-            dialect: The agent that it happened in, which says what a matcher sees; by default
+            agent: The agent that it happened in, which says what a matcher sees; by default
                 tools are matched, and nothing else.
 
         Returns:
@@ -250,19 +250,19 @@ class Hooks(EventDecorators):
         Raises:
             Exception: Whatever a function raises.
         """
-        return self.decide(event, dialect, finish)
+        return self.decide(event, agent, finish)
 
     def decide(
-        self, event: Event, dialect: Dialect | None, call: Callable[[HookFunction, Any], Any]
+        self, event: Event, agent: AgentSpec | None, call: Callable[[HookFunction, Any], Any]
     ) -> Answer:
         """Answer an event, calling the functions in a way of one's own.
 
         Args:
             event: What happened.
-            dialect: The agent that it happened in.
+            agent: The agent that it happened in.
             call: Calls a function and returns what it said.
         """
-        names = names_of(event, dialect)
+        names = names_of(event, agent)
         called = [f for f in self.functions if f.event == event.name and f.covers(names)]
         answers: list[Answer] = []
         for number, function in enumerate(called, 1):
@@ -271,13 +271,13 @@ class Hooks(EventDecorators):
             if said.stop or said.outcome is Outcome.DENY:
                 break
             if number < len(called) and said is not NO_OPINION:
-                from anyhook.model.chain import SEQUENCE, advance
+                from anyhook.model.sequence import SEQUENCE, advance
 
                 event = advance(SEQUENCE.get(event.name, {}), event, said)
         told = [answer for answer in answers if answer is not NO_OPINION]
         if len(told) < 2:
             return told[0] if told else NO_OPINION
-        from anyhook.authoring.fold import fold
+        from anyhook.authoring.sequence import fold
 
         return fold(told, patches_response=event.name == "after_model")
 
@@ -294,7 +294,7 @@ class Hooks(EventDecorators):
         """Be the command of an agent: read an event from standard input, answer, and return.
 
         Args:
-            argv: Arguments; by default the process's. `--dialect NAME` says which agent it is,
+            argv: Arguments; by default the process's. `--agent NAME` says which agent it is,
                 `--timeout SECONDS` how long the agent waits.
         """
         if worker:
@@ -454,12 +454,12 @@ def _has_loop() -> bool:
     return True
 
 
-def names_of(event: Event, dialect: Dialect | None) -> list[str]:
+def names_of(event: Event, agent: AgentSpec | None) -> list[str]:
     """List the names of what a function can be for."""
     tool = getattr(event, "tool_name", None)
     if isinstance(tool, str):
         return [tool, getattr(event, "tool", tool)]
-    spec = dialect.by_canonical.get(event.name) if dialect else None
+    spec = agent.by_canonical.get(event.name) if agent else None
     subject = getattr(event, spec.subject) if spec and spec.subject else None
     return [subject] if isinstance(subject, str) else []
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from anyhook.agents.capabilities import Support, support
 from anyhook.authoring.degrade import NAMES
-from anyhook.dialects.capabilities import Support, support
 from anyhook.files import read_user_file
 from anyhook.model.events import event_class
 from anyhook.model.record import Record
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
 
 MARK = "anyhook.authoring"
 LARGEST = 1024 * 1024
@@ -148,27 +148,27 @@ def endless_uses(path: Path) -> list[Use]:
     return [] if not denying or mentions_stop_hook_active(path.read_text("utf-8")) else denying
 
 
-def gaps(uses: list[Use], dialect: Dialect) -> list[tuple[Use, str]]:
+def gaps(uses: list[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
     """List what an agent cannot do of what a hook file asks for.
 
     Args:
         uses: The functions.
-        dialect: The agent.
+        agent: The agent.
 
     Returns:
         Each function with what is missing, for people.
     """
     found: list[tuple[Use, str]] = []
     for use in uses:
-        spec = dialect.by_canonical.get(use.event)
+        spec = agent.by_canonical.get(use.event)
         if spec is None:
-            found.append((use, f"{dialect.title} has no event {use.event}; it never runs there"))
+            found.append((use, f"{agent.title} has no event {use.event}; it never runs there"))
             continue
         for ability in use.abilities:
-            how = support(dialect, use.event, ability)
+            how = support(agent, use.event, ability)
             if how in (Support.NO, Support.PROMISED):
                 verb = "has no" if how is Support.NO else "ignores"
-                found.append((use, f"{dialect.title} {verb} {NAMES[ability]} on {spec.wire}"))
+                found.append((use, f"{agent.title} {verb} {NAMES[ability]} on {spec.wire}"))
     return found
 
 

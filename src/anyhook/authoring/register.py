@@ -5,8 +5,8 @@ from __future__ import annotations
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.authoring.ending import StderrRecord, answer_of_exit
 from anyhook.authoring.hooks import checked, names_of, sound
+from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
@@ -14,15 +14,15 @@ from anyhook.model.layers import Layer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import HookFunction, Hooks
-    from anyhook.dialects.base import Dialect
     from anyhook.model.answers import Answer
 
 
 class Host(Protocol):
     """What takes definitions: an `Engine`."""
 
-    dialect: Dialect
+    agent: AgentSpec
 
     def define(self, definition: HookDefinition) -> None:
         """Add a definition."""
@@ -34,26 +34,26 @@ def register(hooks: Hooks, host: Host) -> None:
 
     Args:
         hooks: The functions.
-        host: The engine. Functions for events that its dialect does not have are left out.
+        host: The engine. Functions for events that its agent does not have are left out.
     """
     for event in dict.fromkeys(function.event for function in hooks.functions):
-        spec = host.dialect.by_canonical.get(event)
+        spec = host.agent.by_canonical.get(event)
         functions = [function for function in hooks.functions if function.event == event]
         if spec is None:
             continue
-        seconds = hooks.timeout or spec.timeouts.get("command", host.dialect.default_timeout)
-        handlers = tuple(_handler(hooks, f, host.dialect, seconds) for f in functions)
+        seconds = hooks.timeout or spec.timeouts.get("command", host.agent.default_timeout)
+        handlers = tuple(_handler(hooks, f, host.agent, seconds) for f in functions)
         place = Place(functions[0].file, functions[0].line)
         host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, handlers))
 
 
-def _handler(hooks: Hooks, function: HookFunction, dialect: Dialect, seconds: float) -> HandlerSpec:
+def _handler(hooks: Hooks, function: HookFunction, agent: AgentSpec, seconds: float) -> HandlerSpec:
     return HandlerSpec(
         kind="function",
         layer=Layer.RUNTIME,
         place=Place(function.file, function.line),
         name=function.name,
-        function=_covering(function, dialect),
+        function=_covering(function, agent),
         description=function.about or None,
         timeout=seconds,
         origin=hooks.name,
@@ -61,12 +61,12 @@ def _handler(hooks: Hooks, function: HookFunction, dialect: Dialect, seconds: fl
     )
 
 
-def _covering(function: HookFunction, dialect: Dialect) -> Callable[[Any], Any]:
+def _covering(function: HookFunction, agent: AgentSpec) -> Callable[[Any], Any]:
     """Call a function for what it is for, and check what it says."""
     if iscoroutinefunction(function.function):
 
         async def call_async(event: Any) -> Any:
-            if not _covers(function, event, dialect):
+            if not _covers(function, event, agent):
                 return None
             said: Any = function.function(event)
             return await _finished(function, said)
@@ -74,7 +74,7 @@ def _covering(function: HookFunction, dialect: Dialect) -> Callable[[Any], Any]:
         return call_async
 
     def call(event: Any) -> Any:
-        if not _covers(function, event, dialect):
+        if not _covers(function, event, agent):
             return None
         with StderrRecord() as stderr:
             try:
@@ -107,5 +107,5 @@ def _named(error: Exception) -> RuntimeError:
     return RuntimeError(f"it failed ({type(error).__name__})")
 
 
-def _covers(function: HookFunction, event: Any, dialect: Dialect) -> bool:
-    return function.covers(names_of(event, dialect))
+def _covers(function: HookFunction, event: Any, agent: AgentSpec) -> bool:
+    return function.covers(names_of(event, agent))

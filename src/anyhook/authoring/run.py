@@ -12,9 +12,9 @@ import json
 import os
 import sys
 
-from anyhook.authoring.ending import BLOCKED, end_if_done
+from anyhook.agents import get_agent, recognise
 from anyhook.authoring.hooks import LONGEST
-from anyhook.dialects import get_dialect, recognise
+from anyhook.authoring.process_exit import BLOCKED, end_if_done
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.record import Record
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, NoReturn
 
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.hooks import HookFunction, Hooks
-    from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.events import Event
 
 
@@ -125,12 +125,12 @@ def options(argv: Sequence[str]) -> tuple[str | None, float | None]:
     words = iter(argv)
     for word in words:
         key, found, value = word.partition("=")
-        if key not in ("--dialect", "--timeout"):
-            raise AnyhookError(f"no option {key!r}; a hook takes --dialect and --timeout")
+        if key not in ("--agent", "--timeout"):
+            raise AnyhookError(f"no option {key!r}; a hook takes --agent and --timeout")
         values[key] = value if found else next(words, "")
-    name = values.get("--dialect")
+    name = values.get("--agent")
     if name is not None:
-        get_dialect(name)
+        get_agent(name)
     if "--timeout" not in values:
         return name, None
     try:
@@ -180,7 +180,7 @@ def _take_stdout() -> int:
     return out
 
 
-class Lost(Record):
+class FallbackExit(Record):
     """What is left to do when nobody reads the answer any more: an exit code can still deny.
 
     Attributes:
@@ -202,7 +202,7 @@ class Output:
     code = 0
     _stderr = -1
 
-    def write(self, text: bytes, lost: Lost) -> None:
+    def write(self, text: bytes, lost: FallbackExit) -> None:
         """Take the whole answer, and what to do if it cannot be handed on."""
         raise NotImplementedError
 
@@ -232,7 +232,7 @@ class Output:
         self, seconds: float, then: Callable[[], None]
     ) -> AbstractContextManager[object, bool | None]:
         """Call something when a block takes longer."""
-        from anyhook.authoring.ending import Deadline
+        from anyhook.authoring.process_exit import Deadline
 
         return Deadline(seconds, then)
 
@@ -247,7 +247,7 @@ class StandardOutput(Output):
     def __init__(self, out: int) -> None:
         self._out = out
 
-    def write(self, text: bytes, lost: Lost) -> None:
+    def write(self, text: bytes, lost: FallbackExit) -> None:
         """Write the whole answer.
 
         Raises:
@@ -293,7 +293,7 @@ class Run:
         self.output = output
         self.timeout = timeout
         self.prepared = prepared
-        self.situation: tuple[Dialect, EventSpec, Event]
+        self.situation: tuple[AgentSpec, EventSpec, Event]
         self.at: HookFunction | None = None
         self.pid = os.getpid()
         self.said: list[Answer] = []
@@ -320,7 +320,7 @@ class Run:
         Raises:
             SystemExit: If it holds none, or none that can be read.
         """
-        from anyhook.dialects.wire import decode_event
+        from anyhook.agents.wire import decode_event
 
         payload, change = _parse(text.removeprefix(BOM).decode("utf-8", "replace"))
         if not isinstance(payload, dict):
@@ -330,10 +330,10 @@ class Run:
         environ = os.environ if self.environ is None else self.environ
         found = name or recognise(payload, environ)
         if found is None:
-            self.give_up("nothing tells which agent sent this event; use --dialect NAME")
-        dialect = get_dialect(found)
-        event, problems = decode_event(dialect, payload)
-        spec = dialect.by_canonical.get(event.name)
+            self.give_up("nothing tells which agent sent this event; use --agent NAME")
+        agent = get_agent(found)
+        event, problems = decode_event(agent, payload)
+        spec = agent.by_canonical.get(event.name)
         if spec is not None and spec.reads_all_output:
             self.output.silence()  # this agent takes any output for an answer, also on stderr
             self.is_silent = True
@@ -341,18 +341,18 @@ class Run:
             self._warn(problem.message)
         if spec is None:
             return False
-        self.situation = dialect, spec, event
+        self.situation = agent, spec, event
         return True
 
     def decide(self) -> None:
         """Let the functions answer the event that was taken."""
-        dialect, spec, event = self.situation
-        said = self._decide(dialect, spec, event)
+        agent, spec, event = self.situation
+        said = self._decide(agent, spec, event)
         for note in self.notes:
             self._warn(note)
-        self._write(dialect, spec, said)
+        self._write(agent, spec, said)
 
-    def _decide(self, dialect: Dialect, spec: EventSpec, event: Event) -> Answer:
+    def _decide(self, agent: AgentSpec, spec: EventSpec, event: Event) -> Answer:
         def call(function: HookFunction, seen: Any) -> Answer:
             self.said.append(self._call(spec, function, seen))
             return self.said[-1]
@@ -361,10 +361,10 @@ class Run:
         self.prepared()
         try:
             with self.output.limit(self.seconds, self._end_late):
-                said = self.hooks.decide(event, dialect, call)
-            return self._fit(dialect, spec, event, said)
+                said = self.hooks.decide(event, agent, call)
+            return self._fit(agent, spec, event, said)
         except Exception as error:  # noqa: BLE001 - the author chose what a crash means
-            return self._fit(dialect, spec, event, self._left_of(spec, said, error))
+            return self._fit(agent, spec, event, self._left_of(spec, said, error))
 
     def _call(self, spec: EventSpec, function: HookFunction, event: Any) -> Answer:
         """Call a function; one that crashes costs no other its say."""
@@ -378,17 +378,17 @@ class Run:
         self.notes += [f"{function.name}: {problem}" for problem in problems]
         return said
 
-    def _fit(self, dialect: Dialect, spec: EventSpec, event: Event, said: Answer) -> Answer:
+    def _fit(self, agent: AgentSpec, spec: EventSpec, event: Event, said: Answer) -> Answer:
         """Make of an answer what the agent can carry out, or count it as a crash."""
         if said is NO_OPINION:
             return said
         from anyhook.authoring.degrade import UnsupportedError, fit
 
         try:
-            answer, notes = fit(dialect, event, said, refuse=self.hooks.unsupported == "refuse")
+            answer, notes = fit(agent, event, said, refuse=self.hooks.unsupported == "refuse")
         except UnsupportedError as error:
             rest = self._left_of(spec, said, error, f"is refused: {error}")
-            answer, notes = fit(dialect, event, rest)
+            answer, notes = fit(agent, event, rest)
         self.notes += notes
         return answer
 
@@ -398,12 +398,12 @@ class Run:
         return max(SHORTEST, self._whole_seconds() - self.elapsed)
 
     def _whole_seconds(self) -> float:
-        dialect, spec, _ = self.situation
-        agent = self.timeout or spec.timeouts.get("command", dialect.default_timeout)
+        agent, spec, _ = self.situation
+        agent_timeout = self.timeout or spec.timeouts.get("command", agent.default_timeout)
         own = self.hooks.timeout
         if own is None:
-            return agent * MARGIN
-        return min(own, agent * MARGIN) if self.timeout else own
+            return agent_timeout * MARGIN
+        return min(own, agent_timeout * MARGIN) if self.timeout else own
 
     # -- what went wrong
 
@@ -435,14 +435,14 @@ class Run:
 
     def expire(self) -> None:
         """Answer for functions that have run out of time."""
-        from anyhook.authoring.fold import fold
+        from anyhook.authoring.sequence import fold
 
-        dialect, spec, event = self.situation
+        agent, spec, event = self.situation
         late = self._crashed(spec, TimeoutError("too slow"), "ran out of time")
-        answer = self._fit(dialect, spec, event, fold([*self.said, late]))
+        answer = self._fit(agent, spec, event, fold([*self.said, late]))
         for note in self.notes:
             self._warn(note)
-        self._write(dialect, spec, answer)
+        self._write(agent, spec, answer)
 
     def give_up(self, why: str) -> NoReturn:
         """End without knowing whose form to answer in: only exit codes are left."""
@@ -468,23 +468,23 @@ class Run:
         for line in self.held if text else ():
             self.output.warn(line)
 
-    def _write(self, dialect: Dialect, spec: EventSpec, answer: Answer) -> None:
-        from anyhook.dialects.wire import reply_bytes
+    def _write(self, agent: AgentSpec, spec: EventSpec, answer: Answer) -> None:
+        from anyhook.agents.wire import reply_bytes
 
         if os.getpid() != self.pid:  # a copy that a function forked; the original answers
             os._exit(0)
         lost = self._lost(answer)
         message = None
         if answer.system_message is not None:
-            from anyhook.dialects.capabilities import stderr_message
+            from anyhook.agents.capabilities import stderr_message
 
-            message = stderr_message(dialect, spec.canonical, answer)
+            message = stderr_message(agent, spec.canonical, answer)
         if message is not None:
             answer = answer.replace(system_message=None)
         try:
-            text = reply_bytes(dialect, spec, answer)
+            text = reply_bytes(agent, spec, answer)
         except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
-            text = reply_bytes(dialect, spec, self._left_of(spec, answer, error))
+            text = reply_bytes(agent, spec, self._left_of(spec, answer, error))
         if self.is_silent:
             self._end_silence(text)
         if message is not None:
@@ -494,12 +494,12 @@ class Run:
                 self.output.code = BLOCKED
         self.output.write(text, lost)
 
-    def _lost(self, answer: Answer) -> Lost:
+    def _lost(self, answer: Answer) -> FallbackExit:
         """Say what an answer comes to that nobody reads: an exit code is the last way to deny."""
         name = self.hooks.name
         if answer.outcome is Outcome.DENY:
-            return Lost(message=answer.reason or f"blocked by hook {name}", code=BLOCKED)
-        return Lost(message=f"anyhook: {name}: the answer is lost: {WHY}", code=FAILED)
+            return FallbackExit(message=answer.reason or f"blocked by hook {name}", code=BLOCKED)
+        return FallbackExit(message=f"anyhook: {name}: the answer is lost: {WHY}", code=FAILED)
 
 
 def _parse(text: str) -> tuple[Any, str | None]:

@@ -10,7 +10,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from anyhook.entry import end_quietly
+from anyhook.interrupts import INTERRUPTED, end_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,6 @@ DECIDED = 2
 """Only as a decision: no failure of ours may look like a hook that blocks."""
 USAGE = 64
 BUG = 70
-INTERRUPTED = 130
 WIDEST = 1000
 """Columns of the widest terminal."""
 

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.candidates import (
     COLD,
@@ -26,13 +27,12 @@ from anyhook.cli.candidates import (
 )
 from anyhook.cli.options import AsJson, existing_project
 from anyhook.cli.output import console, print_json
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.cli.timing import Samples, cold_since, in_turns, warm_up
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
-from anyhook.service.control import find
-from anyhook.service.timing import Samples, cold_since, in_turns, warm_up
 from anyhook.settings.detect import agents_with_hooks, detected
-from anyhook.warm.commands import native_client
+from anyhook.worker.commands import native_client
+from anyhook.worker.control import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,8 +70,8 @@ def bench(
     calls: Annotated[
         int, typer.Option("--session-calls", min=1, help="Calls of tools in a session.")
     ] = 200,
-    dialect: Annotated[
-        str | None, typer.Option("--dialect", help="The agent that sends the events.")
+    agent: Annotated[
+        str | None, typer.Option("--agent", help="The agent that sends the events.")
     ] = None,
     trust_once: Annotated[
         bool, typer.Option("--trust-once", help="Run the project's hooks without asking.")
@@ -92,10 +92,10 @@ def bench(
         anyhook bench --project ~/code/app --trust-once
     """
     here = existing_project(project or Path())
-    agents = (get_dialect(dialect).name,) if dialect else AGENTS
+    agents = (get_agent(agent).name,) if agent else CODING_AGENTS
     left: list[str] = []
     if file is not None:
-        candidates = of_file(file, dialect or _agent_of(here), event, here)
+        candidates = of_file(file, agent or _agent_of(here), event, here)
     else:
         candidates, left = of_project(here, agents, event, trust_once=trust_once)
     if not candidates:
@@ -205,7 +205,7 @@ class _Session:
     """What hooks cost for each call of a tool; those of one event run at once.
 
     Attributes:
-        agent: Name of the dialect.
+        agent: Name of the agent.
         is_of_tools: Whether they are hooks of tool calls; else each counts once for a call.
         seconds: Seconds for each call, `cold` and `warm`.
     """
@@ -312,7 +312,7 @@ def _sentence(session: _Session, calls: int) -> Text:
     """Say what a session costs."""
     told = _in_session(session, calls)
     what = "tool calls" if session.is_of_tools else "such events"
-    title = get_dialect(session.agent).title
+    title = get_agent(session.agent).title
     if not session.has_warm:
         return Text(f"{title}: a session of {calls} {what} pays {told['cold_seconds']:.2f} s.")
     return Text(

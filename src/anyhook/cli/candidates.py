@@ -10,9 +10,10 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.load import load_hooks
 from anyhook.cli.doctor import hook_files, warm_command
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.cli.timing import Command
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UnknownNameError, UsageError
@@ -20,18 +21,17 @@ from anyhook.handlers.command import command_environment, command_line
 from anyhook.handlers.environment import expand
 from anyhook.model.json import dump_json
 from anyhook.model.record import Record
-from anyhook.service.timing import Command
 from anyhook.settings.detect import trust_command
 from anyhook.testing import make_event, make_payload
-from anyhook.warm import client
-from anyhook.warm.commands import prefix, read_command
+from anyhook.worker import client
+from anyhook.worker.commands import prefix, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.hooks import Hooks
-    from anyhook.dialects.base import Dialect, EventSpec
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
 
@@ -51,7 +51,7 @@ class Candidate(Record):
             `warm`: through a worker.
         name: The hook, for people.
         command: What is called.
-        agent: Name of the dialect of the payload; empty for a floor.
+        agent: Name of the agent of the payload; empty for a floor.
         event: Canonical name of the event; empty for a floor.
         wire: The agent's name of it.
         is_written: Whether the settings have it like this.
@@ -95,65 +95,65 @@ def of_file(file: Path, agent: str | None, event: str | None, project: Path) -> 
 
     Args:
         file: The hook file.
-        agent: Name of a dialect; `None` for the first that has the event.
+        agent: Name of an agent; `None` for the first that has the event.
         event: The only event, by its canonical name or an agent's; `None` for all of the file.
         project: Where it runs.
 
     Raises:
         UsageError: If the file is no hook file, or has no function for the event.
-        UnknownNameError: If there is no such dialect.
+        UnknownNameError: If there is no such agent.
     """
     with redirect_stdout(sys.stderr):  # what hooks print is not the result
         hooks = load_hooks(file)
     names = tuple(dict.fromkeys(function.event for function in hooks.functions))
-    dialects = [get_dialect(name) for name in ((agent,) if agent else AGENTS)]
+    agents = [get_agent(name) for name in ((agent,) if agent else CODING_AGENTS)]
     found: list[Candidate] = []
-    for dialect, spec in _events(dialects, names, event, file):
-        found += _both_ways(file.resolve(), hooks, dialect, spec, project)
+    for agent_spec, spec in _events(agents, names, event, file):
+        found += _both_ways(file.resolve(), hooks, agent_spec, spec, project)
     return found
 
 
 def _events(
-    dialects: Sequence[Dialect], names: Sequence[str], event: str | None, file: Path
-) -> Iterator[tuple[Dialect, EventSpec]]:
+    agents: Sequence[AgentSpec], names: Sequence[str], event: str | None, file: Path
+) -> Iterator[tuple[AgentSpec, EventSpec]]:
     """Yield each event of a file with the first agent that has it."""
-    wanted = {_canonical(dialect, event) for dialect in dialects} if event else set(names)
+    wanted = {_canonical(agent, event) for agent in agents} if event else set(names)
     chosen = [name for name in names if name in wanted]
     for name in chosen:
-        fitting = [dialect for dialect in dialects if name in dialect.by_canonical]
+        fitting = [agent for agent in agents if name in agent.by_canonical]
         if fitting:
             yield fitting[0], fitting[0].by_canonical[name]
         else:
-            titles = " and ".join(dialect.title for dialect in dialects)
-            raise UsageError(f"{titles} has no event {name}; name another agent with --dialect")
+            titles = " and ".join(agent.title for agent in agents)
+            raise UsageError(f"{titles} has no event {name}; name another agent with --agent")
     if not chosen:
         known = f"it has functions for {', '.join(names)}" if names else "it has no functions"
         raise UsageError(f"{file} has no function for {event or 'any event'}; {known}")
 
 
-def _canonical(dialect: Dialect, event: str) -> str:
+def _canonical(agent: AgentSpec, event: str) -> str:
     try:
-        return dialect.event(event).canonical
+        return agent.event(event).canonical
     except UnknownNameError:
         return ""
 
 
 def _both_ways(
-    file: Path, hooks: Hooks, dialect: Dialect, spec: EventSpec, project: Path
+    file: Path, hooks: Hooks, agent: AgentSpec, spec: EventSpec, project: Path
 ) -> Iterator[Candidate]:
     payload = make_payload(
         spec.canonical,
-        agent=dialect.name,
-        **_sample(hooks, dialect, spec.canonical),
+        agent=agent.name,
+        **_sample(hooks, agent, spec.canonical),
         cwd=str(project),
     )
     held = {"project_dir": str(project), "cwd": str(project), "session_id": payload["session_id"]}
-    told = {n: held.get(w, w.removeprefix("=")) for n, w in dialect.environment.items()}
+    told = {n: held.get(w, w.removeprefix("=")) for n, w in agent.environment.items()}
     like = Command(
         argv=(),
         env={**os.environ, **told},
         cwd=str(project),
-        payload=dump_json(payload) + dialect.payload_end,
+        payload=dump_json(payload) + agent.payload_end,
     )
     ways = (
         (COLD, "off", (sys.executable, str(file)), ""),
@@ -169,7 +169,7 @@ def _both_ways(
             kind=kind,
             name=file.name,
             command=_as(like, argv, switch),
-            agent=dialect.name,
+            agent=agent.name,
             event=spec.canonical,
             wire=spec.wire,
             worker=worker,
@@ -177,10 +177,10 @@ def _both_ways(
         )
 
 
-def _sample(hooks: Hooks, dialect: Dialect, event: str) -> dict[str, Any]:
+def _sample(hooks: Hooks, agent: AgentSpec, event: str) -> dict[str, Any]:
     """Choose the fields of an event: those of an example of the author's, if there is one."""
     examples = [e for e in hooks.examples if e.event == event]
-    fitting = [e for e in examples if not e.agents or dialect.name in e.agents]
+    fitting = [e for e in examples if not e.agents or agent.name in e.agents]
     fields: dict[str, Any] = dict(fitting[0].fields) if fitting else {}
     if event in TOOL_CALL and "tool_name" not in fields:
         subjects = [s for f in hooks.functions if f.event == event for s in f.subjects]
@@ -197,7 +197,7 @@ def _sample(hooks: Hooks, dialect: Dialect, event: str) -> dict[str, Any]:
 class _Engine(Engine):
     """An engine that says how it would run a command, instead of running it."""
 
-    def firing(self, spec: EventSpec, event: Event) -> Firing:
+    def context(self, spec: EventSpec, event: Event) -> HookContext:
         """Return what the handlers of an event are given."""
         return self._firing(spec, event, self.plan(event))
 
@@ -209,7 +209,7 @@ def of_project(
 
     Args:
         project: Directory of the project.
-        agents: Names of dialects.
+        agents: Names of agents.
         event: The only event; `None` for all.
         trust_once: Measure the project's own hooks without asking the trust store.
 
@@ -219,8 +219,8 @@ def of_project(
     found: list[Candidate] = []
     left: list[str] = []
     for agent in agents:
-        engine = _Engine.load(project, dialect=agent, trust_once=trust_once, on_message=discard)
-        wanted = _canonical(engine.dialect, event) if event else None
+        engine = _Engine.load(project, agent=agent, trust_once=trust_once, on_message=discard)
+        wanted = _canonical(engine.agent, event) if event else None
         seen: set[tuple[str, object]] = set()
         for definition in engine.definitions:
             for handler in definition.handlers:
@@ -239,10 +239,10 @@ def _add(
     left: list[str],
 ) -> None:
     """Add a hook to what is measured, or to what is not."""
-    spec = engine.dialect.by_canonical[definition.event]
+    spec = engine.agent.by_canonical[definition.event]
     withheld = engine.guard.withhold(handler, str(engine.project_dir))
     off = engine.hooks.switched_off(handler)
-    trust = trust_command(engine.dialect.name, engine.project_dir)
+    trust = trust_command(engine.agent.name, engine.project_dir)
     why = {
         f"is of type {handler.kind}, which starts no command": handler.kind != "command",
         f"is switched off by {off}": off is not None,
@@ -251,16 +251,16 @@ def _add(
     }
     reason = next((text for text, applies in why.items() if applies), None)
     event = None if reason else _matching(engine, definition, handler, spec)
-    command = _command(engine.firing(spec, event), handler) if event is not None else None
+    command = _command(engine.context(spec, event), handler) if event is not None else None
     if command is None:
         reason = reason or "cannot be started: no event reaches it, or there is no shell"
-        left.append(f"{engine.dialect.title}, {spec.wire}: {handler.label} {reason}")
+        left.append(f"{engine.agent.title}, {spec.wire}: {handler.label} {reason}")
         return
     base = Candidate(
         kind=WRITTEN,
         name=handler.label,
         command=_as(command, command.argv, "on"),
-        agent=engine.dialect.name,
+        agent=engine.agent.name,
         event=spec.canonical,
         wire=spec.wire,
         is_written=True,
@@ -275,7 +275,7 @@ def _matching(
     """Make an event that reaches a handler; of tools, the first that its matcher takes."""
     is_tool = spec.subject == "tool_name"
     plain = (definition.matcher or "").split("|")
-    tools = [engine.dialect.vocabulary.name(PLAIN_TOOL), *engine.dialect.tools, *plain]
+    tools = [engine.agent.vocabulary.name(PLAIN_TOOL), *engine.agent.tools, *plain]
     subjects = tools if is_tool else [*spec.subjects, *plain, None]
     for subject in subjects:
         fields: dict[str, Any] = {"cwd": str(engine.project_dir)}
@@ -285,18 +285,18 @@ def _matching(
             fields[spec.subject] = subject
         elif is_tool:
             continue
-        event = make_event(spec.canonical, agent=engine.dialect.name, **fields)
+        event = make_event(spec.canonical, agent=engine.agent.name, **fields)
         if any(one.identity == handler.identity for one in engine.plan(event).handlers):
             return event
     return None
 
 
-def _command(firing: Firing, handler: HandlerSpec) -> Command | None:
-    env, _ = command_environment(firing, handler)
-    argv = command_line(firing, handler, env)
+def _command(context: HookContext, handler: HandlerSpec) -> Command | None:
+    env, _ = command_environment(context, handler)
+    argv = command_line(context, handler, env)
     if argv is None:
         return None
-    return Command(argv=tuple(argv), env=env, cwd=firing.cwd, payload=firing.payload)
+    return Command(argv=tuple(argv), env=env, cwd=context.cwd, payload=context.payload)
 
 
 def _ways(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
@@ -340,7 +340,7 @@ def _address(python: str, environ: Mapping[str, str]) -> str:
     """
     try:
         return client.address(python, environ)
-    except client.Unavailable as error:
+    except client.WorkerUnavailable as error:
         raise UsageError(str(error)) from None
 
 

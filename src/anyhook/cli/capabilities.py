@@ -8,17 +8,17 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
+from anyhook.agents.capabilities import ABILITIES, Support, support
 from anyhook.cli import OK
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json
-from anyhook.dialects import AGENTS, agents_of_event, get_dialect
-from anyhook.dialects.capabilities import ABILITIES, Support, support
 from anyhook.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
 
 MARKS = {
     Support.YES: ("yes", "green"),
@@ -52,25 +52,25 @@ def capabilities(
         anyhook capabilities before_tool
         anyhook capabilities --json
     """
-    dialects = [get_dialect(name) for name in AGENTS]
-    known = list(dict.fromkeys(spec.canonical for d in dialects for spec in d.events))
+    agents = [get_agent(name) for name in CODING_AGENTS]
+    known = list(dict.fromkeys(spec.canonical for d in agents for spec in d.events))
     events = known if event is None else [_canonical(event, known)]
     if as_json:
         print_json(
             {
                 name: {
-                    ability: {d.name: str(support(d, name, ability)) for d in dialects}
+                    ability: {d.name: str(support(d, name, ability)) for d in agents}
                     for ability in ABILITIES
                 }
                 for name in events
             }
         )
     elif markdown:
-        typer.echo("\n".join(markdown_tables(dialects, events)))
+        typer.echo("\n".join(markdown_tables(agents, events)))
     else:
         out = console()
         for name in events:
-            table = _table(dialects, name)
+            table = _table(agents, name)
             if table.row_count:
                 out.print(table)
         out.print(Text(LEGEND, style="dim"))
@@ -84,25 +84,25 @@ def _canonical(event: str, known: list[str]) -> str:
     agents = agents_of_event(event)
     if not agents:
         raise UnknownNameError("event", event, known)
-    return get_dialect(agents[0]).event(event).canonical
+    return get_agent(agents[0]).event(event).canonical
 
 
-def rows(dialects: list[Dialect], event: str) -> Iterator[tuple[str, list[Support | None]]]:
+def rows(agents: list[AgentSpec], event: str) -> Iterator[tuple[str, list[Support | None]]]:
     """Yield the abilities that some agent has on an event; `None` for an agent without it."""
     for ability in ABILITIES:
-        cells = [support(d, event, ability) if event in d.by_canonical else None for d in dialects]
+        cells = [support(d, event, ability) if event in d.by_canonical else None for d in agents]
         if any(cell not in (None, Support.NO) for cell in cells):
             yield ability, cells
 
 
-def markdown_tables(dialects: list[Dialect], events: list[str]) -> Iterator[str]:
+def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]:
     """Yield the lines of the tables for the documentation."""
     for event in events:
-        found = list(rows(dialects, event))
-        wires = [d.by_canonical[event].wire if event in d.by_canonical else "" for d in dialects]
+        found = list(rows(agents, event))
+        wires = [d.by_canonical[event].wire if event in d.by_canonical else "" for d in agents]
         heads = [
             f"{d.title} `{wire}`" if wire else d.title
-            for d, wire in zip(dialects, wires, strict=True)
+            for d, wire in zip(agents, wires, strict=True)
         ]
         yield f"### {event}"
         yield ""
@@ -111,19 +111,19 @@ def markdown_tables(dialects: list[Dialect], events: list[str]) -> Iterator[str]
             yield ""
             continue
         yield f"| | {' | '.join(heads)} |"
-        yield f"|---|{'---|' * len(dialects)}"
+        yield f"|---|{'---|' * len(agents)}"
         for ability, cells in found:
             words = [MARKS[cell][0] if cell else "" for cell in cells]
             yield f"| {ability} | {' | '.join(words)} |"
         yield ""
 
 
-def _table(dialects: list[Dialect], event: str) -> Table:
+def _table(agents: list[AgentSpec], event: str) -> Table:
     table = Table(box=None, padding=(0, 2), header_style="bold", title_justify="left")
     table.add_column(event, style="bold", min_width=16)
-    for dialect in dialects:
-        table.add_column(dialect.title)
-    for ability, cells in rows(dialects, event):
+    for agent in agents:
+        table.add_column(agent.title)
+    for ability, cells in rows(agents, event):
         shown = [Text(*MARKS[cell]) if cell else Text("") for cell in cells]
         table.add_row(ability, *shown)
     return table

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.agents.wire import answer_of
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import console, diagnostic_json, print_diagnostics, print_json, show_place
-from anyhook.dialects.wire import answer_of
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
@@ -30,7 +30,7 @@ from anyhook.testing.examples import described, meets
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.decisions import Blame, Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
@@ -148,9 +148,7 @@ def _has_run(case: Case, results: Sequence[CaseResult]) -> bool:
 
 def _load(project: Path, agent: str, *, trust_once: bool) -> Engine:
     """Load the hooks of an agent; each of them runs as a process, as the agent runs it."""
-    return Engine.load(
-        project, dialect=agent, trust_once=trust_once, on_message=discard, warm=False
-    )
+    return Engine.load(project, agent=agent, trust_once=trust_once, on_message=discard, warm=False)
 
 
 def run_case(sync: SyncEngine, case: Case) -> CaseResult:
@@ -160,11 +158,11 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         UsageError: If the agent has the event, and no such field.
     """
     engine = sync.engine
-    dialect = engine.dialect
-    absent = case.exists_in(dialect)
+    agent = engine.agent
+    absent = case.exists_in(agent)
     if absent is not None:
-        return CaseResult(case, dialect.name, "absent", absent)
-    event = case.make_event(dialect, str(engine.project_dir))
+        return CaseResult(case, agent.name, "absent", absent)
+    event = case.make_event(agent, str(engine.project_dir))
     decision = sync.dispatch(engine.complete(event))
     answer = answer_of(decision)
     warnings = [r for r in decision.results if r.status is Status.WARNED]
@@ -178,7 +176,7 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
     notes += [_problem(r, "only warned") for r in warnings if r.exit_code not in NOT_RUN]
     return CaseResult(
         case,
-        dialect.name,
+        agent.name,
         status,
         described(answer),
         _decided_by(decision),
@@ -292,38 +290,38 @@ def _first_cases(engine: Engine, trust_once: bool) -> Iterator[str]:
     with SyncEngine(engine) as sync:
         for definition in engine.hooks.definitions:
             for handler in definition.handlers:
-                case = _first_case(engine.dialect, definition, handler)
+                case = _first_case(engine.agent, definition, handler)
                 got = run_case(sync, case).got if is_trusted else None
                 yield _written(case, handler, got)
 
 
-def _first_case(dialect: Dialect, definition: HookDefinition, handler: HandlerSpec) -> Case:
+def _first_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerSpec) -> Case:
     """Make up an event that the hook is for."""
     event, place = definition.event, f"{handler.place.file}:{handler.place.line}"
     label = f"{handler.label} on {event}"
     if issubclass(event_class(event), ToolEvent):
-        tool = _plausible_tool(dialect, definition.matcher)
+        tool = _plausible_tool(agent, definition.matcher)
         return Case(
-            label, place, "none", "", (dialect.name,), event, tool, EXAMPLE_INPUTS.get(tool, {})
+            label, place, "none", "", (agent.name,), event, tool, EXAMPLE_INPUTS.get(tool, {})
         )
-    payload = make_payload(event, agent=dialect.name)
-    base = {*make_payload("session_end", agent=dialect.name), dialect.event_key}
+    payload = make_payload(event, agent=agent.name)
+    base = {*make_payload("session_end", agent=agent.name), agent.event_key}
     own = {key: value for key, value in payload.items() if key not in base}
     fields = {key: value for key, value in own.items() if key in event_class(event).record_names}
-    spec = dialect.by_canonical[event]
+    spec = agent.by_canonical[event]
     if spec.subject in fields and definition.matcher:
         fields[spec.subject] = definition.matcher.partition("|")[0]
-    return Case(label, place, "none", "", (dialect.name,), event, None, fields)
+    return Case(label, place, "none", "", (agent.name,), event, None, fields)
 
 
-def _plausible_tool(dialect: Dialect, matcher: str | None) -> str:
+def _plausible_tool(agent: AgentSpec, matcher: str | None) -> str:
     """Return a tool that a matcher covers, by its canonical name if it has one."""
     first = (matcher or "").strip().strip("^$()").partition("|")[0].partition(",")[0].strip()
     if not first or not all(letter.isalnum() or letter in "_-" for letter in first):
-        candidates = [t for t in TOOLS if dialect.vocabulary.name(t)]
-        covered = [t for t in candidates if first and first in (dialect.vocabulary.name(t) or "")]
+        candidates = [t for t in TOOLS if agent.vocabulary.name(t)]
+        covered = [t for t in candidates if first and first in (agent.vocabulary.name(t) or "")]
         return (covered or ["shell"])[0]
-    return dialect.vocabulary.tool(first)
+    return agent.vocabulary.tool(first)
 
 
 def _written(case: Case, handler: HandlerSpec, got: str | None) -> str:

@@ -15,8 +15,8 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.findings import github_lines, sarif_log
 from anyhook.cli.options import (
     HERE,
+    AgentName,
     AsJson,
-    DialectName,
     Project,
     print_project,
     print_searched,
@@ -75,7 +75,7 @@ class Finding:
 
 def check(
     project: Project = HERE,
-    dialect: DialectName = None,
+    agent: AgentName = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
     form: Annotated[
         Format, typer.Option("--format", help="github: annotations; sarif: for code scanning.")
@@ -94,7 +94,7 @@ def check(
         anyhook check --strict --format github
         anyhook check --project ~/code/app --json
     """
-    scope = scope_of(project, dialect)
+    scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
     findings = sorted(_findings(engines), key=_by_place)
     fails_on = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
@@ -119,7 +119,7 @@ def _findings(engines: Iterable[Engine]) -> Iterator[Finding]:
             *engine.guard.diagnostics(),
             *_hook_file_findings(engine),
             *check_hooks(
-                engine.dialect,
+                engine.agent,
                 engine.definitions,
                 engine.project_dir,
                 engine.guard.variables(),
@@ -127,10 +127,10 @@ def _findings(engines: Iterable[Engine]) -> Iterator[Finding]:
                 engine.guard.may_match,
             ),
         )
-        yield from (Finding(engine.dialect.name, found) for found in dict.fromkeys(diagnostics))
+        yield from (Finding(engine.agent.name, found) for found in dict.fromkeys(diagnostics))
         if not engine.definitions:
-            text = f"no hook of {engine.dialect.title} is configured here; nothing was checked"
-            yield Finding(engine.dialect.name, diagnose("no-hooks", text))
+            text = f"no hook of {engine.agent.title} is configured here; nothing was checked"
+            yield Finding(engine.agent.name, diagnose("no-hooks", text))
 
 
 def _by_place(finding: Finding) -> tuple[str, int, int, str]:
@@ -153,7 +153,7 @@ def _hook_file_findings(engine: Engine) -> Iterator[Diagnostic]:
         uses = scan(path)
         if uses and not calls_run(read_user_file(path, LARGEST_SCRIPT)):
             yield diagnose("never-runs", f"{path.name}: {NEVER_RUNS}", Place(str(path)))
-        for use, text in gaps(uses, engine.dialect):
+        for use, text in gaps(uses, engine.agent):
             yield diagnose(
                 "ability", f"{use.name}: {text}", Place(str(path), use.line), handler=handler.label
             )
@@ -162,10 +162,10 @@ def _hook_file_findings(engine: Engine) -> Iterator[Diagnostic]:
 
 
 def _check_subjects(engine: Engine, use: Use, path: Path) -> Iterator[Diagnostic]:
-    spec = engine.dialect.by_canonical.get(use.event)
+    spec = engine.agent.by_canonical.get(use.event)
     if spec is None or spec.subject != "tool_name":
         return
-    known = {*TOOLS, *engine.dialect.tools, *engine.dialect.old_tools}
+    known = {*TOOLS, *engine.agent.tools, *engine.agent.old_tools}
     for subject in use.subjects:
         is_name = subject.replace("_", "").isalnum()
         if is_name and subject not in known and "__" not in subject:
@@ -192,12 +192,12 @@ def _print_report(
         if found not in untrusted:
             _print_finding(out, found.diagnostic, scope.project)
     for engine in engines:
-        labels = [f.diagnostic.handler for f in untrusted if f.agent == engine.dialect.name]
+        labels = [f.diagnostic.handler for f in untrusted if f.agent == engine.agent.name]
         if labels:
-            out.print(Text.assemble(("not trusted", "yellow"), f"  {engine.dialect.title}:"))
+            out.print(Text.assemble(("not trusted", "yellow"), f"  {engine.agent.title}:"))
             for label in dict.fromkeys(labels):
                 out.print(Text(f"  {label}"))
-            command = trust_command(engine.dialect.name, engine.project_dir)
+            command = trust_command(engine.agent.name, engine.project_dir)
             out.print(f"  They do not run until you have looked at them: {command}")
     out.print(_summary(findings))
 
@@ -211,7 +211,7 @@ def _files_table(engines: list[Engine]) -> Table:
             if file.exists:
                 count = sum(len(d.handlers) for d in file.definitions)
                 path = show_path(str(file.source.path), engine.project_dir)
-                table.add_row(engine.dialect.title, str(file.source.layer), Text(path), str(count))
+                table.add_row(engine.agent.title, str(file.source.layer), Text(path), str(count))
     return table
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anyhook.agents import get_agent, recognise
+from anyhook.agents.translate import call_of, counterparts, translate_payload
+from anyhook.agents.wire import decode_event
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import print_json, say_error
-from anyhook.dialects import get_dialect, recognise
-from anyhook.dialects.translate import call_of, counterparts, translate_payload
-from anyhook.dialects.wire import decode_event
 from anyhook.errors import EventError, UsageError
 from anyhook.model.events import ToolEvent
 from anyhook.settings.recordings import read_payloads
@@ -19,7 +19,7 @@ from anyhook.settings.recordings import read_payloads
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
 
 STDIN = "<stdin>"
 HELP = """Write an agent's payload as another agent's, from standard input to standard output.
@@ -43,10 +43,10 @@ def convert_payload(
     ] = None,
 ) -> int:
     """Write an agent's payload as another agent's."""
-    new = get_dialect(target)
+    new = get_agent(target)
     code = OK
     if source is not None:
-        get_dialect(source)
+        get_agent(source)
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("give payloads on standard input: anyhook convert-payload … < FILE")
     try:
@@ -61,7 +61,7 @@ def convert_payload(
         if name is None:
             told = "nothing tells which agent sent this; say so with --from"
             raise EventError(f"{where}: {told}")
-        old = get_dialect(name)
+        old = get_agent(name)
         made, problems = translate_payload(payload, old, new)
         unknown = _unknown(payload, old, new)
         if unknown:
@@ -73,7 +73,7 @@ def convert_payload(
     return code
 
 
-def _unknown(payload: Mapping[str, Any], old: Dialect, new: Dialect) -> str | None:
+def _unknown(payload: Mapping[str, Any], old: AgentSpec, new: AgentSpec) -> str | None:
     """Say what the other agent would never send; `None` if it would send this."""
     event, _ = decode_event(old, payload)
     if not counterparts(old, event.name, new):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.text import Text
 
 from anyhook import __version__
+from anyhook.agents import CODING_AGENTS
 from anyhook.cli import OK, PROBLEMS, USAGE
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path, show_place
 from anyhook.cli.worker import found_json, mib, moment, reasons
-from anyhook.dialects import AGENTS
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
@@ -26,16 +26,16 @@ from anyhook.files import read_user_file
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.service.control import SOCKET, Found, directory_of, logs, workers
 from anyhook.trust.scripts import named_files
-from anyhook.warm.client import DIRECTORY, SWITCH, which
-from anyhook.warm.commands import NATIVE, native_client, read_command, read_line
+from anyhook.worker.client import DIRECTORY, SWITCH, which
+from anyhook.worker.commands import NATIVE, native_client, read_command, read_line
+from anyhook.worker.control import SOCKET, Found, directory_of, logs, workers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.warm.commands import HookCommand
+    from anyhook.worker.commands import HookCommand
 
 FINE, NOTE, WRONG = "fine", "note", "wrong"
 MARKS = {FINE: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "bold red")}
@@ -67,7 +67,7 @@ class Check(NamedTuple):
     do: str = ""
 
 
-class Patient:
+class Diagnosis:
     """What is looked at.
 
     Args:
@@ -101,14 +101,14 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
         anyhook doctor
         anyhook doctor --project ~/code/app --json
     """
-    patient = Patient(existing_project(project), os.environ)
-    found = [check for look in LOOKS for check in look(patient)]
+    diagnosis = Diagnosis(existing_project(project), os.environ)
+    found = [check for look in LOOKS for check in look(diagnosis)]
     is_wrong = any(check.state == WRONG for check in found)
     if as_json:
         told: dict[str, Any] = {
             "ok": not is_wrong,
             "checks": [check._asdict() for check in found],
-            "workers": list(map(found_json, patient.workers)),
+            "workers": list(map(found_json, diagnosis.workers)),
         }
         print_json(told)
         return PROBLEMS if is_wrong else OK
@@ -125,13 +125,13 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
 # -- what is installed
 
 
-def _look_at_anyhook(_patient: Patient) -> Iterator[Check]:
+def _look_at_anyhook(_patient: Diagnosis) -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     says = f"{__version__}, with Python {version} at {show_path(sys.executable)}"
     yield Check("anyhook", FINE, says)
 
 
-def _look_at_client(_patient: Patient) -> Iterator[Check]:
+def _look_at_client(_patient: Diagnosis) -> Iterator[Check]:
     name = "native client"
     path = native_client()
     if path is None:
@@ -160,8 +160,8 @@ def _look_at_client(_patient: Patient) -> Iterator[Check]:
 # -- where workers are found
 
 
-def _look_at_directory(patient: Patient) -> Iterator[Check]:
-    name, path = "runtime directory", patient.directory
+def _look_at_directory(diagnosis: Diagnosis) -> Iterator[Check]:
+    name, path = "runtime directory", diagnosis.directory
     shown = show_path(path)
     other = f"name a directory of your own in {DIRECTORY}"
     try:
@@ -208,8 +208,8 @@ def _space(path: str) -> int:
         return LEAST_SPACE
 
 
-def _look_at_switch(patient: Patient) -> Iterator[Check]:
-    value = patient.environ.get(SWITCH)
+def _look_at_switch(diagnosis: Diagnosis) -> Iterator[Check]:
+    value = diagnosis.environ.get(SWITCH)
     if value == "off":
         yield Check(SWITCH, NOTE, "it is off: every hook runs cold", f"unset {SWITCH}")
     elif value not in (None, "", "on"):
@@ -220,11 +220,11 @@ def _look_at_switch(patient: Patient) -> Iterator[Check]:
 # -- the workers
 
 
-def _look_at_workers(patient: Patient) -> Iterator[Check]:
+def _look_at_workers(diagnosis: Diagnosis) -> Iterator[Check]:
     name = "worker"
-    if not any(one.status for one in patient.workers):
+    if not any(one.status for one in diagnosis.workers):
         yield Check(name, FINE, "none runs; the next event starts one")
-    for one in patient.workers:
+    for one in diagnosis.workers:
         if one.status is not None:
             yield from _look_at_worker(one.status)
         elif one.is_stale:
@@ -253,8 +253,8 @@ def _look_at_worker(told: Mapping[str, Any]) -> Iterator[Check]:
     yield from (Check("ran cold", NOTE, line) for line in reasons(told["cold"]))
 
 
-def _look_at_logs(patient: Patient) -> Iterator[Check]:
-    for path in logs(patient.directory):
+def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
+    for path in logs(diagnosis.directory):
         try:
             lines = read_user_file(path, LARGEST_LOG).decode("utf-8", "replace").splitlines()
         except OSError:
@@ -267,26 +267,26 @@ def _look_at_logs(patient: Patient) -> Iterator[Check]:
 # -- the hooks
 
 
-def _look_at_hooks(patient: Patient) -> Iterator[Check]:
-    found = [check for agent in AGENTS for check in _hooks_of(patient, agent)]
+def _look_at_hooks(diagnosis: Diagnosis) -> Iterator[Check]:
+    found = [check for agent in CODING_AGENTS for check in _hooks_of(diagnosis, agent)]
     yield from dict.fromkeys(found)
     if not found:
-        says = f"no settings of {show_path(str(patient.project))} run a hook file"
+        says = f"no settings of {show_path(str(diagnosis.project))} run a hook file"
         yield Check("hooks", FINE, says, "write one and wire it in: anyhook init")
 
 
-def _hooks_of(patient: Patient, agent: str) -> Iterator[Check]:
+def _hooks_of(diagnosis: Diagnosis, agent: str) -> Iterator[Check]:
     engine = Engine.load(
-        patient.project, dialect=agent, environ=patient.environ, on_message=discard
+        diagnosis.project, agent=agent, environ=diagnosis.environ, on_message=discard
     )
     for handler in (h for d in engine.definitions for h in d.handlers):
         files = hook_files(engine, handler)
         if handler.kind != "command" or not files:
             continue
         place = show_place(handler.place, engine.project_dir)
-        name = f"{engine.dialect.title}, {show_path(str(files[0]), engine.project_dir)} ({place})"
+        name = f"{engine.agent.title}, {show_path(str(files[0]), engine.project_dir)} ({place})"
         how = warm_command(handler)
-        missing = _missing(how, patient.environ) if how else ""
+        missing = _missing(how, diagnosis.environ) if how else ""
         if missing:
             says = f"there is no program {missing}, so the hook does not run"
             yield Check(name, WRONG, says, _install(files[0], engine, handler))
@@ -313,7 +313,7 @@ def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:
     """Write the command that wires a hook file in anew."""
     scope = " --scope user" if handler.layer is Layer.USER else ""
     shown = show_path(str(file), engine.project_dir)
-    return f"anyhook install {shown} --agent {engine.dialect.name}{scope}"
+    return f"anyhook install {shown} --agent {engine.agent.name}{scope}"
 
 
 def hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from anyhook.atomic import replace_file
+from anyhook.atomic_write import replace_file
 from anyhook.cli.output import console, show_path
 from anyhook.errors import SettingsError, UsageError
 from anyhook.files import read_user_file
@@ -20,16 +20,16 @@ from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import stay_inside, write_atomically
 from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse, strip_comments
-from anyhook.settings.sources import SIZE_LIMIT, Surroundings, places
+from anyhook.settings.sources import SIZE_LIMIT, Location, places
 
 if TYPE_CHECKING:
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
 
 LAYERS = {"project": Layer.PROJECT, "local": Layer.LOCAL, "user": Layer.USER}
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class WriteOptions:
     """How the user wants it: without asking, without writing, for programs."""
 
     yes: bool
@@ -38,7 +38,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Starter:
+class StarterFile:
     """A hook file that is to be written."""
 
     path: Path
@@ -50,13 +50,13 @@ class Edit:
     """One settings file as it is and as it will be.
 
     Attributes:
-        dialect: Whose it is.
+        agent: Whose it is.
         path: The file.
         before: Its text; `None` if there is none.
         after: Its new text.
     """
 
-    dialect: Dialect
+    agent: AgentSpec
     path: Path
     before: str | None
     after: str
@@ -67,7 +67,7 @@ class Edit:
         return self.after != (self.before or "")
 
 
-def settings_file(dialect: Dialect, project: Path, scope: str) -> Path:
+def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     """Return the file of an agent that a scope stands for.
 
     Raises:
@@ -77,10 +77,10 @@ def settings_file(dialect: Dialect, project: Path, scope: str) -> Path:
     if scope not in LAYERS:
         raise UsageError(f"--scope is {', '.join(LAYERS)}, not {scope!r}")
     layer = LAYERS[scope]
-    around = Surroundings.of(project, home_variable=dialect.home_variable)
-    found = next((path for own, path in places(dialect, around) if own is layer), None)
+    location = Location.of(project, home_variable=agent.home_variable)
+    found = next((path for own, path in places(agent, location) if own is layer), None)
     if found is None:
-        raise UsageError(f"{dialect.title} has no settings of the scope {scope!r}")
+        raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
     if scope != "user":
         stay_inside(project, found)
     return found
@@ -135,7 +135,11 @@ def list_at(text: str, where: tuple[str, ...], path: Path) -> Any:
 
 
 def write_edits(
-    edits: list[Edit], wish: Wish, starter: Starter | None = None, *, backup: bool = False
+    edits: list[Edit],
+    wish: WriteOptions,
+    starter: StarterFile | None = None,
+    *,
+    backup: bool = False,
 ) -> bool:
     """Show the differences, ask, and write.
 
@@ -172,7 +176,7 @@ def write_edits(
     return True
 
 
-def agreed(wish: Wish) -> bool:
+def agreed(wish: WriteOptions) -> bool:
     """Ask, unless that was answered beforehand.
 
     Raises:
@@ -185,7 +189,7 @@ def agreed(wish: Wish) -> bool:
     return typer.confirm("Write this?", default=False)
 
 
-def show_edits(edits: list[Edit], starter: Starter | None) -> None:
+def show_edits(edits: list[Edit], starter: StarterFile | None) -> None:
     """Show what would change, file by file."""
     if starter:
         console().print(f"a new file {show_path(str(starter.path))}", markup=False)

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anyhook.agents import get_agent, recognise
+from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.cli import DECIDED, OK
 from anyhook.cli.options import (
     HERE,
+    AgentName,
     AsJson,
-    DialectName,
     Project,
     agent_of_event,
     existing_project,
@@ -26,8 +28,6 @@ from anyhook.cli.options import (
 from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_late, print_timeline, result_json
 from anyhook.cli.verdict import verdicts
-from anyhook.dialects import get_dialect, recognise
-from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -43,7 +43,7 @@ from anyhook.testing import make_payload
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.decisions import Decision
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
@@ -69,7 +69,7 @@ For example:
 
     anyhook fire BeforeTool --tool write_file --input '{"file_path": "a.txt", "content": "x"}'
     anyhook fire BeforeAgent --input '{"prompt": "delete everything"}' --json
-    anyhook fire PreToolUse --dialect claude --tool Bash --input '{"command": "rm -rf /"}'
+    anyhook fire PreToolUse --agent claude --tool Bash --input '{"command": "rm -rf /"}'
     anyhook fire --event-file session.jsonl --project ~/code/app
 """
 
@@ -100,7 +100,7 @@ def fire(
         ),
     ] = None,
     project: Project = HERE,
-    dialect: DialectName = None,
+    agent: AgentName = None,
     rules: Annotated[
         str,
         typer.Option(
@@ -126,16 +126,16 @@ def fire(
         raise UsageError("name an event, like BeforeTool, or give --event-file FILE")
     here = existing_project(project)
     payloads = None if event_file is None else _read_payloads(event_file, (tool, given, fields))
-    agent = _agent(here, dialect, event, payloads)
+    agent_name = _agent(here, agent, event, payloads)
     engine = Engine.load(
-        here, dialect=agent, rules=rules, trust_once=trust_once, on_message=discard
+        here, agent=agent_name, rules=rules, trust_once=trust_once, on_message=discard
     )
     with tempfile.TemporaryDirectory(prefix="anyhook-") as directory:
         if payloads is None:
             given_event = _Given(str(event), tool, given, fields or [])
             events: list[Noted] = [(_build_event(engine, given_event, Path(directory)), ())]
         else:
-            events = list(_decoded(engine.dialect, event, payloads))
+            events = list(_decoded(engine.agent, event, payloads))
         if not events:
             raise UsageError(f"{event_file} holds no {f'{event} ' if event else ''}event")
         code = _fire_all(engine, events, as_json=as_json)
@@ -147,7 +147,7 @@ def _agent(
 ) -> str:
     """Return the agent that is named, or whose event or payloads these are, or that has hooks."""
     if named is not None:
-        return get_dialect(named).name
+        return get_agent(named).name
     by_event = agent_of_event(event) if event else None
     if by_event is not None:
         return by_event
@@ -157,7 +157,7 @@ def _agent(
     configured = one_agent(project, None)
     if agents and configured not in agents:
         names = ", ".join(sorted(map(str, agents)))
-        raise UsageError(f"the file holds events of several agents ({names}); name one: --dialect")
+        raise UsageError(f"the file holds events of several agents ({names}); name one: --agent")
     return configured
 
 
@@ -216,8 +216,8 @@ class _Given:
 
 
 def _build_event(engine: Engine, given: _Given, directory: Path) -> Event:
-    dialect = engine.dialect
-    spec = dialect.event(given.name)
+    agent = engine.agent
+    spec = agent.event(given.name)
     cls = event_class(spec.canonical)
     values: dict[str, Any] = {}
     if given.input is not None:
@@ -244,14 +244,14 @@ def _with_defaults(
     engine: Engine, spec: EventSpec, values: dict[str, Any], directory: Path
 ) -> Event:
     """Complete an event with what an agent would send: a session, a transcript, a result."""
-    dialect, cls = engine.dialect, event_class(spec.canonical)
-    known = [f for f in cls.record_fields if f not in NOT_ON_WIRE and wire_key(dialect, spec, f)]
+    agent, cls = engine.agent, event_class(spec.canonical)
+    known = [f for f in cls.record_fields if f not in NOT_ON_WIRE and wire_key(agent, spec, f)]
     for key in values:
         if key not in known:
             hint = did_you_mean(key, known) or f"it has {', '.join(known)}"
             raise EventError(f"{spec.wire} has no field {key!r}; {hint}")
     if "tool_name" in cls.record_required and not values.get("tool_name"):
-        raise EventError(f"{spec.wire} needs a tool: --tool NAME, like --tool {dialect.tools[0]}")
+        raise EventError(f"{spec.wire} needs a tool: --tool NAME, like --tool {agent.tools[0]}")
     transcript = directory / "transcript.jsonl"
     transcript.touch()
     plausible: dict[str, Any] = {
@@ -260,14 +260,14 @@ def _with_defaults(
         "cwd": str(engine.project_dir),
     }
     # The tool is set as it was written: it need not be one that the agent has.
-    sample = make_payload(spec.wire, agent=dialect.name, **plausible, **_sample_tool(cls))
+    sample = make_payload(spec.wire, agent=agent.name, **plausible, **_sample_tool(cls))
     payload = dict(sample)
     for name in OBJECTS_THAT_AGENTS_SEND:
         if name in known:
-            payload.setdefault(str(wire_key(dialect, spec, name)), {})
+            payload.setdefault(str(wire_key(agent, spec, name)), {})
     for name, value in values.items():
-        payload[str(wire_key(dialect, spec, name))] = value
-    event, notes = decode_event(dialect, payload)
+        payload[str(wire_key(agent, spec, name))] = value
+    event, notes = decode_event(agent, payload)
     if notes:
         raise EventError("; ".join(note.message for note in notes))
     fields = [field for field in cls.record_fields if field not in NOT_ON_WIRE]
@@ -291,11 +291,11 @@ def _read_payloads(file: Path, other_options: Iterable[object]) -> list[tuple[st
 
 
 def _decoded(
-    dialect: Dialect, only: str | None, payloads: list[tuple[str, Payload]]
+    agent: AgentSpec, only: str | None, payloads: list[tuple[str, Payload]]
 ) -> Iterator[Noted]:
-    wanted = dialect.event(only).canonical if only else None
+    wanted = agent.event(only).canonical if only else None
     for where, payload in payloads:
-        event, notes = decode_event(dialect, payload)
+        event, notes = decode_event(agent, payload)
         if isinstance(event, UnknownEvent):
             raise EventError(f"{where}: {notes[0].message}")
         if wanted in (None, event.name):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anyhook.agents import get_agent
 from anyhook.authoring.inspect import scan
-from anyhook.dialects import get_dialect
 from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def functions_for(engine: Engine, event: Event, handler: HandlerSpec) -> list[Us
 
 def _subjects(engine: Engine, event: Event) -> set[str]:
     """Return the names of the subject of an event: the agent's, and the canonical one."""
-    spec = engine.dialect.by_canonical[event.name]
+    spec = engine.agent.by_canonical[event.name]
     subject = getattr(event, spec.subject) if spec.subject else None
     if not isinstance(subject, str):
         return set()
-    vocabulary = get_dialect(engine.dialect.name).vocabulary
+    vocabulary = get_agent(engine.agent.name).vocabulary
     canonical = {name for name, tool in vocabulary.tools.items() if subject in tool.names}
     return {subject, *canonical}
 

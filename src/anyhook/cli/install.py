@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run, gaps, scan
 from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, USAGE
 from anyhook.cli.editing import (
     LAYERS,
     Edit,
-    Starter,
-    Wish,
+    StarterFile,
+    WriteOptions,
     parsed,
     read_text,
     settings_file,
@@ -31,21 +32,20 @@ from anyhook.cli.editing import (
 )
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, say_error, show_path
-from anyhook.dialects import AGENTS, get_dialect
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
 from anyhook.settings.edit import add_item, prune, remove_item, stay_inside
 from anyhook.settings.hookset import load_hooks as load_hooks_of
-from anyhook.settings.sources import Surroundings, places
+from anyhook.settings.sources import Location, places
 from anyhook.trust.store import TrustStore
-from anyhook.warm.commands import PROGRAM, prefix, read_command
+from anyhook.worker.commands import PROGRAM, prefix, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.hooks import HookFunction, Hooks
-    from anyhook.dialects.base import Dialect, EventSpec
     from anyhook.model.definitions import HandlerSpec
 
 STARTER = Path(".anyhook") / "guard.py"
@@ -132,7 +132,7 @@ def init(
     with TemporaryDirectory() as scratch:
         source, starter = path, None
         if not path.exists():
-            source, starter = Path(scratch) / STARTER.name, Starter(path, STARTER_TEXT)
+            source, starter = Path(scratch) / STARTER.name, StarterFile(path, STARTER_TEXT)
             source.write_text(STARTER_TEXT, encoding="utf-8")
         return _wire(
             path,
@@ -141,7 +141,7 @@ def init(
             _agents(here, agents),
             scope,
             _front(python, scope, cold=cold),
-            Wish(yes=yes, dry_run=dry_run, as_json=as_json),
+            WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json),
             starter,
         )
 
@@ -176,7 +176,7 @@ def install(
         _agents(here, agents),
         scope,
         _front(python, scope, cold=cold),
-        Wish(yes=yes, dry_run=dry_run, as_json=as_json),
+        WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json),
     )
 
 
@@ -184,20 +184,20 @@ def _wire(
     file: Path,
     source: Path,
     project: Path,
-    dialects: list[Dialect],
+    agents: list[AgentSpec],
     scope: str,
     front: tuple[str, ...],
-    wish: Wish,
-    starter: Starter | None = None,
+    wish: WriteOptions,
+    starter: StarterFile | None = None,
 ) -> int:
     """Wire a file into settings; `source` is where its text is now."""
     hooks = load_hooks(source)
     if not calls_run(source.read_bytes()):
         raise UsageError(f"{show_path(str(source))}: {NEVER_RUNS}")
-    edits = [_installed(d, project, scope, file, hooks, front) for d in dialects]
+    edits = [_installed(d, project, scope, file, hooks, front) for d in agents]
     missing = {
         d.name: [f"{file.name}:{u.line}: {text}" for u, text in gaps(scan(source), d)]
-        for d in dialects
+        for d in agents
     }
     done = write_edits(edits, wish, starter)
     if done and scope != "user":
@@ -220,17 +220,17 @@ def _wire(
 
 def _trust_written(edit: Edit, project: Path, file: Path) -> None:
     """Trust the hooks that were written, and no others: the user has seen and agreed to them."""
-    dialect = edit.dialect
-    hooks = load_hooks_of(dialect, Surroundings.of(project, home_variable=dialect.home_variable))
+    agent = edit.agent
+    hooks = load_hooks_of(agent, Location.of(project, home_variable=agent.home_variable))
     store = TrustStore()
-    subjects = Guard(dialect, project, store, tuple(hooks.definitions)).subjects()
+    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, _ = store.changes(project, subjects)
     untrusted = {id(change.subject) for change in changes}
-    marks = _marks(dialect, project, file)
+    marks = _marks(agent, project, file)
     store.trust(
         project,
         [s for s in subjects if id(s) not in untrusted or _runs(s.handler, edit.path, marks)],
-        dialect=dialect.name,
+        agent=agent.name,
     )
 
 
@@ -266,16 +266,16 @@ def uninstall(
     here = existing_project(project)
     edits: list[Edit] = []
     broken = False
-    for dialect in _agents(here, agents, every=True):
+    for agent in _agents(here, agents, every=True):
         try:
-            edits.append(_uninstalled(dialect, here, scope, file))
+            edits.append(_uninstalled(agent, here, scope, file))
         except SettingsError as error:  # one broken file must not keep the hook in the others
             broken = True
             say_error(str(error))
         except UsageError:
             if agents:
                 raise
-    done = write_edits(edits, Wish(yes=yes, dry_run=dry_run, as_json=as_json))
+    done = write_edits(edits, WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json))
     if as_json:
         print_json(_json(edits, {}, done))
     return USAGE if broken else OK
@@ -284,22 +284,22 @@ def uninstall(
 # -- which agents
 
 
-def _agents(project: Path, given: list[str] | None, *, every: bool = False) -> list[Dialect]:
+def _agents(project: Path, given: list[str] | None, *, every: bool = False) -> list[AgentSpec]:
     """Return the agents that were named, or those that have left traces here or in the home."""
     if given:
-        return [get_dialect(name) for name in dict.fromkeys(given)]
-    known = [get_dialect(name) for name in AGENTS]
-    around = Surroundings.of(project)
-    found = [d for d in known if every or is_here(d, around)]
+        return [get_agent(name) for name in dict.fromkeys(given)]
+    known = [get_agent(name) for name in CODING_AGENTS]
+    location = Location.of(project)
+    found = [d for d in known if every or is_here(d, location)]
     if not found:
         names = " or ".join(f"--agent {d.name}" for d in known)
         raise UsageError(f"no agent is found in this project or your home; say which: {names}")
     return found
 
 
-def is_here(dialect: Dialect, around: Surroundings) -> bool:
+def is_here(agent: AgentSpec, location: Location) -> bool:
     """Return whether an agent has a settings directory in the project or in the home."""
-    directories = {path.parent for layer, path in places(dialect, around) if layer in OWN}
+    directories = {path.parent for layer, path in places(agent, location) if layer in OWN}
     return any(directory.is_dir() for directory in directories)
 
 
@@ -310,28 +310,28 @@ OWN = frozenset(LAYERS.values())
 
 
 def _installed(
-    dialect: Dialect, project: Path, scope: str, file: Path, hooks: Hooks, front: tuple[str, ...]
+    agent: AgentSpec, project: Path, scope: str, file: Path, hooks: Hooks, front: tuple[str, ...]
 ) -> Edit:
-    path = settings_file(dialect, project, scope)
+    path = settings_file(agent, project, scope)
     before = read_text(path)
     after = before or ""
-    command = _command(dialect, project, scope, file, front)
+    command = _command(agent, project, scope, file, front)
     wanted: dict[tuple[str, ...], dict[str, Any]] = {}
     for event in dict.fromkeys(function.event for function in hooks.functions):
-        spec = dialect.by_canonical.get(event)
+        spec = agent.by_canonical.get(event)
         if spec is not None:
             functions = [f for f in hooks.functions if f.event == event]
-            entry = _definition(dialect, spec, hooks, functions, command, file)
-            wanted[*dialect.hooks_path, spec.wire] = entry
-    after = _without(dialect, after, path, _marks(dialect, project, file), keep=wanted)
+            entry = _definition(agent, spec, hooks, functions, command, file)
+            wanted[*agent.hooks_path, spec.wire] = entry
+    after = _without(agent, after, path, _marks(agent, project, file), keep=wanted)
     for where, entry in wanted.items():
         after = add_item(after, where, entry, file=str(path))
-    after = switched_on(dialect, after, str(path))
-    return Edit(dialect, path, before, after)
+    after = switched_on(agent, after, str(path))
+    return Edit(agent, path, before, after)
 
 
 def _definition(
-    dialect: Dialect,
+    agent: AgentSpec,
     spec: EventSpec,
     hooks: Hooks,
     functions: list[HookFunction],
@@ -339,34 +339,34 @@ def _definition(
     file: Path,
 ) -> dict[str, Any]:
     handler: dict[str, Any] = {"type": "command", "command": command}
-    if "name" in dialect.handler_fields and "env" in dialect.handler_fields:
+    if "name" in agent.handler_fields and "env" in agent.handler_fields:
         handler["name"] = file.stem
     if hooks.timeout is not None:
-        units = (hooks.timeout + DEVIATION) / dialect.timeout_unit
+        units = (hooks.timeout + DEVIATION) / agent.timeout_unit
         handler["timeout"] = int(units) if units == int(units) else units
     entry: dict[str, Any] = {}
-    matcher = _matcher(dialect, spec, functions)
+    matcher = _matcher(agent, spec, functions)
     if matcher is not None:
         entry["matcher"] = matcher
     return {**entry, "hooks": [handler]}
 
 
-def _matcher(dialect: Dialect, spec: EventSpec, functions: list[HookFunction]) -> str | None:
+def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -> str | None:
     """Return a pattern that covers what the functions are for, in the agent's words."""
     if spec.subject is None or any(not function.subjects for function in functions):
         return "*" if spec.subject == "tool_name" else None
     subjects = dict.fromkeys(subject for f in functions for subject in f.subjects)
     if spec.subject != "tool_name":
         return "|".join(subjects)
-    names = dict.fromkeys(name for subject in subjects for name in _tool_names(dialect, subject))
+    names = dict.fromkeys(name for subject in subjects for name in _tool_names(agent, subject))
     if all("*" not in name for name in names):
         return "|".join(names)
     escaped = (name.replace(".", r"\.").replace("*", ".*") for name in names)
     return f"^(?:{'|'.join(escaped)})$"
 
 
-def _tool_names(dialect: Dialect, subject: str) -> tuple[str, ...]:
-    words = dialect.vocabulary
+def _tool_names(agent: AgentSpec, subject: str) -> tuple[str, ...]:
+    words = agent.vocabulary
     fitting = [tool for tool in words.tools if fnmatchcase(tool, subject)]
     names = [name for tool in fitting for name in words.tools[tool].names]
     if not fitting or ("*" in subject and subject not in words.tools):
@@ -375,13 +375,13 @@ def _tool_names(dialect: Dialect, subject: str) -> tuple[str, ...]:
 
 
 def _command(
-    dialect: Dialect, project: Path, scope: str, file: Path, front: tuple[str, ...]
+    agent: AgentSpec, project: Path, scope: str, file: Path, front: tuple[str, ...]
 ) -> str:
     script = file.resolve()
     program = shlex.join(front)
     if scope == "user" or not script.is_relative_to(project.resolve()):
         return f"{program} {shlex.quote(str(script))}"
-    variable = next(n for n, what in dialect.environment.items() if what == "project_dir")
+    variable = next(n for n, what in agent.environment.items() if what == "project_dir")
     relative = script.relative_to(project.resolve()).as_posix()
     plain = re.sub(r'(["$`\\])', r"\\\1", relative)
     return f'{program} "${{{variable}}}/{plain}"'
@@ -429,18 +429,18 @@ def _has_anyhook(python: str) -> bool:
     return subprocess.run(check, capture_output=True, check=False).returncode == 0
 
 
-def _uninstalled(dialect: Dialect, project: Path, scope: str, file: Path) -> Edit:
-    path = settings_file(dialect, project, scope)
+def _uninstalled(agent: AgentSpec, project: Path, scope: str, file: Path) -> Edit:
+    path = settings_file(agent, project, scope)
     before = read_text(path)
     after = before or ""
     if before is None:
-        return Edit(dialect, path, before, after)
-    after = _without(dialect, after, path, _marks(dialect, project, file), keep={})
-    return Edit(dialect, path, before, after)
+        return Edit(agent, path, before, after)
+    after = _without(agent, after, path, _marks(agent, project, file), keep={})
+    return Edit(agent, path, before, after)
 
 
 def _without(
-    dialect: Dialect,
+    agent: AgentSpec,
     text: str,
     path: Path,
     marks: tuple[str, ...],
@@ -448,7 +448,7 @@ def _without(
     keep: Mapping[tuple[str, ...], dict[str, Any]],
 ) -> str:
     """Take every handler of ours out, but the definitions that are wanted as they are."""
-    while (found := _find_ours(dialect, text, path, marks, keep)) is not None:
+    while (found := _find_ours(agent, text, path, marks, keep)) is not None:
         where, index, definition, handler = found
         if all(_is_ours(h, marks) for h in definition["hooks"]):
             text = remove_item(text, where, definition, file=str(path))
@@ -459,14 +459,14 @@ def _without(
 
 
 def _find_ours(
-    dialect: Dialect,
+    agent: AgentSpec,
     text: str,
     path: Path,
     marks: tuple[str, ...],
     keep: Mapping[tuple[str, ...], dict[str, Any]],
 ) -> tuple[tuple[str, ...], int, dict[str, Any], Any] | None:
     """Return the first handler of ours: the path and index of its definition, both values."""
-    for where, index, definition in _definitions(dialect, text, path):
+    for where, index, definition in _definitions(agent, text, path):
         if definition == keep.get(where):
             continue
         for handler in definition["hooks"]:
@@ -475,10 +475,10 @@ def _find_ours(
     return None
 
 
-def _marks(dialect: Dialect, project: Path, file: Path) -> tuple[str, ...]:
+def _marks(agent: AgentSpec, project: Path, file: Path) -> tuple[str, ...]:
     """Return what a command holds that runs the file."""
     return tuple(
-        shlex.split(_command(dialect, project, scope, file, ("python",)))[1]
+        shlex.split(_command(agent, project, scope, file, ("python",)))[1]
         for scope in ("project", "user")
     )
 
@@ -498,22 +498,22 @@ def _is_ours(handler: Any, marks: tuple[str, ...]) -> bool:
 
 
 def _definitions(
-    dialect: Dialect, text: str, path: Path
+    agent: AgentSpec, text: str, path: Path
 ) -> Iterator[tuple[tuple[str, ...], int, dict[str, Any]]]:
     value = parsed(text, path)
-    for key in dialect.hooks_path:
+    for key in agent.hooks_path:
         value = value.get(key) if isinstance(value, dict) else None
     for event, entries in value.items() if isinstance(value, dict) else ():
         for index, entry in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(entry, dict) and isinstance(entry.get("hooks"), list):
-                yield (*dialect.hooks_path, event), index, entry
+                yield (*agent.hooks_path, event), index, entry
 
 
 def _json(edits: list[Edit], missing: dict[str, list[str]], done: bool) -> dict[str, Any]:
     return {
         "written": done,
         "files": [
-            {"agent": e.dialect.name, "path": str(e.path), "changes": e.changes, "text": e.after}
+            {"agent": e.agent.name, "path": str(e.path), "changes": e.changes, "text": e.after}
             for e in edits
         ],
         "degraded": missing,

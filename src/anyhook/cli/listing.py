@@ -11,8 +11,8 @@ from rich.text import Text
 from anyhook.cli import OK
 from anyhook.cli.options import (
     HERE,
+    AgentName,
     AsJson,
-    DialectName,
     Project,
     print_project,
     print_searched,
@@ -54,9 +54,7 @@ class Row:
     switched_off_by: str | None
 
 
-def list_hooks(
-    project: Project = HERE, dialect: DialectName = None, as_json: AsJson = False
-) -> int:
+def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
     """List the hooks of every agent by event: state, matcher, timeout, layer and place.
 
     A hook is on, off, not trusted, or changed since it was trusted.
@@ -66,7 +64,7 @@ def list_hooks(
         anyhook list
         anyhook list --project ~/code/app --json
     """
-    scope = scope_of(project, dialect)
+    scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
     rows_by_engine = [(engine, hook_rows(engine)) for engine in engines]
     if as_json:
@@ -89,10 +87,10 @@ def list_hooks(
 def hook_rows(engine: Engine) -> list[Row]:
     """Return every hook of an engine, by event and layer."""
     withheld = {id(change.subject.handler): change.what for change in engine.guard.changes()}
-    order = {spec.canonical: i for i, spec in enumerate(engine.dialect.events)}
-    rank = {layer: i for i, layer in enumerate(engine.dialect.layer_order)}
+    order = {spec.canonical: i for i, spec in enumerate(engine.agent.events)}
+    rank = {layer: i for i, layer in enumerate(engine.agent.layer_order)}
     definitions = sorted(engine.definitions, key=lambda d: (order[d.event], rank[d.layer]))
-    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    kept = kept_hooks(engine.agent, engine.hooks.files)
     handlers = [h for d in engine.definitions for h in d.handlers]
     labels = unique_labels([*handlers, *(hook.handler for hook in kept)])
     rows: list[Row] = []
@@ -111,7 +109,7 @@ def hook_rows(engine: Engine) -> list[Row]:
 def _print_rows(out: Console, engine: Engine, rows: list[Row], *, with_agent: bool) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
     if with_agent:
-        table.title, table.title_justify, table.title_style = engine.dialect.title, "left", "bold"
+        table.title, table.title_justify, table.title_style = engine.agent.title, "left", "bold"
     headings = ["event", "hook", "matcher", "state", "timeout", "layer", "place"]
     if any(row.handler.description for row in rows):
         headings.append("about")
@@ -121,7 +119,7 @@ def _print_rows(out: Console, engine: Engine, rows: list[Row], *, with_agent: bo
     previous = ""
     for row in rows:
         handler = row.handler
-        wire = engine.dialect.by_canonical[row.definition.event].wire
+        wire = engine.agent.by_canonical[row.definition.event].wire
         origin = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
         cells = [
             Text(wire if wire != previous else "", style="bold cyan"),
@@ -141,7 +139,7 @@ def _print_rows(out: Console, engine: Engine, rows: list[Row], *, with_agent: bo
         shown = ", ".join(dict.fromkeys(labels))
         out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {shown}"))
     if any(row.state in ("not trusted", "changed") for row in rows):
-        command = trust_command(engine.dialect.name, engine.project_dir)
+        command = trust_command(engine.agent.name, engine.project_dir)
         out.print(Text.assemble(("not trusted", "yellow"), f"  look at them with: {command}"))
 
 
@@ -152,8 +150,8 @@ def _matcher(definition: HookDefinition) -> str:
 def _row_json(engine: Engine, row: Row) -> dict[str, Any]:
     handler, definition = row.handler, row.definition
     return {
-        "agent": engine.dialect.name,
-        "event": engine.dialect.by_canonical[definition.event].wire,
+        "agent": engine.agent.name,
+        "event": engine.agent.by_canonical[definition.event].wire,
         "name": row.label,
         "identifier": handler.shown_identifier,
         "state": row.state,

@@ -12,12 +12,12 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.editing import Edit, Wish, read_text, settings_file, write_edits
+from anyhook.cli.editing import Edit, WriteOptions, read_text, settings_file, write_edits
 from anyhook.cli.install import is_here
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path, show_place
-from anyhook.dialects import AGENTS, get_dialect
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
 from anyhook.migrate.corpus import builtin_probes, recorded_probes
@@ -28,11 +28,11 @@ from anyhook.migrate.prove import prove
 from anyhook.migrate.scratch import copied_directories, linked
 from anyhook.model.text import printable
 from anyhook.settings.detect import agents_with_hooks
-from anyhook.settings.sources import Surroundings
+from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.corpus import Probe
     from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
@@ -68,7 +68,8 @@ def migrate(
     source: Annotated[
         str | None,
         typer.Option(
-            "--from", help=f"Whose hooks: {', '.join(AGENTS)}; by default the agent that has some."
+            "--from",
+            help=f"Whose hooks: {', '.join(CODING_AGENTS)}; by default the agent that has some.",
         ),
     ] = None,
     target: Annotated[
@@ -117,9 +118,9 @@ def migrate(
     here = existing_project(project)
     old = _agent(source or _only_source(here, scope, target))
     new = _agent(target or _only_target(here, old))
-    around = Surroundings.of(here, home_variable=old.home_variable)
+    location = Location.of(here, home_variable=old.home_variable)
     migration = plan_migration(
-        old, new, around, scope=scope, shim=not no_shim, program=_program(scope)
+        old, new, location, scope=scope, shim=not no_shim, program=_program(scope)
     )
     path = settings_file(new, here, scope)
     before = read_text(path)
@@ -127,21 +128,21 @@ def migrate(
     losses = [*migration.losses, *notes]
     if proved and migration.entries:
         _check_events(events or BUILTIN)
-        _allow(migration, around, yes=yes, trust_once=trust_once, quiet=as_json)
+        _allow(migration, location, yes=yes, trust_once=trust_once, quiet=as_json)
     if not as_json:
         _show(migration, losses, here)
     proof = None
     if proved and migration.entries:
-        proof = _proof(migration, around, events or BUILTIN, quiet=as_json)
+        proof = _proof(migration, location, events or BUILTIN, quiet=as_json)
         if not as_json:
             _show_proof(proof, migration, here)
     refused = _refused(migration, proof, strict=strict)
     done = False
     edit = Edit(new, path, before, after)
     if refused is None:
-        done = write_edits([edit], Wish(yes, dry_run, as_json), backup=True)
+        done = write_edits([edit], WriteOptions(yes, dry_run, as_json), backup=True)
         if done and not as_json and scope == "project":
-            console().print(f"Under anyhook itself: anyhook trust --dialect {new.name}")
+            console().print(f"Under anyhook itself: anyhook trust --agent {new.name}")
     elif not as_json:
         console().print(Text.assemble(("not written", "bold red"), f"  {refused}"))
     missing = _missing_program(migration)
@@ -155,11 +156,13 @@ def migrate(
 migrate.__doc__ = HELP
 
 
-def _agent(name: str) -> Dialect:
-    if name not in AGENTS:
-        get_dialect(name)  # the error for a name that nobody knows
-        raise UsageError(f"{name} is no agent with settings of its own; it is {', '.join(AGENTS)}")
-    return get_dialect(name)
+def _agent(name: str) -> AgentSpec:
+    if name not in CODING_AGENTS:
+        get_agent(name)  # the error for a name that nobody knows
+        raise UsageError(
+            f"{name} is no agent with settings of its own; it is {', '.join(CODING_AGENTS)}"
+        )
+    return get_agent(name)
 
 
 def _only_source(project: Path, scope: str, target: str | None) -> str:
@@ -168,7 +171,7 @@ def _only_source(project: Path, scope: str, target: str | None) -> str:
     Raises:
         UsageError: If there is none, or several.
     """
-    settings = [found for found in agents_with_hooks(project) if found.agent in AGENTS]
+    settings = [found for found in agents_with_hooks(project) if found.agent in CODING_AGENTS]
     sources = {
         found.agent: found.user_files if scope == "user" else found.project_files
         for found in settings
@@ -186,15 +189,15 @@ def _only_source(project: Path, scope: str, target: str | None) -> str:
     raise UsageError(f"several agents have hooks here; write one of: {places}")
 
 
-def _only_target(project: Path, source: Dialect) -> str:
+def _only_target(project: Path, source: AgentSpec) -> str:
     """Return the one other agent that has a settings directory in the project or the home.
 
     Raises:
         UsageError: If there is none, or several.
     """
-    around = Surroundings.of(project)
-    others = [name for name in AGENTS if name != source.name]
-    present = [name for name in others if is_here(get_dialect(name), around)]
+    location = Location.of(project)
+    others = [name for name in CODING_AGENTS if name != source.name]
+    present = [name for name in others if is_here(get_agent(name), location)]
     if len(present) == 1:
         return present[0]
     choices = " or ".join(f"--to {name}" for name in present or others)
@@ -230,22 +233,22 @@ def _refused(migration: Migration, proof: Proof | None, *, strict: bool) -> str 
 
 
 def _allow(
-    migration: Migration, around: Surroundings, *, yes: bool, trust_once: bool, quiet: bool
+    migration: Migration, location: Location, *, yes: bool, trust_once: bool, quiet: bool
 ) -> None:
     """Say what the proof runs, and ask.
 
     Raises:
         UsageError: If the user refuses, or cannot be asked.
     """
-    untrusted = not trust_once and _is_untrusted(migration, around.project)
+    untrusted = not trust_once and _is_untrusted(migration, location.project)
     if not quiet:
-        _show_what_runs(migration, around)
+        _show_what_runs(migration, location)
     if trust_once or (yes and not untrusted):
         return
     if quiet or sys.stdin is None or not sys.stdin.isatty():
         why = (
             "you have not trusted them: look at them with "
-            f"anyhook trust --dialect {migration.source.name}, or add --trust-once"
+            f"anyhook trust --agent {migration.source.name}, or add --trust-once"
             if untrusted
             else "there is no terminal to ask at: add --yes or --trust-once"
         )
@@ -269,7 +272,7 @@ def _is_untrusted(migration: Migration, project: Path) -> bool:
     return bool(changes)
 
 
-def _show_what_runs(migration: Migration, around: Surroundings) -> None:
+def _show_what_runs(migration: Migration, location: Location) -> None:
     out = console()
     commands = dict.fromkeys(
         printable(origin.handler.shown_identifier)
@@ -279,9 +282,9 @@ def _show_what_runs(migration: Migration, around: Surroundings) -> None:
     out.print("The proof runs these commands, on both sides and several times:")
     for command in commands:
         out.print(Text(f"  {command}"), soft_wrap=True)
-    shared = linked(around.project)
+    shared = linked(location.project)
     copies = "copies of the project" + (f" that share {', '.join(shared)}" if shared else "")
-    directories = ", ".join(show_path(str(path)) for path in copied_directories(around))
+    directories = ", ".join(show_path(str(path)) for path in copied_directories(location))
     home = f"with copies of {directories}" if directories else "which is empty"
     out.print(f"They run in {copies}, with a home directory of their own {home}.", soft_wrap=True)
     out.print("What a command writes elsewhere, it writes for real.")
@@ -292,7 +295,7 @@ def _check_events(events: str) -> None:
         raise UsageError(f"--events: there is no file {events!r}; or write builtin")
 
 
-def _proof(migration: Migration, around: Surroundings, events: str, *, quiet: bool) -> Proof:
+def _proof(migration: Migration, location: Location, events: str, *, quiet: bool) -> Proof:
     source, target = migration.source, migration.target
 
     def probes(project: Path) -> list[Probe]:
@@ -304,7 +307,7 @@ def _proof(migration: Migration, around: Surroundings, events: str, *, quiet: bo
         task = progress.add_task("proving", total=None)
         return prove(
             migration,
-            around,
+            location,
             probes,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
@@ -421,12 +424,12 @@ def _show_difference(label: str, difference: Difference, migration: Migration) -
     told = "told above" if difference.told else "not told"
     event = printable(difference.event)
     out.print(Text.assemble(("differs", style), f"  {event}  ({label}; {told})"))
-    for dialect, said in (
+    for agent, said in (
         (migration.source, difference.here),
         (migration.target, difference.there),
     ):
         words = ", ".join(f"{key}: {value!r}" for key, value in said.items()) or "nothing"
-        out.print(Text(f"    {dialect.title}: {printable(words)}"))
+        out.print(Text(f"    {agent.title}: {printable(words)}"))
 
 
 # -- for programs

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
 from anyhook.cli.output import show_path
-from anyhook.dialects import AGENTS, agents_of_event, get_dialect
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
@@ -21,7 +21,7 @@ from anyhook.settings.detect import (
     detected,
     find_project,
 )
-from anyhook.settings.sources import Surroundings, places
+from anyhook.settings.sources import Location, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,10 +37,10 @@ Project = Annotated[
         show_default=False,
     ),
 ]
-DialectName = Annotated[
+AgentName = Annotated[
     str | None,
     typer.Option(
-        "--dialect",
+        "--agent",
         help="The agent: gemini, claude, terminai or generic; by default those with hooks here.",
         show_default=False,
     ),
@@ -73,15 +73,15 @@ class Scope:
         """
         names = self.agents or ((DEFAULT_AGENT,) if default else ())
         for name in names:
-            yield Engine.load(self.project, dialect=name, on_message=discard)
+            yield Engine.load(self.project, agent=name, on_message=discard)
 
 
-def scope_of(project: Path, dialect: str | None) -> Scope:
+def scope_of(project: Path, agent: str | None) -> Scope:
     """Return the project and the agents that a command looks at.
 
     Args:
         project: The option `--project`.
-        dialect: The option `--dialect`; `None` for every agent with hooks here.
+        agent: The option `--agent`; `None` for every agent with hooks here.
 
     Raises:
         UsageError: If there is no such directory.
@@ -89,22 +89,22 @@ def scope_of(project: Path, dialect: str | None) -> Scope:
     """
     here = existing_project(project)
     found = agents_with_hooks(here)
-    if dialect is not None:
-        return Scope(here, (get_dialect(dialect).name,), True, found)
+    if agent is not None:
+        return Scope(here, (get_agent(agent).name,), True, found)
     return Scope(here, tuple(agent.agent for agent in found), False, found)
 
 
-def one_agent(project: Path, dialect: str | None) -> str:
+def one_agent(project: Path, agent: str | None) -> str:
     """Return the agent of a command that works for one agent.
 
     Raises:
         UsageError: If several agents have hooks here and none is named.
     """
-    if dialect is not None:
-        return get_dialect(dialect).name
+    if agent is not None:
+        return get_agent(agent).name
     candidates = detected(agents_with_hooks(project))
     if len(candidates) > 1:
-        choices = " or ".join(f"--dialect {agent.agent}" for agent in candidates)
+        choices = " or ".join(f"--agent {agent.agent}" for agent in candidates)
         raise UsageError(f"several agents have hooks here; name one of them: {choices}")
     return candidates[0].agent if candidates else DEFAULT_AGENT
 
@@ -143,20 +143,20 @@ def print_project(out: Console, project: Path) -> None:
 def print_searched(out: Console, scope: Scope) -> None:
     """Report that no hooks were found, and where they were looked for."""
     out.print("No hooks are configured here. These files were looked for:")
-    for name in scope.agents or AGENTS:
-        dialect = get_dialect(name)
-        location = Surroundings.of(scope.project, home_variable=dialect.home_variable)
-        for layer, path in places(dialect, location):
+    for name in scope.agents or CODING_AGENTS:
+        agent = get_agent(name)
+        location = Location.of(scope.project, home_variable=agent.home_variable)
+        for layer, path in places(agent, location):
             state = "" if path.exists() else "  (not there)"
             out.print(
-                f"  {dialect.title:<12} {layer!s:<16} {show_path(str(path), scope.project)}{state}",
+                f"  {agent.title:<12} {layer!s:<16} {show_path(str(path), scope.project)}{state}",
                 markup=False,
             )
     out.print("Write a hook and configure it for your agent with: anyhook init")
-    others = [agent for agent in scope.found if agent.agent not in scope.agents]
-    for agent in others:
+    others = [found for found in scope.found if found.agent not in scope.agents]
+    for found in others:
         out.print(
-            f"{agent.title} has hooks here, in {show_path(str(agent.files[0]), scope.project)}; "
-            f"add: --dialect {agent.agent}",
+            f"{found.title} has hooks here, in {show_path(str(found.files[0]), scope.project)}; "
+            f"add: --agent {found.agent}",
             markup=False,
         )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from anyhook.warm.launch import main
+from anyhook.worker.launch import main
 
 HELP = """Run a hook file as an agent does, in a warm worker if possible.
 

@@ -8,17 +8,17 @@ from typing import Annotated
 
 import typer
 
+from anyhook.agents import get_agent
+from anyhook.agents.schema import event_schema, reply_schema, settings_schema
 from anyhook.cli import OK
 from anyhook.cli.options import (
     HERE,
+    AgentName,
     AsJson,
-    DialectName,
     agent_of_event,
     existing_project,
     one_agent,
 )
-from anyhook.dialects import get_dialect
-from anyhook.dialects.schema import event_schema, reply_schema, settings_schema
 from anyhook.errors import UsageError
 
 
@@ -32,7 +32,7 @@ def schema(
     reply: Annotated[
         bool, typer.Option("--reply", help="What a hook of the event may print.")
     ] = False,
-    dialect: DialectName = None,
+    agent: AgentName = None,
     as_json: AsJson = False,
 ) -> int:
     """Write the JSON Schema of the settings, of an event, or of a reply to it.
@@ -45,7 +45,7 @@ def schema(
         anyhook schema BeforeTool
         anyhook schema BeforeTool --reply
     """
-    tables = get_dialect(dialect or agent_of_event(what) or one_agent(existing_project(HERE), None))
+    tables = get_agent(agent or agent_of_event(what) or one_agent(existing_project(HERE), None))
     if what == "settings" and reply:
         raise UsageError("name the event of the reply: anyhook schema BeforeTool --reply")
     if what == "settings":

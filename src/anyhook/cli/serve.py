@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 from rich.text import Text
 
+from anyhook.agents import get_agent
 from anyhook.cli import OK
 from anyhook.cli.options import AsJson, existing_project
 from anyhook.cli.output import console, print_json, print_settings_problems
-from anyhook.dialects import get_dialect
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
-from anyhook.service.address import Address, listen
+from anyhook.server.address import Address, listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from anyhook.dialects.base import Dialect, EventSpec
-    from anyhook.service.responder import Responder
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.server.responder import Responder
 
 VARIABLE = "ANYHOOK_TOKEN"
 SHORTEST = 16
@@ -50,7 +50,7 @@ For example:
 
     anyhook serve .anyhook/guard.py
     anyhook serve .anyhook/guard.py --port 0 --json
-    anyhook serve --project ~/code/app --dialect claude
+    anyhook serve --project ~/code/app --agent claude
 """
 
 
@@ -66,9 +66,9 @@ def serve(
             help="Project whose settings decide too; by default this one if no file is given.",
         ),
     ] = None,
-    dialect: Annotated[
+    agent: Annotated[
         str | None,
-        typer.Option("--dialect", help="The agent that asks; by default every event tells."),
+        typer.Option("--agent", help="The agent that asks; by default every event tells."),
     ] = None,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; others than loopback need a token.")
@@ -91,12 +91,12 @@ def serve(
     settings = existing_project(project or Path()) if project or not files else None
     listening, address = listen(host, port, is_guarded=secret is not None)
     with listening, _stdout_kept_clean() as stdout:
-        from anyhook.service.responder import Responder
+        from anyhook.server.responder import Responder
 
         responder = Responder(
             files or [],
             project=settings,
-            dialect=dialect,
+            agent=agent,
             trust_once=trust_once,
             environ={key: value for key, value in os.environ.items() if key != VARIABLE},
             leads_here=address.is_at,
@@ -106,7 +106,7 @@ def serve(
         def announce() -> None:
             with redirect_stdout(stdout):
                 if as_json:
-                    ready = {"url": address.url, "pid": os.getpid(), "dialect": dialect}
+                    ready = {"url": address.url, "pid": os.getpid(), "agent": agent}
                     print_json(ready)
                 else:
                     _show(responder, address, is_guarded=secret is not None)
@@ -142,7 +142,7 @@ def _stdout_kept_clean() -> Iterator[TextIO]:
 
 def _library() -> ModuleType:
     try:
-        from anyhook.service import http
+        from anyhook.server import http
     except ModuleNotFoundError as error:
         library = (error.name or "").partition(".")[0]
         if library not in LIBRARIES:
@@ -191,14 +191,14 @@ def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
     for engine in responder.engines.values():
         print_settings_problems(out, engine.diagnostics, engine.project_dir)
     for name in responder.engines:
-        agent = get_dialect(name)
+        agent = get_agent(name)
         if KIND in agent.types:
             _show_entry(agent, responder, address, is_guarded=is_guarded)
     out.print("Ctrl-C ends it.", style="dim")
 
 
 def _show_entry(
-    agent: Dialect, responder: Responder, address: Address, *, is_guarded: bool
+    agent: AgentSpec, responder: Responder, address: Address, *, is_guarded: bool
 ) -> None:
     """Show what to write into an agent's settings."""
     out = console()
@@ -222,7 +222,7 @@ def _show_entry(
 
 
 def _definitions(
-    agent: Dialect, entry: dict[str, Any], asked: list[tuple[EventSpec, bool]]
+    agent: AgentSpec, entry: dict[str, Any], asked: list[tuple[EventSpec, bool]]
 ) -> dict[str, Any]:
     """Write the settings that ask an endpoint on events; a guard that must not fail is closed."""
     found: dict[str, Any] = {}

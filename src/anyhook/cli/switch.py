@@ -10,7 +10,7 @@ import typer
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.editing import read_text
-from anyhook.cli.options import HERE, AsJson, DialectName, Project, one_agent, scope_of
+from anyhook.cli.options import HERE, AgentName, AsJson, Project, one_agent, scope_of
 from anyhook.cli.output import console, print_json, say_error, show_path, show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -42,7 +42,7 @@ HookName = Annotated[
 def disable(
     name: HookName,
     project: Project = HERE,
-    dialect: DialectName = None,
+    agent: AgentName = None,
     as_json: AsJson = False,
 ) -> int:
     """Switch a hook off, in the settings file of its own layer.
@@ -54,19 +54,19 @@ def disable(
     For example:
 
         anyhook disable secret-guard
-        anyhook disable guard.py --dialect claude
+        anyhook disable guard.py --agent claude
         anyhook disable settings.json:12
     """
-    engine = _engine_of(project, dialect, name)
-    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    engine = _engine_of(project, agent, name)
+    kept = kept_hooks(engine.agent, engine.hooks.files)
     if not _matching(name, [h for d in engine.definitions for h in d.handlers]):
         hooks = _matching(name, [hook.handler for hook in kept])
         if hooks:
             return _report(engine, name, hooks[0], [], as_json)
     handlers = _handlers(engine, name, kept)
-    if not any(switch.kind == "disabled" for switch in engine.dialect.switches):
+    if not any(switch.kind == "disabled" for switch in engine.agent.switches):
         return _report(engine, name, handlers[0], _take_out(engine, handlers), as_json)
-    layer = max((h.layer for h in handlers), key=lambda la: engine.dialect.authority[la])
+    layer = max((h.layer for h in handlers), key=lambda la: engine.agent.authority[la])
     file = _editable(engine, layer)
     path = _switch_path(engine, file)
     before = _text(engine, file)
@@ -80,7 +80,7 @@ def disable(
 def enable(
     name: HookName,
     project: Project = HERE,
-    dialect: DialectName = None,
+    agent: AgentName = None,
     as_json: AsJson = False,
 ) -> int:
     """Switch a hook on again, in every file of yours that switches it off.
@@ -92,8 +92,8 @@ def enable(
 
         anyhook enable secret-guard
     """
-    engine = _engine_of(project, dialect, name)
-    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    engine = _engine_of(project, agent, name)
+    kept = kept_hooks(engine.agent, engine.hooks.files)
     handler = _handlers(engine, name, kept)[0]
     changed = _put_back(engine, [hook for hook in kept if _is_same(hook.handler, handler)])
     for file in engine.hooks.files:
@@ -101,7 +101,7 @@ def enable(
             continue
         path = str(file.source.path)
         before = after = _text(engine, file) or ""
-        for switch in engine.dialect.switches:
+        for switch in engine.agent.switches:
             if switch.kind == "disabled":
                 after = remove_item(after, switch.path, handler.identifier, file=path)
                 if after != before:
@@ -114,7 +114,7 @@ def enable(
 
 def _switch_path(engine: Engine, file: LoadedFile) -> tuple[str, ...]:
     """Return where a file lists the hooks that are off: beside the switches that it has already."""
-    switches = engine.dialect.switches
+    switches = engine.agent.switches
     lists = sorted((s for s in switches if s.kind == "disabled"), key=lambda s: s.legacy)
     used = {s.path[:-1] for s in switches if _value_at(file.values, s.path) is not None}
     return next((s.path for s in lists if s.path[:-1] in used), lists[0].path)
@@ -140,7 +140,7 @@ def _take_out(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
     for handler in handlers:
         if handler.layer not in OWN:
             raise SettingsError(
-                f"the hook belongs to the {handler.layer} layer; {engine.dialect.title} has no "
+                f"the hook belongs to the {handler.layer} layer; {engine.agent.title} has no "
                 "switch for one hook of it",
                 path=handler.place.file,
                 line=handler.place.line,
@@ -149,7 +149,7 @@ def _take_out(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
     for handler in sorted(handlers, key=lambda h: (h.place.line or 0, h.place.column or 0))[::-1]:
         file = by_file[handler.place.file]
         before = _text(engine, file)
-        after, entry = take_out(engine.dialect, before or "", handler)
+        after, entry = take_out(engine.agent, before or "", handler)
         record = keep(file.source, entry)
         try:
             write_atomically(file.source.path, after, expected=before)
@@ -166,7 +166,7 @@ def _put_back(engine: Engine, hooks: list[KeptHook]) -> list[Path]:
     for hook in reversed(hooks):
         path = hook.source.path
         before = _text(engine, LoadedFile(hook.source))
-        after = put_back(engine.dialect, before or "", hook)
+        after = put_back(engine.agent, before or "", hook)
         write_atomically(path, after, expected=before)
         forget_entry(hook.record, hook.entry)
         changed += [one for one in (path, hook.record) if one not in changed]
@@ -176,20 +176,20 @@ def _put_back(engine: Engine, hooks: list[KeptHook]) -> list[Path]:
 # -- which hook is meant
 
 
-def _engine_of(project: Path, dialect: str | None, name: str) -> Engine:
+def _engine_of(project: Path, agent: str | None, name: str) -> Engine:
     """Load the agent that has a hook of that name; the usual agent if none or several have it."""
-    scope = scope_of(project, dialect)
+    scope = scope_of(project, agent)
     if len(scope.agents) == 1:
         return next(scope.engines())
     engines = [engine for engine in scope.engines() if _has_hook(engine, name)]
     if len(engines) == 1:
         return engines[0]
-    agent = one_agent(scope.project, None)
-    return Engine.load(scope.project, dialect=agent, on_message=discard)
+    usual_agent = one_agent(scope.project, None)
+    return Engine.load(scope.project, agent=usual_agent, on_message=discard)
 
 
 def _has_hook(engine: Engine, name: str) -> bool:
-    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    kept = kept_hooks(engine.agent, engine.hooks.files)
     handlers = [handler for d in engine.definitions for handler in d.handlers]
     return bool(_matching(name, [*handlers, *(hook.handler for hook in kept)]))
 
@@ -264,7 +264,7 @@ def _is_same(one: HandlerSpec, other: HandlerSpec) -> bool:
 
 def _editable(engine: Engine, layer: Layer) -> LoadedFile:
     """Return the file that switches hooks of a layer off: its own, or the user's."""
-    authority = engine.dialect.authority
+    authority = engine.agent.authority
     home = layer if layer in OWN else Layer.USER
     if authority[layer] > authority[home]:
         own = next(f for f in engine.hooks.files if f.source.layer is layer)
@@ -299,7 +299,7 @@ def _report(
     wanted_on: bool = False,
 ) -> int:
     engine.reload()
-    kept = kept_hooks(engine.dialect, engine.hooks.files)
+    kept = kept_hooks(engine.agent, engine.hooks.files)
     record = next((hook.record for hook in kept if _is_same(hook.handler, handler)), None)
     off = engine.hooks.switched_off(handler) if record is None else str(record)
     if as_json:
@@ -317,9 +317,9 @@ def _report(
     done = f"switched {word} in {where}" if changed else f"was {word} already"
     console().print(f"{printable(name)!r} {done}", markup=False)
     if record is not None and changed:
-        option = f" --dialect {engine.dialect.name}"
+        option = f" --agent {engine.agent.name}"
         console().print(
-            f"{engine.dialect.title} has no switch for one hook, so it was taken out; put it back "
+            f"{engine.agent.title} has no switch for one hook, so it was taken out; put it back "
             f"with: anyhook enable {shlex.quote(name)}{option}",
             markup=False,
             soft_wrap=True,

@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.inspect import gaps, scan
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.run import log_text
@@ -19,7 +20,6 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file, write_first_cases
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json
-from anyhook.dialects import AGENTS, get_dialect
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
 from anyhook.testing.cases import is_case_file
@@ -84,15 +84,15 @@ def test(
     if file is None:
         raise UsageError(f"name a hook file, or a file of cases like {FIRST_CASES}")
     if is_case_file(file):
-        chosen = [get_dialect(name).name for name in agents or ()]
+        chosen = [get_agent(name).name for name in agents or ()]
         return run_case_file(
             file, existing_project(project), chosen, trust_once=trust_once, as_json=as_json
         )
-    return _test_hook_file(file, tuple(agents or AGENTS), as_json=as_json)
+    return _test_hook_file(file, tuple(agents or CODING_AGENTS), as_json=as_json)
 
 
 def _test_hook_file(file: Path, names: tuple[str, ...], *, as_json: bool) -> int:
-    dialects = [get_dialect(name) for name in names]
+    agents = [get_agent(name) for name in names]
     with redirect_stdout(sys.stderr):  # what hooks print is not the result
         hooks = load_hooks(file)
         results = run_examples(hooks, names)
@@ -102,7 +102,7 @@ def _test_hook_file(file: Path, names: tuple[str, ...], *, as_json: bool) -> int
             log_text(result.traceback)
     uses = scan(file)
     missing = {
-        d.name: [f"{file.name}:{use.line}: {text}" for use, text in gaps(uses, d)] for d in dialects
+        d.name: [f"{file.name}:{use.line}: {text}" for use, text in gaps(uses, d)] for d in agents
     }
     failed = any(result.status == "failed" for result in results) or not results
     if as_json:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
+from anyhook.agents.wire import encode_decision, encode_event
 from anyhook.cli.hook_functions import functions_for
 from anyhook.cli.output import diagnostic_json, print_diagnostics, show_place
 from anyhook.cli.verdict import Verdict, verdicts
-from anyhook.dialects.wire import encode_decision, encode_event
 from anyhook.engine.compare import Difference, differences
 from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not_run, unknown_tool
 from anyhook.model.answers import Outcome
@@ -70,7 +70,7 @@ def print_timeline(
     notes: tuple[Diagnostic, ...] = (),
 ) -> None:
     """Show one fired event to a person."""
-    spec = engine.dialect.by_canonical[event.name]
+    spec = engine.agent.by_canonical[event.name]
     subject = getattr(event, spec.subject) if spec.subject else None
     out.print()
     shown = f"  {printable(str(subject))}" if subject else ""
@@ -100,7 +100,7 @@ def _no_hooks(engine: Engine, wire: str) -> Text:
     configured = f"hooks are configured on: {others}" if others else "no hook is configured at all"
     text = Text(f"  no hook is configured on {wire}; {configured}", style="dim")
     agents = agents_with_hooks(engine.project_dir, environ=engine.environ)
-    titles = [agent.title for agent in agents if agent.agent != engine.dialect.name]
+    titles = [agent.title for agent in agents if agent.agent != engine.agent.name]
     if titles and not others:
         text.append(f"; {', '.join(titles)} has hooks here", style="yellow")
     return text
@@ -110,7 +110,7 @@ def _print_verdicts(out: Console, engine: Engine, found: list[Verdict]) -> None:
     """Show what the agent does: in one line if all rule sets agree, else in a line for each."""
     table = Table.grid(padding=(0, 2))
     for verdict in found:
-        subject = engine.dialect.title
+        subject = engine.agent.title
         if len(found) > 1 and verdict.rules == "documented":
             subject = f"by its reference, {subject}"
         elif len(found) > 1:
@@ -271,9 +271,9 @@ def result_json(
 ) -> dict[str, Any]:
     """Return one fired event as programs read it; see `docs/commands.md`."""
     changes = differences(engine, event, decision)
-    spec = engine.dialect.by_canonical[event.name]
+    spec = engine.agent.by_canonical[event.name]
     return {
-        "event": encode_event(engine.dialect, event),
+        "event": encode_event(engine.agent, event),
         "decision": {
             "outcome": str(decision.outcome),
             "stop": decision.stop,
@@ -299,7 +299,7 @@ def result_json(
                 }
                 for message in decision.messages
             ],
-            "wire": encode_decision(engine.dialect, spec, decision),
+            "wire": encode_decision(engine.agent, spec, decision),
             "blame": {
                 name: [_blame_json(blame) for blame in blames]
                 for name, blames in decision.blame.items()
@@ -321,12 +321,12 @@ def result_json(
                 "rules": verdict.rules,
                 "release": verdict.release,
                 "outcome": verdict.word,
-                "effect": f"{engine.dialect.title} {verdict.effect}",
+                "effect": f"{engine.agent.title} {verdict.effect}",
                 "denied": verdict.denied,
             }
             for verdict in verdicts(engine, event, decision, changes)
         ],
-        "agent": engine.dialect.name,
+        "agent": engine.agent.name,
         "rules": engine.rules.name,
         "differences": [
             {

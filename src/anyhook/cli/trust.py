@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from anyhook.agents import get_agent
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.options import (
     HERE,
+    AgentName,
     AsJson,
-    DialectName,
     Project,
     print_project,
     print_searched,
     scope_of,
 )
 from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
-from anyhook.dialects import get_dialect
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.sources import Surroundings
+from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.cli.options import Scope
-    from anyhook.dialects.base import Dialect
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.trust.store import Change, Subject
@@ -48,7 +48,7 @@ DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 def trust(
     project: Project = HERE,
-    dialect: DialectName = None,
+    agent: AgentName = None,
     show: Annotated[
         bool, typer.Option("--show", help="Only show; exits with 1 if something is not trusted.")
     ] = False,
@@ -70,7 +70,7 @@ def trust(
     """
     if show and (revoke or yes):
         raise UsageError("--show only shows; drop it, or drop --yes and --revoke")
-    store, scope = TrustStore(), scope_of(project, dialect)
+    store, scope = TrustStore(), scope_of(project, agent)
     here = scope.project
     if revoke:
         known = store.revoke(here)
@@ -80,12 +80,12 @@ def trust(
         else:
             console().print(f"{show_path(str(here))} {text}", markup=False)
         return OK
-    reviews = [_review(store, here, get_dialect(name)) for name in scope.agents]
+    reviews = [_review(store, here, get_agent(name)) for name in scope.agents]
     show = show or (as_json and not yes)
     changed = [review for review in reviews if review.changes]
     done = bool(changed) and not show and (yes or _agreed(here, changed))
     for review in changed if done else ():
-        store.trust(here, review.subjects, dialect=review.dialect.name)
+        store.trust(here, review.subjects, agent=review.agent.name)
     trusted = done or not changed
     if as_json:
         print_json(_json(here, reviews, trusted=trusted))
@@ -102,34 +102,34 @@ class Review:
     """What a project's hooks for one agent are made of, and what of it is not trusted.
 
     Attributes:
-        dialect: The agent.
+        agent: The agent.
         subjects: The hooks.
         changes: Those that are new or changed since they were trusted.
         problems: What is wrong with the trust store.
         in_order: The `id` of the handlers that run in order.
     """
 
-    dialect: Dialect
+    agent: AgentSpec
     subjects: list[Subject]
     changes: list[Change]
     problems: tuple[Diagnostic, ...]
     in_order: frozenset[int]
 
 
-def _review(store: TrustStore, project: Path, dialect: Dialect) -> Review:
-    hooks = load_hooks(dialect, Surroundings.of(project, home_variable=dialect.home_variable))
-    subjects = Guard(dialect, project, store, tuple(hooks.definitions)).subjects()
+def _review(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
+    hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
+    subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects)
     sequences = [d for d in hooks.definitions if d.sequential]
     in_order = frozenset(id(handler) for d in sequences for handler in d.handlers)
-    return Review(dialect, subjects, list(changes), tuple(problems), in_order)
+    return Review(agent, subjects, list(changes), tuple(problems), in_order)
 
 
 def _agreed(project: Path, reviews: list[Review]) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("there is no terminal to ask on; look with --show, then trust with --yes")
     for review in reviews:
-        _print_changes(console(), review.dialect, project, review.changes, review.in_order)
+        _print_changes(console(), review.agent, project, review.changes, review.in_order)
         _print_not_bound(console(), project, review.subjects)
     return typer.confirm("Trust these hooks and scripts as they are?", default=False)
 
@@ -141,16 +141,16 @@ def _show(scope: Scope, reviews: list[Review], done: bool, *, asked: bool) -> No
         if not reviews:
             print_searched(out, scope)
     for review in reviews:
-        title = f"  {review.dialect.title}" if len(reviews) > 1 else ""
+        title = f"  {review.agent.title}" if len(reviews) > 1 else ""
         if review.changes and not asked:
-            _print_changes(out, review.dialect, scope.project, review.changes, review.in_order)
+            _print_changes(out, review.agent, scope.project, review.changes, review.in_order)
         if not asked or not review.changes:
             _print_not_bound(out, scope.project, review.subjects)
         if review.subjects and (done or not review.changes):
             many = "hooks" if len(review.subjects) != 1 else "hook"
             out.print(f"[green]trusted:[/] {len(review.subjects)} {many}{title}")
         elif review.changes:
-            command = trust_command(review.dialect.name, scope.project)
+            command = trust_command(review.agent.name, scope.project)
             out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
 
 
@@ -169,11 +169,11 @@ def _print_not_bound(out: Console, project: Path, subjects: list[Subject]) -> No
 
 
 def _print_changes(
-    out: Console, dialect: Dialect, project: Path, changes: list[Change], in_order: frozenset[int]
+    out: Console, agent: AgentSpec, project: Path, changes: list[Change], in_order: frozenset[int]
 ) -> None:
     for change in changes:
         handler, subject = change.subject.handler, change.subject
-        event = dialect.by_canonical[subject.event].wire
+        event = agent.by_canonical[subject.event].wire
         out.print(
             Text.assemble(
                 ("new  " if change.what == "new" else "changed  ", "yellow"),
@@ -268,9 +268,9 @@ def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
     change = next((change for change in review.changes if change.subject is subject), None)
     handler = subject.handler
     return {
-        "agent": review.dialect.name,
+        "agent": review.agent.name,
         "name": handler.label,
-        "event": review.dialect.by_canonical[subject.event].wire,
+        "event": review.agent.by_canonical[subject.event].wire,
         "matcher": subject.matcher,
         "sequential": id(handler) in review.in_order,
         "kind": handler.kind,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.dialects.base import Denial
+from anyhook.agents.spec import Denial
 from anyhook.model.answers import Outcome
 
 if TYPE_CHECKING:
-    from anyhook.dialects.base import EventSpec, Rules
+    from anyhook.agents.spec import EventSpec, RuleSet
     from anyhook.engine.compare import Difference
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
@@ -68,14 +68,14 @@ def verdicts(
     """
     own = _verdict(engine.rules, event, decision)
     others = [
-        _verdict(engine.dialect.rules[difference.rules], event, difference.decision)
+        _verdict(engine.agent.rule_sets[difference.rules], event, difference.decision)
         for difference in differences
     ]
     changed = [other for other in others if (other.word, other.effect) != (own.word, own.effect)]
     return [own, *changed]
 
 
-def _verdict(rules: Rules, event: Event, decision: Decision) -> Verdict:
+def _verdict(rules: RuleSet, event: Event, decision: Decision) -> Verdict:
     spec = rules.by_canonical[event.name]
     return Verdict(
         rules=rules.name,

@@ -18,14 +18,14 @@ from anyhook.cli import OK
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json, show_path
 from anyhook.model.text import printable
-from anyhook.service.control import directory_of, end, reason_of, workers
+from anyhook.worker.control import directory_of, end, reason_of, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rich.console import Console
 
-    from anyhook.service.control import Ended, Found
+    from anyhook.worker.control import Found, StopResult
 
 SLOW = 1.0
 """Seconds from which on people are told that something is waited for."""
@@ -130,7 +130,7 @@ def _waiting(what: str) -> Iterator[Callable[[float], None]]:
         shown.stop()
 
 
-def _told(ended: Ended) -> Text:
+def _told(ended: StopResult) -> Text:
     how = {
         "stopped": f"Worker {ended.pid} has ended.",
         "killed": f"Worker {ended.pid} did not end and was killed"
@@ -225,7 +225,7 @@ def found_json(found: Found) -> dict[str, Any]:
     }
 
 
-def _ended_json(ended: Ended) -> dict[str, Any]:
+def _ended_json(ended: StopResult) -> dict[str, Any]:
     return {
         "address": ended.base,
         "pid": ended.pid,

@@ -11,7 +11,7 @@ from anyhook.settings.kept import kept_hooks
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -53,11 +53,11 @@ def switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
 
 
 def kept_or_problem(
-    dialect: Dialect, hooks: HookSet
+    agent: AgentSpec, hooks: HookSet
 ) -> tuple[tuple[KeptHook, ...], tuple[Diagnostic, ...]]:
     """Return the hooks that `anyhook disable` took out, or why that is not known."""
     try:
-        return tuple(kept_hooks(dialect, hooks.files)), ()
+        return tuple(kept_hooks(agent, hooks.files)), ()
     except SettingsError as error:
         place = Place(error.path, error.line)
         return (), (diagnose("settings-unreadable", str(error), place),)
@@ -73,7 +73,7 @@ def taken_out(kept: Iterable[KeptHook]) -> Iterator[Diagnostic]:
 
 def check_required(
     require: bool | Collection[str],
-    dialect: Dialect,
+    agent: AgentSpec,
     engine: Engine,
     diagnostics: Collection[Diagnostic],
 ) -> None:
@@ -82,7 +82,7 @@ def check_required(
     Args:
         require: `True`: every configured hook must run, and there must be one; a set of events
             (canonical names or the agent's): each must have hooks, and all of these must run.
-        dialect: Whose events.
+        agent: Whose events.
         engine: The engine with the hooks.
         diagnostics: What is known to be wrong.
 
@@ -100,17 +100,17 @@ def check_required(
         if not any(engine.runs(handler) for handler in handlers):
             reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
     else:
-        events = [dialect.event(name) for name in require]
+        events = [agent.event(name) for name in require]
         reasons = [*(found for spec in events for found in _absent_on(spec, engine)), *broken]
     if reasons:
         raise RequiredHooksError(reasons)
 
 
-def required_events(require: bool | Collection[str], dialect: Dialect) -> bool | frozenset[str]:
+def required_events(require: bool | Collection[str], agent: AgentSpec) -> bool | frozenset[str]:
     """Return which events must have hooks that run, by canonical name."""
     if isinstance(require, bool):
         return require
-    return frozenset(dialect.event(name).canonical for name in require)
+    return frozenset(agent.event(name).canonical for name in require)
 
 
 def _absent_on(spec: EventSpec, engine: Engine) -> Iterator[Diagnostic]:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from anyhook.engine.script_checks import check_scripts
 from anyhook.handlers.environment import add_own
-from anyhook.handlers.shell import find_shell, unquoted, wanted_shells
+from anyhook.matching.matchers import MATCH_ALL, compile_matcher
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.layers import Layer
-from anyhook.model.matching import MATCH_ALL, compile_matcher
 from anyhook.model.suggest import closest
+from anyhook.shell.path_variables import find_shell, unquoted
 from anyhook.trust.scripts import missing_scripts, program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.matching.matchers import Matcher
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.model.matching import Matcher
 
 _BUILTINS = frozenset(
     ". : [ [[ alias break case cd command continue declare echo eval exec exit export false for "
@@ -32,7 +32,7 @@ _BUILTINS = frozenset(
 
 
 def check_hooks(  # noqa: PLR0917 - what a check looks at
-    dialect: Dialect,
+    agent: AgentSpec,
     definitions: Iterable[HookDefinition],
     project: Path,
     variables: Mapping[str, str],
@@ -42,10 +42,10 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
     """Look at every definition with the eyes of somebody who wonders why a hook does not run.
 
     Args:
-        dialect: Whose hooks.
+        agent: Whose hooks.
         definitions: All of them.
         project: Directory of the project, where commands run.
-        variables: Variables of the dialect that hold paths.
+        variables: Variables of the agent that hold paths.
         environ: Environment that commands inherit; its `PATH` is searched.
         may_match: Tells whether a definition's regular expression may be evaluated.
 
@@ -56,19 +56,19 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
     definitions = list(definitions)
     yield from _check_names(definitions)
     for definition in definitions:
-        style = dialect.by_canonical[definition.event].style
+        style = agent.by_canonical[definition.event].style
         if compile_matcher(definition.matcher, style).expression is None or may_match(definition):
-            yield from _check_matcher(dialect, definition)
+            yield from _check_matcher(agent, definition)
         elif _RULE.fullmatch(definition.matcher or ""):
-            yield _rule_as_matcher(dialect, definition)
+            yield _rule_as_matcher(agent, definition)
         for handler in definition.handlers:
-            yield from _check_shell(dialect, handler, environ)
+            yield from _check_shell(agent, handler, environ)
             yield from _check_command(handler, project, variables, environ)
-            yield from _check_timeout(dialect, handler)
+            yield from _check_timeout(agent, handler)
             if handler.kind == "command":
-                spec = dialect.by_canonical[definition.event]
+                spec = agent.by_canonical[definition.event]
                 known = {**environ, **variables, **handler.variables}
-                yield from check_scripts(dialect, spec, handler, project, known)
+                yield from check_scripts(agent, spec, handler, project, known)
             first = seen.setdefault(
                 (definition.event, definition.matcher, *handler.identity), handler
             )
@@ -105,15 +105,15 @@ MILLISECONDS_FROM = 1000
 """A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
 
 
-def _check_timeout(dialect: Dialect, handler: HandlerSpec) -> Iterator[Diagnostic]:
-    is_in_seconds = dialect.timeout_unit == 1.0
+def _check_timeout(agent: AgentSpec, handler: HandlerSpec) -> Iterator[Diagnostic]:
+    is_in_seconds = agent.timeout_unit == 1.0
     is_suspicious = handler.timeout >= MILLISECONDS_FROM and not handler.timeout % MILLISECONDS_FROM
-    if is_in_seconds and is_suspicious and handler.timeout <= dialect.long_timeout:
+    if is_in_seconds and is_suspicious and handler.timeout <= agent.long_timeout:
         yield _about(
             handler,
             "timeout-unit",
             f"its timeout of {handler.timeout:g} means {handler.timeout / 60:.0f} minutes, because "
-            f"{dialect.title} counts in seconds; was {handler.timeout / 1000:g} meant?",
+            f"{agent.title} counts in seconds; was {handler.timeout / 1000:g} meant?",
         )
 
 
@@ -123,8 +123,8 @@ _RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
 """What permissions look like, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
 
 
-def _rule_as_matcher(dialect: Dialect, definition: HookDefinition) -> Diagnostic:
-    spec = dialect.by_canonical[definition.event]
+def _rule_as_matcher(agent: AgentSpec, definition: HookDefinition) -> Diagnostic:
+    spec = agent.by_canonical[definition.event]
     matcher = str(definition.matcher)
     tool = matcher.partition("(")[0].strip()
     instead = f'; write the matcher {tool!r} and "if": "{matcher}"' if spec.conditions else ""
@@ -132,8 +132,8 @@ def _rule_as_matcher(dialect: Dialect, definition: HookDefinition) -> Diagnostic
     return diagnose("dead-matcher", text, definition.place)
 
 
-def _check_matcher(dialect: Dialect, definition: HookDefinition) -> Iterator[Diagnostic]:
-    spec = dialect.by_canonical[definition.event]
+def _check_matcher(agent: AgentSpec, definition: HookDefinition) -> Iterator[Diagnostic]:
+    spec = agent.by_canonical[definition.event]
     matcher = compile_matcher(definition.matcher, spec.style)
     if matcher.pattern in MATCH_ALL:
         return
@@ -145,100 +145,98 @@ def _check_matcher(dialect: Dialect, definition: HookDefinition) -> Iterator[Dia
         )
         return
     if spec.subject == "tool_name" and _RULE.fullmatch(matcher.pattern):
-        yield _rule_as_matcher(dialect, definition)
+        yield _rule_as_matcher(agent, definition)
         return
-    known = spec.subjects or (dialect.tools if spec.subject == "tool_name" else ())
+    known = spec.subjects or (agent.tools if spec.subject == "tool_name" else ())
     if not known:
         return
-    problem = _dead_names(dialect, spec, matcher, known) or _dead_pattern(
-        dialect, spec, matcher, known
-    )
+    problem = _dead_names(agent, spec, matcher, known) or _dead_pattern(agent, spec, matcher, known)
     if problem:
         yield diagnose("dead-matcher", problem, definition.place)
 
 
 def _dead_names(
-    dialect: Dialect, spec: EventSpec, matcher: Matcher, known: tuple[str, ...]
+    agent: AgentSpec, spec: EventSpec, matcher: Matcher, known: tuple[str, ...]
 ) -> str | None:
     if matcher.names is None:
         return None
-    dead = [name for name in sorted(matcher.names) if not _can_be(dialect, spec, name, known)]
+    dead = [name for name in sorted(matcher.names) if not _can_be(agent, spec, name, known)]
     if not dead and matcher.names:
         return None
-    hints = "; ".join(f"{name!r} {_instead(dialect, spec, name, known)}" for name in dead)
+    hints = "; ".join(f"{name!r} {_instead(agent, spec, name, known)}" for name in dead)
     return f"{spec.wire}: {hints}" if dead else f"{spec.wire}: {matcher.pattern!r} names nothing"
 
 
-def _can_be(dialect: Dialect, spec: EventSpec, name: str, known: tuple[str, ...]) -> bool:
+def _can_be(agent: AgentSpec, spec: EventSpec, name: str, known: tuple[str, ...]) -> bool:
     if name in known:
         return True
-    if name in dialect.old_tools:
+    if name in agent.old_tools:
         return False
-    foreign = any(name.startswith(prefix) for prefix in dialect.foreign_tool_prefixes)
-    if spec.subjects or foreign or not name.startswith(dialect.tool_prefix):
+    foreign = any(name.startswith(prefix) for prefix in agent.foreign_tool_prefixes)
+    if spec.subjects or foreign or not name.startswith(agent.tool_prefix):
         return False
-    return not _is_half_an_mcp_name(dialect, name)
+    return not _is_half_an_mcp_name(agent, name)
 
 
-def _is_half_an_mcp_name(dialect: Dialect, name: str) -> bool:
+def _is_half_an_mcp_name(agent: AgentSpec, name: str) -> bool:
     """Return whether a name has the server of an MCP tool and not the tool: `mcp__github`."""
-    form = dialect.vocabulary.mcp_name
+    form = agent.vocabulary.mcp_name
     separator = form.partition("{server}")[2].partition("{tool}")[0]
-    rest = name.removeprefix(dialect.tool_prefix)
-    return bool(dialect.tool_prefix and separator) and separator not in rest
+    rest = name.removeprefix(agent.tool_prefix)
+    return bool(agent.tool_prefix and separator) and separator not in rest
 
 
-def _instead(dialect: Dialect, spec: EventSpec, name: str, known: tuple[str, ...]) -> str:
-    for prefix, form in dialect.foreign_tool_prefixes.items():
+def _instead(agent: AgentSpec, spec: EventSpec, name: str, known: tuple[str, ...]) -> str:
+    for prefix, form in agent.foreign_tool_prefixes.items():
         if name.startswith(prefix):
-            return f"is not how {dialect.title} names MCP tools; write {form}"
-    if not spec.subjects and dialect.tool_prefix and name.startswith(dialect.tool_prefix):
-        whole = dialect.vocabulary.mcp_name.format(server=_server(dialect, name), tool=".*")
+            return f"is not how {agent.title} names MCP tools; write {form}"
+    if not spec.subjects and agent.tool_prefix and name.startswith(agent.tool_prefix):
+        whole = agent.vocabulary.mcp_name.format(server=_server(agent, name), tool=".*")
         return f"names a server and no tool; for all of its tools write {whole!r}"
-    meant = (None if spec.subjects else dialect.old_tools.get(name)) or closest(name, known)
-    what = "no value that the event has" if spec.subjects else f"no tool of {dialect.title}"
+    meant = (None if spec.subjects else agent.old_tools.get(name)) or closest(name, known)
+    what = "no value that the event has" if spec.subjects else f"no tool of {agent.title}"
     return f"is {what}" + (f"; did you mean {meant!r}?" if meant else "")
 
 
-def _server(dialect: Dialect, name: str) -> str:
-    return name.removeprefix(dialect.tool_prefix).strip("_")
+def _server(agent: AgentSpec, name: str) -> str:
+    return name.removeprefix(agent.tool_prefix).strip("_")
 
 
 def _dead_pattern(
-    dialect: Dialect, spec: EventSpec, matcher: Matcher, known: tuple[str, ...]
+    agent: AgentSpec, spec: EventSpec, matcher: Matcher, known: tuple[str, ...]
 ) -> str | None:
     if matcher.names is not None or any(matcher.matches(name) for name in known):
         return None
-    for prefix, form in dialect.foreign_tool_prefixes.items():
+    for prefix, form in agent.foreign_tool_prefixes.items():
         if prefix in matcher.pattern:
             return (
-                f"{spec.wire}: {dialect.title} names MCP tools {form}, not {prefix}…; "
+                f"{spec.wire}: {agent.title} names MCP tools {form}, not {prefix}…; "
                 f"{matcher.pattern!r} hits none of them"
             )
     if spec.subjects:
         return f"{spec.wire}: {matcher.pattern!r} hits none of {', '.join(known)}"
-    meant = {dialect.old_tools[n]: n for n in sorted(dialect.old_tools) if matcher.matches(n)}
-    if not meant and dialect.tool_prefix in matcher.pattern:
+    meant = {agent.old_tools[n]: n for n in sorted(agent.old_tools) if matcher.matches(n)}
+    if not meant and agent.tool_prefix in matcher.pattern:
         return None
     if meant:
         hints = [f"{old} is {new!r} here" for new, old in meant.items()]
         return (
-            f"{spec.wire}: {matcher.pattern!r} hits no tool of {dialect.title} ({', '.join(hints)})"
+            f"{spec.wire}: {matcher.pattern!r} hits no tool of {agent.title} ({', '.join(hints)})"
         )
-    words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in dialect.old_tools]
-    hints = [f"{word} is {dialect.old_tools[word]!r} here" for word in words]
+    words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in agent.old_tools]
+    hints = [f"{word} is {agent.old_tools[word]!r} here" for word in words]
     hint = f" ({', '.join(hints)})" if hints else ""
-    return f"{spec.wire}: {matcher.pattern!r} hits no tool that {dialect.title} has{hint}"
+    return f"{spec.wire}: {matcher.pattern!r} hits no tool that {agent.title} has{hint}"
 
 
 # -- commands
 
 
 def _check_shell(
-    dialect: Dialect, handler: HandlerSpec, environ: Mapping[str, str]
+    agent: AgentSpec, handler: HandlerSpec, environ: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
     needs_shell = handler.kind == "command" and handler.argv is None
-    shells = wanted_shells(dialect, handler)
+    shells = agent.shells_for(handler.options.get("shell", ""))
     if needs_shell and find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:
         names = " or ".join(dict.fromkeys(program for program, *_ in shells))
         yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")

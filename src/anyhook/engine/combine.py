@@ -1,7 +1,7 @@
 """From results to a decision. Pure, and independent of the order in which handlers finished.
 
 The verdict is the strongest: stop > deny > defer > ask > allow > nothing. Every other field has a
-policy in `POLICIES`. An event of a dialect can name another way for each of them.
+policy in `POLICIES`. An event of an agent can name another way for each of them.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.base import Denial
-from anyhook.dialects.unchecked import is_truthy, to_string
+from anyhook.agents.gemini.observed import is_truthy, to_string
+from anyhook.agents.spec import Denial
 from anyhook.model.answers import NO_OPINION, STRENGTH, Audience, Outcome
-from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message, Overrode, Status
+from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message, Overridden, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.llm import (
     complete_response,
@@ -25,7 +25,7 @@ from anyhook.model.llm import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from anyhook.dialects.base import EventSpec, Rules
+    from anyhook.agents.spec import EventSpec, RuleSet
     from anyhook.engine.run import Results
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec
@@ -77,11 +77,11 @@ class Draft:
         )
 
 
-def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> Decision:
+def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> Decision:
     """Add up what the handlers said.
 
     Args:
-        rules: The reading of the dialect.
+        rules: The reading of the agent.
         spec: The event under that reading.
         event: The event as it was dispatched.
         results: In plan order, grouped as the plan is.
@@ -109,7 +109,7 @@ def combine(rules: Rules, spec: EventSpec, event: Event, results: Results) -> De
     )
 
 
-def _explained(rules: Rules, spec: EventSpec, result: HandlerResult) -> HandlerResult:
+def _explained(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:
     """Give a denial without a reason one that names the hook: the agent reads it."""
     answer = result.answer
     if answer.outcome is not Outcome.DENY or answer.reason or not rules.unexplained:
@@ -120,7 +120,7 @@ def _explained(rules: Rules, spec: EventSpec, result: HandlerResult) -> HandlerR
     return replace(result, answer=answer.replace(reason=reason))
 
 
-def _add_up(rules: Rules, draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
+def _add_up(rules: RuleSet, draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
     spec = draft.spec
     said = {name for _, result in answers for name in result.answer.__dict__}
     VERDICTS[spec.verdict](draft, [result for _, result in answers])
@@ -226,7 +226,7 @@ def _set_outcome(
     carriers = [r for r in results if r.answer.outcome is outcome is not Outcome.NONE]
     if carriers:
         weaker = tuple(
-            Overrode(r.handler, str(r.answer.outcome))
+            Overridden(r.handler, str(r.answer.outcome))
             for r in results
             if 0 < STRENGTH[r.answer.outcome] < STRENGTH[outcome]
         )
@@ -300,13 +300,13 @@ def _last(draft: Draft, name: str, entries: list[Entry]) -> None:
     draft.set(name, entries[-1].value, blames[-1:])
 
 
-def _lost(draft: Draft, name: str, entry: Entry, before: list[Entry]) -> tuple[Overrode, ...]:
+def _lost(draft: Draft, name: str, entry: Entry, before: list[Entry]) -> tuple[Overridden, ...]:
     """Return what an entry overrides, and note a conflict with handlers that ran beside it."""
     rivals = [other for other in before if other.value != entry.value]
     for other in rivals:
         if other.group != entry.group:
             draft.conflict(name, entry, other)
-    return tuple(Overrode(other.handler, other.value) for other in before)
+    return tuple(Overridden(other.handler, other.value) for other in before)
 
 
 def _base_of(draft: Draft, name: str) -> dict[str, Any]:
@@ -329,7 +329,7 @@ def _merge_object(draft: Draft, name: str, entries: list[Entry]) -> None:
         path = f"{name}.{key}"
         last = ones[-1]
         lost = _lost(draft, path, last, ones[:-1])
-        own = (Overrode(None, base[key]),) if key in base and base[key] != last.value else ()
+        own = (Overridden(None, base[key]),) if key in base and base[key] != last.value else ()
         draft.blame[path] = (Blame(last.handler, last.value, (*own, *lost)),)
 
 
@@ -350,7 +350,7 @@ def _request(draft: Draft, name: str, entries: list[Entry]) -> None:
         lost = _lost(draft, f"{name}.{path}", ones[-1], ones[:-1])
         own = _own_value(_base_of(draft, name), path)
         if own not in (None, ones[-1].value) and path != "messages":
-            lost = (Overrode(None, own), *lost)
+            lost = (Overridden(None, own), *lost)
         draft.blame[f"{name}.{path}"] = (Blame(ones[-1].handler, ones[-1].value, lost),)
 
 
@@ -537,7 +537,7 @@ RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
 
 
 def _route(
-    rules: Rules, spec: EventSpec, flat: list[tuple[int, HandlerResult]], outcome: Outcome
+    rules: RuleSet, spec: EventSpec, flat: list[tuple[int, HandlerResult]], outcome: Outcome
 ) -> Iterator[Message]:
     by_outcome = {
         Outcome.DENY: spec.reason_audience,
@@ -574,7 +574,7 @@ def _route(
                 yield Message(audience, text, name, handler)
 
 
-def _stderr_audience(rules: Rules, spec: EventSpec, result: HandlerResult) -> Audience:
+def _stderr_audience(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> Audience:
     if result.status is not Status.WARNED:
         return Audience.DEBUG
     return spec.block_audience if result.exit_code == BLOCKING else rules.warning_audience

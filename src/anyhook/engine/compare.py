@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.output import Exit, decode_exit, event_tools
+from anyhook.agents.output import ProcessExit, decode_exit, event_tools
 from anyhook.engine.combine import combine
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Decision, HandlerResult, Status
@@ -13,7 +13,7 @@ from anyhook.model.decisions import Decision, HandlerResult, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.dialects.base import Rules
+    from anyhook.agents.spec import RuleSet
     from anyhook.engine.engine import Engine
     from anyhook.model.events import Event
 
@@ -66,7 +66,7 @@ class Difference:
 
 
 def differences(engine: Engine, event: Event, decision: Decision) -> list[Difference]:
-    """Compare a decision with what the dialect's other readings make of the same results.
+    """Compare a decision with what the agent's other readings make of the same results.
 
     Args:
         engine: Whose decision it is.
@@ -78,7 +78,7 @@ def differences(engine: Engine, event: Event, decision: Decision) -> list[Differ
         this one did not is named; what it would say is not known.
     """
     found = []
-    for rules in engine.dialect.rules.values():
+    for rules in engine.agent.rule_sets.values():
         if rules is not engine.rules and event.name in rules.by_canonical:
             difference = _compare(engine, rules, event, decision)
             if difference.fields or difference.only_here or difference.only_there:
@@ -86,7 +86,7 @@ def differences(engine: Engine, event: Event, decision: Decision) -> list[Differ
     return found
 
 
-def _compare(engine: Engine, rules: Rules, event: Event, decision: Decision) -> Difference:
+def _compare(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> Difference:
     spec = rules.by_canonical[event.name]
     ran = {id(result.handler): result for result in decision.results}
     groups = engine.plan(event, rules).groups
@@ -106,19 +106,23 @@ def _compare(engine: Engine, rules: Rules, event: Event, decision: Decision) -> 
     )
 
 
-def _read_again(engine: Engine, rules: Rules, event: Event, result: HandlerResult) -> HandlerResult:
+def _read_again(
+    engine: Engine, rules: RuleSet, event: Event, result: HandlerResult
+) -> HandlerResult:
     """Read the end of a command under other rules; everything else said what it said."""
     if result.handler.kind != "command" or result.status not in (Status.RAN, Status.WARNED):
         return result
-    end = Exit(result.exit_code, result.signal, result.stdout, result.stderr, result.truncated)
+    end = ProcessExit(
+        result.exit_code, result.signal, result.stdout, result.stderr, result.truncated
+    )
     spec = rules.by_canonical[event.name]
     tools = event_tools(spec, event)
-    said = decode_exit(engine.dialect, rules, spec, result.handler, end, tools=tools)
+    said = decode_exit(engine.agent, rules, spec, result.handler, end, tools=tools)
     return replace(result, status=said.status, answer=said.answer)
 
 
 def _changed(
-    event: Event, ours: tuple[Rules, Decision], theirs: tuple[Rules, Decision]
+    event: Event, ours: tuple[RuleSet, Decision], theirs: tuple[RuleSet, Decision]
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     here, there = ours[1], theirs[1]
     for name in COMPARED:
@@ -131,7 +135,7 @@ def _changed(
             yield name, (mine, other)
 
 
-def _value(event: Event, rules: Rules, decision: Decision, name: str) -> Any:
+def _value(event: Event, rules: RuleSet, decision: Decision, name: str) -> Any:
     """Return what a field of a decision amounts to: a part that the agent merges is whole."""
     value = getattr(decision, name)
     base = getattr(event, name, None)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.lowlevel import RunVar
 
-from anyhook.dialects import get_dialect
-from anyhook.dialects.wire import decode_event, encode_decision, encode_event
+from anyhook.agents import get_agent
+from anyhook.agents.wire import decode_event, encode_decision, encode_event
 from anyhook.engine.absent import (
     check_required,
     kept_or_problem,
@@ -31,19 +31,19 @@ from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.errors import EngineClosedError, EventError, UsageError
 from anyhook.handlers.background import Background
-from anyhook.handlers.base import Firing, Services, get_kind
+from anyhook.handlers.base import HookContext, Services, get_kind
 from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.leases import Leases
-from anyhook.handlers.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.events import Event
 from anyhook.model.layers import Layer
+from anyhook.processes.process import OUTPUT_LIMIT, descriptor_budget
 from anyhook.settings.detect import agents_with_hooks, choose_agent, find_project
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.sources import Surroundings
+from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Literal, Self, TypeVar
 
-    from anyhook.dialects.base import Dialect, EventSpec, Rules
+    from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.handlers.base import Ask, McpClient
     from anyhook.handlers.in_process import InProcess
     from anyhook.model.diagnostics import Diagnostic
@@ -73,7 +73,7 @@ class Engine:
     any number of dispatches may run at once.
 
     Attributes:
-        dialect: The language of the settings and the commands.
+        agent: The language of the settings and the commands.
         rules: The reading of it.
         project_dir: Directory of the project.
         hooks: What the settings files say.
@@ -84,8 +84,8 @@ class Engine:
 
     def __init__(
         self,
-        around: Surroundings,
-        dialect: Dialect,
+        location: Location,
+        agent: AgentSpec,
         *,
         rules: str,
         store: TrustStore | None,
@@ -101,10 +101,10 @@ class Engine:
         self.messages = MessageChannel(on_message)
         self.required: bool | frozenset[str] = False
         self._detected = detected
-        self.dialect = dialect
-        self.rules = dialect.reading(rules)
-        self.project_dir = around.project
-        self._around = around
+        self.agent = agent
+        self.rules = agent.rules(rules)
+        self.project_dir = location.project
+        self._location = location
         self._store = store
         self._watch = watch
         self._redact = redact
@@ -117,9 +117,9 @@ class Engine:
         self._closed = False
         self._given_services = services
         self._background = Background()
-        self._env_files = EnvFiles() if dialect.env_file is not None else None
+        self._env_files = EnvFiles() if agent.env_file is not None else None
         self._leases = _leases_for(warm)
-        self.hooks = load_hooks(dialect, around)
+        self.hooks = load_hooks(agent, location)
         self._prepare()
 
     @classmethod
@@ -127,7 +127,7 @@ class Engine:
         cls,
         project_dir: str | os.PathLike[str] | None = None,
         *,
-        dialect: str | None = None,
+        agent: str | None = None,
         rules: str = "documented",
         require: bool | Collection[str] = False,
         on_message: Callable[[str], object] | None = None,
@@ -151,7 +151,7 @@ class Engine:
         Args:
             project_dir: Directory of the project; by default, and for `"."`, the one that the
                 current directory belongs to (see `anyhook.settings.detect.find_project`).
-            dialect: `gemini`, `claude`, `terminai` or `generic`; by default the one agent that has
+            agent: `gemini`, `claude`, `terminai` or `generic`; by default the one agent that has
                 hooks in the project, else in the user's settings, else `gemini`, which is reported.
             rules: `documented`, what the agent's references promise, `observed`, what the newest
                 release that was observed really does, or `observed@VERSION` for a former one.
@@ -181,7 +181,7 @@ class Engine:
             hooks are required, it never raises for what files hold.
 
         Raises:
-            UnknownNameError: If there is no such dialect, rule set or event.
+            UnknownNameError: If there is no such agent, rule set or event.
             UsageError: If there is no such directory, if several agents have hooks and none is
                 named, or if `warm` is something else.
             RequiredHooksError: If hooks that are required do not run.
@@ -192,14 +192,14 @@ class Engine:
         if not os.path.isdir(project):  # noqa: PTH112 - a path of any form is no exception
             raise UsageError(f"no directory {str(project)!r}; pass the one of the project")
         agents = agents_with_hooks(project, home=home, environ=environ)
-        choice = choose_agent(agents, dialect)
-        tables = get_dialect(choice.agent)
-        around = Surroundings.of(
+        choice = choose_agent(agents, agent)
+        tables = get_agent(choice.agent)
+        location = Location.of(
             project, home=home, environ=environ, home_variable=tables.home_variable
         )
         store = None if trust_once else (trust_store or TrustStore())
         engine = cls(
-            around,
+            location,
             tables,
             rules=rules,
             store=store,
@@ -266,7 +266,7 @@ class Engine:
         A file that is empty, half-written or broken stays in force as it was when it was read
         last; one that was deleted has no hooks.
         """
-        before, hooks = self.hooks, load_hooks(self.dialect, self._around, self.hooks)
+        before, hooks = self.hooks, load_hooks(self.agent, self._location, self.hooks)
         self.hooks = hooks
         if (hooks.files, hooks.diagnostics) == (before.files, before.diagnostics):
             return False  # the same definitions, with newer identities of their files
@@ -275,20 +275,20 @@ class Engine:
 
     def _prepare(self) -> None:
         """Work out what depends on the settings."""
-        self.kept, self._kept_problems = kept_or_problem(self.dialect, self.hooks)
+        self.kept, self._kept_problems = kept_or_problem(self.agent, self.hooks)
         self._inherits = Inheritance(
-            self._around.environ,
-            {layer: self._redaction(layer) for layer in self.dialect.layer_order},
-            self.dialect.redaction,
-            self.dialect.drops,
+            self._location.environ,
+            {layer: self._redaction(layer) for layer in self.agent.layer_order},
+            self.agent.redaction,
+            self.agent.stripped_prefixes,
         )
         definitions = tuple(self.hooks.definitions)
-        judged = (self.dialect, self._around.project, self._store, definitions)
+        judged = (self.agent, self._location.project, self._store, definitions)
         self._guard = Guard(*judged)
         self._shared_guard = SharedGuard(Guard(*judged))
         self._plans = {}
         self._heard = None
-        layers = self.dialect.layer_order
+        layers = self.agent.layer_order
         self._services = replace(
             self._given_services,
             url_patterns={layer: self.hooks.url_patterns(layer) for layer in layers},
@@ -301,11 +301,11 @@ class Engine:
         self.report_problems(self.messages)
 
     def _redaction(self, layer: Layer) -> Redaction:
-        rules = self.dialect.redaction
+        rules = self.agent.redaction
         if self._redact is not None or rules is None:
             return self._redact or Redaction()
         settings = self.hooks.redaction(layer)
-        return Redaction.from_settings(settings, self._around.environ, rules)
+        return Redaction.from_settings(settings, self._location.environ, rules)
 
     # -- what there is
 
@@ -352,7 +352,7 @@ class Engine:
     def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
         return (
             *self._detected,
-            *host_diagnostics(self._around.environ),
+            *host_diagnostics(self._location.environ),
             *self.hooks.diagnostics,
             *self.switched_off(),
         )
@@ -370,35 +370,35 @@ class Engine:
     @property
     def environ(self) -> Mapping[str, str]:
         """The environment that commands inherit, before redaction."""
-        return self._around.environ
+        return self._location.environ
 
-    def plan(self, event: Event, rules: Rules | None = None) -> Plan:
+    def plan(self, event: Event, rules: RuleSet | None = None) -> Plan:
         """Return which handlers an event would run, in which order.
 
         Args:
             event: The event.
-            rules: Another reading of the dialect than the engine's own.
+            rules: Another reading of the agent than the engine's own.
         """
-        reading = rules or self.rules
-        spec = reading.by_canonical.get(event.name)
+        rules = rules or self.rules
+        spec = rules.by_canonical.get(event.name)
         if spec is None:
             return EMPTY_PLAN
         value = getattr(event, spec.subject) if spec.subject else None
         subject = value if isinstance(value, str) else None
-        if reading is not self.rules:
-            return self._make_plan(reading, event.name, subject)[0]
+        if rules is not self.rules:
+            return self._make_plan(rules, event.name, subject)[0]
         key = (event.name, subject)
         found = self._plans.get(key)
         if found is not None:
             return found
-        made, is_final = self._make_plan(reading, event.name, subject)
+        made, is_final = self._make_plan(rules, event.name, subject)
         if is_final:  # a plan that could not look at every pattern holds until trust is given
             if len(self._plans) >= PLANS:
                 self._plans.clear()
             self._plans[key] = made
         return made
 
-    def _make_plan(self, rules: Rules, event: str, subject: str | None) -> tuple[Plan, bool]:
+    def _make_plan(self, rules: RuleSet, event: str, subject: str | None) -> tuple[Plan, bool]:
         blind = False
 
         def may_match(definition: HookDefinition) -> bool:
@@ -408,7 +408,7 @@ class Engine:
             return allowed
 
         made = make_plan(
-            self.dialect,
+            self.agent,
             rules,
             self.definitions,
             event,
@@ -433,12 +433,12 @@ class Engine:
         """Let a Python function decide events, before the hooks of the settings.
 
         Args:
-            event: Canonical name (`before_tool`) or the dialect's (`BeforeTool`).
+            event: Canonical name (`before_tool`) or the agent's (`BeforeTool`).
             function: Takes the event; returns `None` for no opinion, an `Answer`, or a reply in
-                the dialect's JSON form. Plain or async. The event is its own to change.
+                the agent's JSON form. Plain or async. The event is its own to change.
             matcher: Pattern on the event's subject.
             name: For the switches and the explanations; by default the function's.
-            timeout: Seconds; by default the dialect's.
+            timeout: Seconds; by default the agent's.
             threaded: Run a plain function in a worker thread. Without, it runs on the event loop,
                 which is faster, and nothing can end it.
 
@@ -446,9 +446,9 @@ class Engine:
             The handler, for `unregister`.
 
         Raises:
-            UnknownNameError: If the dialect has no such event.
+            UnknownNameError: If the agent has no such event.
         """
-        spec = self.dialect.event(event)
+        spec = self.agent.event(event)
         code = getattr(function, "__code__", None)
         place = Place(code.co_filename, code.co_firstlineno) if code else Place("<runtime>")
         handler = HandlerSpec(
@@ -459,7 +459,7 @@ class Engine:
             function=function,
             threaded=threaded,
             description=(function.__doc__ or "").strip().partition("\n")[0] or None,
-            timeout=timeout if timeout is not None else self.dialect.default_timeout,
+            timeout=timeout if timeout is not None else self.agent.default_timeout,
         )
         self.define(
             HookDefinition(spec.canonical, Layer.RUNTIME, place, matcher, False, (handler,))
@@ -553,21 +553,21 @@ class Engine:
         return event.replace(
             timestamp=event.timestamp or _told(when),
             cwd=event.cwd or str(self.project_dir),
-            vocabulary=event.vocabulary or self.dialect.vocabulary,
+            vocabulary=event.vocabulary or self.agent.vocabulary,
         )
 
-    def _firing(self, spec: EventSpec, event: Event, plan: Plan) -> Firing:
+    def _firing(self, spec: EventSpec, event: Event, plan: Plan) -> HookContext:
         for group in plan.groups:
             for handler in group:
                 get_kind(handler.kind)  # imported before the clock starts
-        firing = Firing(
-            self.dialect,
+        context = HookContext(
+            self.agent,
             self.rules,
             spec,
             event,
             self._completed,
             self.project_dir,
-            self._around.home,
+            self._location.home,
             self._inherits,
             self._limiter_of_run,
             self._output_limit,
@@ -578,9 +578,9 @@ class Engine:
         # A reload does not change which guard is asked about this event.
         shared = self._shared_guard.withhold
         return replace(
-            firing,
-            withhold=partial(withhold_safely, self._guard.withhold, firing.cwd),
-            withhold_in_background=partial(withhold_safely, shared, firing.cwd),
+            context,
+            withhold=partial(withhold_safely, self._guard.withhold, context.cwd),
+            withhold_in_background=partial(withhold_safely, shared, context.cwd),
         )
 
     def _limiter_of_run(self) -> anyio.CapacityLimiter:
@@ -593,27 +593,27 @@ class Engine:
             return limiter
 
     def decode(self, payload: Mapping[str, Any]) -> tuple[Event, tuple[Diagnostic, ...]]:
-        """Make a typed event of a payload in the dialect's form.
+        """Make a typed event of a payload in the agent's form.
 
         Returns:
             The event, and what was wrong with the payload.
         """
-        return decode_event(self.dialect, payload)
+        return decode_event(self.agent, payload)
 
     def encode(self, event: Event) -> dict[str, Any]:
-        """Write an event as a payload in the dialect's form."""
-        return encode_event(self.dialect, event)
+        """Write an event as a payload in the agent's form."""
+        return encode_event(self.agent, event)
 
     def reply(self, event: Event, decision: Decision) -> dict[str, Any]:
-        """Write a decision as one reply in the dialect's form, as a single hook would print it.
+        """Write a decision as one reply in the agent's form, as a single hook would print it.
 
         Raises:
-            EventError: If the dialect does not know the event.
+            EventError: If the agent does not know the event.
         """
-        spec = self.dialect.by_canonical.get(event.name)
+        spec = self.agent.by_canonical.get(event.name)
         if spec is None:
-            raise EventError(f"{self.dialect.title} has no event {event.name!r}")
-        return encode_decision(self.dialect, spec, decision, event)
+            raise EventError(f"{self.agent.title} has no event {event.name!r}")
+        return encode_decision(self.agent, spec, decision, event)
 
 
 def _check_options(require: object, on_message: object, *, trust_once: object) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.files import identity_of
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
@@ -19,7 +19,7 @@ from anyhook.trust.store import Change, Project, Subject, definition_key, subjec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.trust.store import Records, TrustStore
@@ -37,7 +37,7 @@ class Guard:
     neither a change nor a revocation is missed.
 
     Args:
-        dialect: Says which layers need trust.
+        agent: Says which layers need trust.
         project: Directory of the project.
         store: What the user has trusted; `None` trusts everything, for a single run.
         definitions: The definitions that there are.
@@ -45,15 +45,15 @@ class Guard:
 
     def __init__(
         self,
-        dialect: Dialect,
+        agent: AgentSpec,
         project: Path,
         store: TrustStore | None,
         definitions: tuple[HookDefinition, ...],
     ) -> None:
-        self._dialect = dialect
+        self._agent = agent
         self._project = Path(os.path.realpath(project))  # one project, however it is reached
         self._store = store
-        self._definitions = tuple(d for d in definitions if d.layer in dialect.needs_trust)
+        self._definitions = tuple(d for d in definitions if d.layer in agent.needs_trust)
         self._identity: FileIdentity = None
         self._records: Records | None = None
         self._subjects: dict[int, Subject] = {}
@@ -66,11 +66,11 @@ class Guard:
         return subjects(self._definitions, self._project, self.variables())
 
     def variables(self, cwd: Path | None = None) -> dict[str, str]:
-        """Return the variables that hold paths: the dialect's, and those that the shim sets."""
+        """Return the variables that hold paths: the agent's, and those that the shim sets."""
         held = {"project_dir": self._project, "cwd": cwd or self._project}
         commands = (h.command or "" for d in self._definitions for h in d.handlers)
-        agents = AGENTS if any(SHIM in command for command in commands) else ()
-        tables = [*map(get_dialect, agents), self._dialect]
+        agents = CODING_AGENTS if any(SHIM in command for command in commands) else ()
+        tables = [*map(get_agent, agents), self._agent]
         pairs = (pair for table in tables for pair in table.environment.items())
         return {name: str(held[what]) for name, what in pairs if what in held}
 
@@ -99,7 +99,7 @@ class Guard:
 
     def may_match(self, definition: HookDefinition) -> bool:
         """Return whether the pattern of a definition may be evaluated."""
-        if self._store is None or definition.layer not in self._dialect.needs_trust:
+        if self._store is None or definition.layer not in self._agent.needs_trust:
             return True
         self._look()
         return all(id(handler) in self._subjects for handler in definition.handlers)
@@ -111,7 +111,7 @@ class Guard:
             handler: The handler.
             cwd: Where it would run.
         """
-        if self._store is None or handler.layer not in self._dialect.needs_trust:
+        if self._store is None or handler.layer not in self._agent.needs_trust:
             return None
         self._look()
         change = self._changes.get(id(handler))
@@ -216,7 +216,7 @@ class Guard:
             self._changes[id(subject.handler)] = change
 
     def _how(self) -> str:
-        return HOW.format(trust_command(self._dialect.name, self._project))
+        return HOW.format(trust_command(self._agent.name, self._project))
 
     def _told(self, change: Change) -> Diagnostic:
         handler = change.subject.handler

@@ -6,7 +6,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
-from anyhook.model.shell_variables import controlling
+from anyhook.shell.variables import controlling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyhook.model.matching import compile_matcher
+from anyhook.matching.matchers import compile_matcher
 from anyhook.model.suggest import closest
 
 if TYPE_CHECKING:
@@ -69,12 +69,12 @@ def _reason(
         return f"it is switched off by {switch}"
     matcher = compile_matcher(definition.matcher, spec.style)
     subject = getattr(event, spec.subject) if spec.subject else None
-    names = engine.dialect.match_names(spec, subject if isinstance(subject, str) else None)
+    names = engine.agent.match_names(spec, subject if isinstance(subject, str) else None)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
     if may_evaluate and not any(matcher.matches(name) for name in names):
         return f"its matcher {matcher.pattern!r} does not match {subject!r}"
     if spec.kinds is not None and handler.kind not in spec.kinds:
-        return f"{engine.dialect.title} runs no {handler.kind} hooks on {spec.wire}"
+        return f"{engine.agent.title} runs no {handler.kind} hooks on {spec.wire}"
     if handler.condition is not None and not spec.conditions:
         return f'{spec.wire} has no tool call, so a hook with "if" never runs on it'
     if same is not None:
@@ -84,23 +84,23 @@ def _reason(
 
 def unknown_tool(engine: Engine, event: Event) -> str | None:
     """Return what is wrong with the tool of an event; `None` if the agent has the tool."""
-    spec = engine.dialect.by_canonical.get(event.name)
+    spec = engine.agent.by_canonical.get(event.name)
     if spec is None or spec.subject != "tool_name":
         return None
     name = str(getattr(event, "tool_name", ""))
-    dialect = engine.dialect
-    prefix = dialect.tool_prefix
-    if not name or name in dialect.tools or (prefix and name.startswith(prefix)):
+    agent = engine.agent
+    prefix = agent.tool_prefix
+    if not name or name in agent.tools or (prefix and name.startswith(prefix)):
         return None
-    meant = dialect.old_tools.get(name) or dialect.vocabulary.name(name)
-    meant = meant if meant in dialect.tools else closest(name, dialect.tools)
+    meant = agent.old_tools.get(name) or agent.vocabulary.name(name)
+    meant = meant if meant in agent.tools else closest(name, agent.tools)
     hint = f"; did you mean {meant!r}?" if meant else ""
-    return f"{dialect.title} has no tool {name!r}{hint}"
+    return f"{agent.title} has no tool {name!r}{hint}"
 
 
 def events_with_hooks(engine: Engine) -> Iterator[str]:
     """Yield the events, as the agent names them, on which hooks are configured."""
     configured = {definition.event for definition in engine.definitions}
-    for spec in engine.dialect.events:
+    for spec in engine.agent.events:
         if spec.canonical in configured:
             yield spec.wire

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.matching.matchers import compile_matcher, explain_cost
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.layers import Layer
-from anyhook.model.matching import compile_matcher, explain_cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from anyhook.dialects.base import Dialect, EventSpec, Rules
+    from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
 
@@ -40,8 +40,8 @@ EMPTY_PLAN = Plan()
 
 
 def make_plan(
-    dialect: Dialect,
-    rules: Rules,
+    agent: AgentSpec,
+    rules: RuleSet,
     definitions: Iterable[HookDefinition],
     event: str,
     subject: str | None,
@@ -51,12 +51,12 @@ def make_plan(
 ) -> Plan:
     """Choose and order the handlers for an event.
 
-    Layers come in the dialect's order, definitions of a layer in file order. Of handlers with the
+    Layers come in the agent's order, definitions of a layer in file order. Of handlers with the
     same identity one runs: the first, unless a later one comes from a layer with more authority.
     So a project cannot put its own version in front of a hook of the user or the system.
 
     Args:
-        dialect: Gives the order and the authority of layers.
+        agent: Gives the order and the authority of layers.
         rules: How matchers are read, and what makes two handlers one.
         definitions: All definitions, each layer's in file order.
         event: Canonical name of the event.
@@ -69,8 +69,8 @@ def make_plan(
         The plan.
     """
     spec = rules.by_canonical[event]
-    names = dialect.match_names(spec, subject)
-    rank = {layer: place for place, layer in enumerate(dialect.layer_order)}
+    names = agent.match_names(spec, subject)
+    rank = {layer: place for place, layer in enumerate(agent.layer_order)}
 
     problems: list[Diagnostic] = []
 
@@ -97,7 +97,7 @@ def make_plan(
                 continue
             key = SAME[rules.same](handler)
             other = standing.setdefault(key, handler)
-            if dialect.authority[handler.layer] > dialect.authority[other.layer]:
+            if agent.authority[handler.layer] > agent.authority[other.layer]:
                 standing[key] = handler
     runs = {id(handler) for handler in standing.values()}
     groups: list[tuple[HandlerSpec, ...]] = []

@@ -9,15 +9,15 @@ import anyio
 
 from anyhook.handlers.base import failed, get_kind
 from anyhook.model.answers import Outcome
-from anyhook.model.chain import advance
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
+from anyhook.model.sequence import advance
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyhook.engine.plan import Plan
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.answers import Answer
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.events import Event
@@ -26,22 +26,22 @@ Results = tuple[tuple[HandlerResult, ...], ...]
 """Results in the shape of the plan's groups."""
 
 
-async def run_plan(plan: Plan, firing: Firing) -> Results:
+async def run_plan(plan: Plan, context: HookContext) -> Results:
     """Run every handler of a plan.
 
     Args:
         plan: What to run.
-        firing: The event and what handlers need.
+        context: The event and what handlers need.
 
     Returns:
         The results in plan order, whatever order they finished in.
     """
     if len(plan.groups) == 1:
-        return (await _run_group(plan.groups[0], firing),)
+        return (await _run_group(plan.groups[0], context),)
     results: list[tuple[HandlerResult, ...]] = [()] * len(plan.groups)
 
     async def run(index: int, group: tuple[HandlerSpec, ...]) -> None:
-        results[index] = await _run_group(group, firing)
+        results[index] = await _run_group(group, context)
 
     async with anyio.create_task_group() as tasks:
         for index, group in enumerate(plan.groups):
@@ -49,33 +49,35 @@ async def run_plan(plan: Plan, firing: Firing) -> Results:
     return tuple(results)
 
 
-async def _run_group(group: tuple[HandlerSpec, ...], firing: Firing) -> tuple[HandlerResult, ...]:
+async def _run_group(
+    group: tuple[HandlerSpec, ...], context: HookContext
+) -> tuple[HandlerResult, ...]:
     results: list[HandlerResult] = []
     decided = False
     for handler in group:
         if decided:
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
-        result = firing.withhold(handler) or _uncovered(firing, handler)
+        result = context.withhold(handler) or _uncovered(context, handler)
         if result is None:
-            result = _closed(firing, handler, await _run_one(firing, handler))
+            result = _closed(context, handler, await _run_one(context, handler))
         results.append(result)
         decides = result.answer.stop or result.answer.outcome is Outcome.DENY
-        decided = decides and firing.rules.ends_sequence
-        if len(group) > 1 and not decided and _goes_on(firing, result):
-            firing = firing.with_event(_advanced(firing, result.answer))
+        decided = decides and context.rules.ends_sequence
+        if len(group) > 1 and not decided and _goes_on(context, result):
+            context = context.with_event(_advanced(context, result.answer))
     return tuple(results)
 
 
-def _goes_on(firing: Firing, result: HandlerResult) -> bool:
+def _goes_on(context: HookContext, result: HandlerResult) -> bool:
     """Tell whether what a handler said goes on to the next one: whatever will be applied does."""
-    return not firing.rules.unchecked or (result.signal is None and result.exit_code in (None, 0))
+    return not context.rules.unchecked or (result.signal is None and result.exit_code in (None, 0))
 
 
-def _advanced(firing: Firing, answer: Answer) -> Event:
-    event = advance(firing.spec.chain, firing.event, answer, spread=firing.rules.unchecked)
-    replaces = firing.spec.combine.get("tool_input") == "replace"
-    if replaces and answer.tool_input is not None and "tool_input" in firing.spec.chain:
+def _advanced(context: HookContext, answer: Answer) -> Event:
+    event = advance(context.spec.chain, context.event, answer, spread=context.rules.unchecked)
+    replaces = context.spec.combine.get("tool_input") == "replace"
+    if replaces and answer.tool_input is not None and "tool_input" in context.spec.chain:
         event = event.replace(tool_input=answer.tool_input)
     return event
 
@@ -96,24 +98,24 @@ def withhold_safely(
         return HandlerResult(handler, Status.WITHHELD, error=f"{type(error).__name__}: {error}")
 
 
-def _uncovered(firing: Firing, handler: HandlerSpec) -> HandlerResult | None:
+def _uncovered(context: HookContext, handler: HandlerSpec) -> HandlerResult | None:
     """Return the result of a handler whose condition does not cover the call."""
     if handler.condition is None:
         return None
-    from anyhook.model.conditions import compile_condition
+    from anyhook.matching.conditions import compile_condition
 
-    event, condition = firing.event, compile_condition(handler.condition)
+    event, condition = context.event, compile_condition(handler.condition)
     tool_name = getattr(event, "tool_name", "")
     try:
         covers = any(
             condition.covers(
                 name,
                 getattr(event, "tool_input", {}),
-                cwd=firing.cwd,
-                project=str(firing.project_dir),
-                home=str(firing.home),
+                cwd=context.cwd,
+                project=str(context.project_dir),
+                home=str(context.home),
             )
-            for name in firing.dialect.match_names(firing.spec, tool_name)
+            for name in context.agent.match_names(context.spec, tool_name)
             if name is not None
         )
     except Exception:  # noqa: BLE001 - a guard must not be lost because its condition cannot be told
@@ -122,9 +124,9 @@ def _uncovered(firing: Firing, handler: HandlerSpec) -> HandlerResult | None:
     return None if covers else HandlerResult(handler, Status.SKIPPED, error=why)
 
 
-def _closed(firing: Firing, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
+def _closed(context: HookContext, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
     """Make a denial of a failure, where the handler or the event wants that."""
-    spec = firing.spec
+    spec = context.spec
     late = result.status is Status.TIMED_OUT
     by_event = late and spec.blocks_at_timeout
     by_handler = handler.on_failure == "block" and result.failed and spec.closes
@@ -141,8 +143,8 @@ def _closed(firing: Firing, handler: HandlerSpec, result: HandlerResult) -> Hand
     )
 
 
-async def _run_one(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+async def _run_one(context: HookContext, handler: HandlerSpec) -> HandlerResult:
     try:
-        return await get_kind(handler.kind)(firing, handler)
+        return await get_kind(handler.kind)(context, handler)
     except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
-        return failed(firing, handler, f"{type(error).__name__}: {error}")
+        return failed(context, handler, f"{type(error).__name__}: {error}")

@@ -8,7 +8,7 @@ import subprocess
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from anyhook.dialects.base import Denial
+from anyhook.agents.spec import Denial
 from anyhook.engine.script_facts import ScriptFacts, facts_of, language_of
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.definitions import HandlerSpec
 
 OWN_MARK = "anyhook.authoring"
@@ -33,7 +33,7 @@ SYNTAX_SECONDS = 5.0
 
 
 def check_scripts(
-    dialect: Dialect,
+    agent: AgentSpec,
     spec: EventSpec,
     handler: HandlerSpec,
     project: Path,
@@ -42,7 +42,7 @@ def check_scripts(
     """Look at the line and at the scripts of a command hook.
 
     Args:
-        dialect: The agent.
+        agent: The agent.
         spec: The event of the hook.
         handler: The hook.
         project: Directory of the project.
@@ -52,7 +52,7 @@ def check_scripts(
         Diagnostics, at the line of the script where that is known.
     """
     if handler.command:
-        yield from _check_line(dialect, spec, handler, variables)
+        yield from _check_line(agent, spec, handler, variables)
     started = program(handler, project, variables)
     for path in named_files(handler, project, variables):
         text = read_script(path)
@@ -69,7 +69,7 @@ def check_scripts(
         language = language_of(path, text)
         if language and OWN_MARK not in text:
             facts = facts_of(language, text)
-            yield from _check_facts(dialect, spec, handler, facts, str(path))
+            yield from _check_facts(agent, spec, handler, facts, str(path))
 
 
 def read_script(path: Path) -> str | None:
@@ -84,24 +84,24 @@ def read_script(path: Path) -> str | None:
 
 
 def _check_line(
-    dialect: Dialect, spec: EventSpec, handler: HandlerSpec, variables: Mapping[str, str]
+    agent: AgentSpec, spec: EventSpec, handler: HandlerSpec, variables: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
     line = str(handler.command)
     problem = shell_syntax_problem(line)
     if problem is not None:
         yield _about(handler, "command-syntax", f"the shell cannot read the command: {problem}")
         return
-    yield from _check_variables(dialect, handler, line, variables)
+    yield from _check_variables(agent, handler, line, variables)
     facts = facts_of("shell", line)
-    for found in _check_facts(dialect, spec, handler, facts, handler.place.file):
+    for found in _check_facts(agent, spec, handler, facts, handler.place.file):
         yield Diagnostic(found.code, found.message, handler.place, found.severity, found.handler)
 
 
 def _check_variables(
-    dialect: Dialect, handler: HandlerSpec, line: str, variables: Mapping[str, str]
+    agent: AgentSpec, handler: HandlerSpec, line: str, variables: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
     """Report variables that look like the agent's own and are not."""
-    own = {*dialect.environment, *handler.variables}
+    own = {*agent.environment, *handler.variables}
     prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
     for name in dict.fromkeys(_VARIABLE.findall(line)):
         is_set = name in own or name in variables or f"{name}=" in line
@@ -109,9 +109,7 @@ def _check_variables(
             continue
         meant = closest(name, own)
         hint = f"did you mean {meant}?" if meant else "the event is JSON on standard input"
-        yield _about(
-            handler, "unknown-variable", f"{dialect.title} sets no variable {name}; {hint}"
-        )
+        yield _about(handler, "unknown-variable", f"{agent.title} sets no variable {name}; {hint}")
 
 
 @lru_cache(maxsize=1024)
@@ -147,11 +145,11 @@ def shell_syntax_problem(line: str) -> str | None:
 
 
 def _check_facts(
-    dialect: Dialect, spec: EventSpec, handler: HandlerSpec, facts: ScriptFacts, file: str
+    agent: AgentSpec, spec: EventSpec, handler: HandlerSpec, facts: ScriptFacts, file: str
 ) -> Iterator[Diagnostic]:
     yield from _check_exit(spec, handler, facts, file)
     yield from _check_output(handler, facts, file)
-    yield from _check_members(dialect, handler, facts, file)
+    yield from _check_members(agent, handler, facts, file)
     may_repeat = spec.denial is Denial.CONTINUES and facts.blocks
     if may_repeat and STOP_FLAG not in facts.text:
         yield _about(
@@ -196,12 +194,12 @@ def _check_output(handler: HandlerSpec, facts: ScriptFacts, file: str) -> Iterat
 
 
 def _check_members(
-    dialect: Dialect, handler: HandlerSpec, facts: ScriptFacts, file: str
+    agent: AgentSpec, handler: HandlerSpec, facts: ScriptFacts, file: str
 ) -> Iterator[Diagnostic]:
     """Report a member that the script names without the object that it belongs to."""
-    for item in dialect.output:
+    for item in agent.output:
         *parents, name = item.path
-        is_top_level = not parents or any(other.path == (name,) for other in dialect.output)
+        is_top_level = not parents or any(other.path == (name,) for other in agent.output)
         if is_top_level or name in _payload_keys():  # a script reads the payload's members too
             continue
         line = _line_of(facts.text, name)
@@ -209,7 +207,7 @@ def _check_members(
             yield _about(
                 handler,
                 "reply-place",
-                f"it prints {name!r}, which {dialect.title} reads only inside {parents[0]!r}",
+                f"it prints {name!r}, which {agent.title} reads only inside {parents[0]!r}",
                 Place(file, line),
             )
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec
 
-    Run = Callable[[Firing, HandlerSpec], Coroutine[Any, Any, HandlerResult]]
+    Run = Callable[[HookContext, HandlerSpec], Coroutine[Any, Any, HandlerResult]]
 
 AT_ONCE = 16
 """How many run at the same time; the rest wait, so that guards find descriptors and processes."""
@@ -42,16 +42,16 @@ class Background:
         self._done: deque[HandlerResult] = deque(maxlen=KEPT)
         self._closed = False
 
-    def start(self, firing: Firing, handler: HandlerSpec, run: Run) -> None:
+    def start(self, context: HookContext, handler: HandlerSpec, run: Run) -> None:
         """Run a handler in another thread, now or when one of those that run has ended.
 
         What cannot be started, because there are no threads or after `close`, is a failed result.
         """
-        job = _Job(firing, handler, run)
+        job = _Job(context, handler, run)
         thread = threading.Thread(target=self._work, name=f"anyhook {handler.label}", daemon=True)
         with self._lock:
             if self._closed:
-                self._done.append(failed(firing, handler, "the engine is closed"))
+                self._done.append(failed(context, handler, "the engine is closed"))
             elif len(self._running) >= AT_ONCE:
                 self._waiting.append(job)
             else:
@@ -60,7 +60,7 @@ class Background:
                     thread.start()
                 except (RuntimeError, MemoryError, OSError) as error:
                     del self._running[thread]
-                    self._done.append(failed(firing, handler, f"it cannot be started: {error}"))
+                    self._done.append(failed(context, handler, f"it cannot be started: {error}"))
 
     def _work(self) -> None:
         thread = threading.current_thread()
@@ -118,8 +118,8 @@ class Background:
 class _Job:
     """One handler on an event loop of its own."""
 
-    def __init__(self, firing: Firing, handler: HandlerSpec, run: Run) -> None:
-        self._firing, self._handler, self._run = firing, handler, run
+    def __init__(self, context: HookContext, handler: HandlerSpec, run: Run) -> None:
+        self._firing, self._handler, self._run = context, handler, run
         self._scope: anyio.CancelScope | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ready = threading.Event()

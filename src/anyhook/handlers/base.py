@@ -11,8 +11,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.dialects.wire import encode_event
-from anyhook.handlers.environment import make_fit
+from anyhook.agents.wire import encode_event
+from anyhook.handlers.environment import sanitize_env
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import dump_json, repair
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import anyio
 
-    from anyhook.dialects.base import Dialect, EventSpec, Rules
+    from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.handlers.background import Background
     from anyhook.handlers.env_files import EnvFiles
     from anyhook.handlers.environment import Inheritance
@@ -117,11 +117,11 @@ def allow_all(_handler: HandlerSpec) -> HandlerResult | None:
 
 
 @dataclass(frozen=True)
-class Firing:
+class HookContext:
     """One event on its way to handlers.
 
     Attributes:
-        dialect: The language that commands speak.
+        agent: The language that commands speak.
         rules: The reading of it.
         spec: The event under that reading.
         given: The event as it was dispatched; see `event`.
@@ -141,8 +141,8 @@ class Firing:
         withhold_in_background: The same, for any thread.
     """
 
-    dialect: Dialect
-    rules: Rules
+    agent: AgentSpec
+    rules: RuleSet
     spec: EventSpec
     given: Event
     complete: Callable[[Event, float], Event]
@@ -171,13 +171,13 @@ class Firing:
     @cached_property
     def payload(self) -> bytes:
         """What a command reads; written once for all of them. See `payload_problem`."""
-        payload = encode_event(self.dialect, self.event)
+        payload = encode_event(self.agent, self.event)
         try:
             text = dump_json(payload)
         except (TypeError, ValueError, RecursionError) as error:
             self.__dict__["payload_problem"] = str(error)
             text = dump_json(repair(payload))
-        return text + self.dialect.payload_end
+        return text + self.agent.payload_end
 
     _environs: dict[Layer, tuple[dict[str, str], tuple[str, ...]]] = field(
         default_factory=dict, init=False
@@ -203,10 +203,10 @@ class Firing:
             "cwd": str(self.given.cwd or self.cwd),
             "session_id": str(self.given.session_id or ""),
         }
-        told = self.dialect.environment.items()
+        told = self.agent.environment.items()
         environ |= {name: known[w] if w in known else w.removeprefix("=") for name, w in told}
         inherited = self.host_environ is os.environ  # the system gave it, so it can hold it
-        return environ, make_fit(environ, self.dialect.environment if inherited else [*environ])
+        return environ, sanitize_env(environ, self.agent.environment if inherited else [*environ])
 
     @cached_property
     def cwd(self) -> str:
@@ -214,7 +214,7 @@ class Firing:
         wanted = self.given.cwd
         return os.fspath(wanted) if wanted and os.path.isdir(wanted) else str(self.project_dir)  # noqa: PTH112 - ten times faster
 
-    def with_event(self, event: Event) -> Firing:
+    def with_event(self, event: Event) -> HookContext:
         """Return the same firing of a changed event."""
         return replace(self, given=event)
 
@@ -222,7 +222,7 @@ class Firing:
 class HandlerKind(Protocol):
     """Runs one handler on one event."""
 
-    async def __call__(self, firing: Firing, handler: HandlerSpec) -> HandlerResult:
+    async def __call__(self, context: HookContext, handler: HandlerSpec) -> HandlerResult:
         """Run it to its end or to its deadline. What goes wrong is a result, not an exception."""
         ...
 
@@ -249,7 +249,7 @@ def get_kind(name: str) -> HandlerKind:
 
 
 def failed(
-    firing: Firing,
+    context: HookContext,
     handler: HandlerSpec,
     error: str,
     *,
@@ -260,7 +260,7 @@ def failed(
     """Make the result of a handler that could not do its work.
 
     Args:
-        firing: The event.
+        context: The event.
         handler: Which handler.
         error: Why, for people.
         status: `FAILED` or `TIMED_OUT`.
@@ -268,14 +268,14 @@ def failed(
         notes: What else to tell.
     """
     code = "handler-timeout" if status is Status.TIMED_OUT else "handler-failed"
-    message = f"{handler.label!r} on {firing.spec.wire}: {error}"
+    message = f"{handler.label!r} on {context.spec.wire}: {error}"
     told = diagnose(code, message, handler.place, handler=handler.label)
     now = time.perf_counter()
     began = now if started is None else started
     return HandlerResult(
         handler,
         status,
-        started=began - firing.epoch,
+        started=began - context.epoch,
         duration=now - began,
         error=error,
         diagnostics=(told, *notes),

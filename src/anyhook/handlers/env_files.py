@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anyhook.dialects.base import EnvFileRules
-    from anyhook.handlers.base import Firing
+    from anyhook.agents.spec import EnvFileRules
+    from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 
@@ -34,15 +34,15 @@ class EnvFiles:
         self._files: dict[tuple[str, str, tuple[object, ...]], Path] = {}
         self._cleared: dict[str, float] = {}
 
-    def variables(self, firing: Firing, handler: HandlerSpec) -> dict[str, str]:
+    def variables(self, context: HookContext, handler: HandlerSpec) -> dict[str, str]:
         """Return the variable that names the file of a hook; empty if the event has none."""
-        rules = firing.dialect.env_file
-        if rules is None or firing.spec.canonical not in rules.events:
+        rules = context.agent.env_file
+        if rules is None or context.spec.canonical not in rules.events:
             return {}
-        session = str(firing.given.session_id or "")
-        key = (session, firing.spec.canonical, handler.identity)
+        session = str(context.given.session_id or "")
+        key = (session, context.spec.canonical, handler.identity)
         with self._lock:
-            self._clear(rules, firing, session)
+            self._clear(rules, context, session)
             try:
                 path = self._files.get(key) or self._path()
             except OSError:
@@ -72,12 +72,12 @@ class EnvFiles:
             if self._remove is not None:
                 self._remove()
 
-    def _clear(self, rules: EnvFileRules, firing: Firing, session: str) -> None:
+    def _clear(self, rules: EnvFileRules, context: HookContext, session: str) -> None:
         """Forget what holds until the event, once for each dispatch of it."""
-        gone = rules.clears.get(firing.spec.canonical, frozenset())
-        if not gone or self._cleared.get(session) == firing.epoch:
+        gone = rules.clears.get(context.spec.canonical, frozenset())
+        if not gone or self._cleared.get(session) == context.epoch:
             return
-        self._cleared[session] = firing.epoch
+        self._cleared[session] = context.epoch
         for key in [key for key in self._files if key[0] == session and key[1] in gone]:
             self._files.pop(key).unlink(missing_ok=True)
 

@@ -1,6 +1,6 @@
 """The environment of a command: what it inherits, what it is told, and which secrets it never sees.
 
-Which names and values are secret is data of the dialect.
+Which names and values are secret is data of the agent.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.shell_variables import controls_shell
+from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anyhook.dialects.base import RedactionRules
+    from anyhook.agents.spec import RedactionRules
     from anyhook.model.layers import Layer
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
@@ -90,12 +90,12 @@ class Inheritance:
         environ: Mapping[str, str],
         redactions: Mapping[Layer, Redaction],
         rules: RedactionRules | None,
-        drops: tuple[str, ...],
+        stripped_prefixes: tuple[str, ...],
     ) -> None:
         self.environ = environ
         self._redactions = redactions
         self._rules = rules
-        self._drops = drops
+        self._drops = stripped_prefixes
         self._seen: dict[Any, Any] | None = None
         self._known: dict[Layer, dict[str, str]] = {}
 
@@ -157,7 +157,7 @@ VALUE_LIMIT = 100_000
 """Characters; the system refuses to start a command with a longer variable (Linux: 128 KiB)."""
 
 
-def make_fit(variables: dict[str, str], names: Iterable[str]) -> tuple[str, ...]:
+def sanitize_env(variables: dict[str, str], names: Iterable[str]) -> tuple[str, ...]:
     """Change the values that an environment cannot hold.
 
     Args:

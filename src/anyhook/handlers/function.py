@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.authoring.ending import StderrRecord, answer_of_exit
-from anyhook.dialects.output import decode_reply
+from anyhook.agents.output import decode_reply
+from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.handlers.base import failed
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
@@ -21,7 +21,7 @@ from anyhook.model.json import repair
 from anyhook.model.llm import check_request, check_response, check_tool_config
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
@@ -51,7 +51,7 @@ _CHECKS: dict[str, Any] = {
 }
 
 
-async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerResult:
     """Call a function with an event of its own, and read what it returns.
 
     A coroutine function runs on the host's loop and is cancelled at its deadline. A plain function
@@ -61,45 +61,45 @@ async def run_function(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     """
     started = time.perf_counter()
     try:
-        event, repaired = _own_copy(firing)
+        event, repaired = _own_copy(context)
         with anyio.move_on_after(handler.timeout) as scope, StderrRecord() as stderr:
             said = await _call(handler, event, stderr)
         if scope.cancelled_caught:
             return failed(
-                firing,
+                context,
                 handler,
                 f"ran into its timeout of {handler.timeout:g} s",
                 status=Status.TIMED_OUT,
                 started=started,
             )
-        answer, notes = _read(firing, handler, said)
+        answer, notes = _read(context, handler, said)
     except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - one handler's failure stays its own
-        return failed(firing, handler, f"raised {_named(error)}", started=started)
+        return failed(context, handler, f"raised {_named(error)}", started=started)
     except anyio.get_cancelled_exc_class() as error:
         if is_cancelled_from_outside():
             raise
-        return failed(firing, handler, f"raised {_named(error)}", started=started)
+        return failed(context, handler, f"raised {_named(error)}", started=started)
     duration = time.perf_counter() - started
     return HandlerResult(
         handler,
         Status.RAN,
         answer,
-        started=started - firing.epoch,
+        started=started - context.epoch,
         duration=duration,
         diagnostics=(*repaired, *notes),
     )
 
 
-def _own_copy(firing: Firing) -> tuple[Event, tuple[Diagnostic, ...]]:
+def _own_copy(context: HookContext) -> tuple[Event, tuple[Diagnostic, ...]]:
     """Copy the event for one function; what is nested too deep to copy is cut, and told."""
-    event = firing.event
+    event = context.event
     try:
         return event.copy(), ()
     except RecursionError:
         values = {f: repair(v) for f, v in event.__dict__.items() if isinstance(v, dict | list)}
         told = diagnose(
             "payload-repaired",
-            f"{firing.spec.wire}: the event is nested too deep; functions see it cut",
+            f"{context.spec.wire}: the event is nested too deep; functions see it cut",
         )
         return event.replace(**values), (told,)
 
@@ -147,33 +147,33 @@ def is_async(function: Any) -> bool:
 
 
 def _read(
-    firing: Firing, handler: HandlerSpec, said: object
+    context: HookContext, handler: HandlerSpec, said: object
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
     if said is None:
         return NO_OPINION, ()
     if isinstance(said, Answer):
-        answer, notes = _checked(firing, handler, said)
-        return _whole_input(firing, answer), notes
+        answer, notes = _checked(context, handler, said)
+        return _whole_input(context, answer), notes
     if isinstance(said, dict):
-        return decode_reply(firing.dialect, firing.rules, firing.spec, handler, said)
+        return decode_reply(context.agent, context.rules, context.spec, handler, said)
     raise TypeError(
         f"returned {type(said).__name__}; return None, an Answer, or a reply of "
-        f"{firing.dialect.title} as a dict"
+        f"{context.agent.title} as a dict"
     )
 
 
-def _whole_input(firing: Firing, answer: Answer) -> Answer:
-    """Lay changed arguments over the call's: an answer means that in every dialect."""
-    own = getattr(firing.event, "tool_input", None)
+def _whole_input(context: HookContext, answer: Answer) -> Answer:
+    """Lay changed arguments over the call's: an answer means that in every agent."""
+    own = getattr(context.event, "tool_input", None)
     if answer.tool_input is None or not isinstance(own, dict):
         return answer
-    if firing.spec.combine.get("tool_input", "merge") == "merge":
+    if context.spec.combine.get("tool_input", "merge") == "merge":
         return answer
     return answer.replace(tool_input={**own, **answer.tool_input})
 
 
 def _checked(
-    firing: Firing, handler: HandlerSpec, said: Answer
+    context: HookContext, handler: HandlerSpec, said: Answer
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
     """Leave the fields of a wrong type out, and keep the others: a verdict above all."""
     kept: dict[str, Any] = {}
@@ -181,8 +181,8 @@ def _checked(
     for name, value in said.__dict__.items():
         if value is None:
             continue
-        if name == "outcome" and type(value) is str and value in firing.dialect.words:
-            kept["outcome"], kept["approve"] = firing.dialect.words[value]
+        if name == "outcome" and type(value) is str and value in context.agent.words:
+            kept["outcome"], kept["approve"] = context.agent.words[value]
         elif not isinstance(value, _TYPES[name]):
             wanted, got = _TYPES[name].__name__, type(value).__name__
             problems.append(f"{name} must be {wanted}, not {got}")
@@ -196,7 +196,7 @@ def _checked(
     return Answer(**kept), tuple(
         diagnose(
             "output-field",
-            f"{handler.label!r} on {firing.spec.wire}: {problem}; left out",
+            f"{handler.label!r} on {context.spec.wire}: {problem}; left out",
             handler.place,
             handler=handler.label,
         )

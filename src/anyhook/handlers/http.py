@@ -18,8 +18,8 @@ import anyio
 import httpx
 
 from anyhook import __version__
-from anyhook.dialects.base import Take
-from anyhook.dialects.output import decode_text, event_tools
+from anyhook.agents.output import decode_text, event_tools
+from anyhook.agents.spec import OutputAction
 from anyhook.handlers.base import failed
 from anyhook.handlers.network import (
     PORTS,
@@ -32,16 +32,16 @@ from anyhook.handlers.network import (
     resolve,
     why_not,
 )
-from anyhook.handlers.process import REPLY_LIMIT, KeptOutput
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json, trim
+from anyhook.processes.process import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Collection, Mapping
 
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NEXT_ADDRESS = 3.0
@@ -78,7 +78,7 @@ class _Reply:
     cut: bool
 
 
-async def run_http(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+async def run_http(context: HookContext, handler: HandlerSpec) -> HandlerResult:
     """Post the event to a URL, and read the answer like the output of a command that succeeded.
 
     A status code never denies; without a reply that can be read the handler has failed, which
@@ -89,38 +89,40 @@ async def run_http(firing: Firing, handler: HandlerSpec) -> HandlerResult:
     shown = replace(handler, name=handler.name or _shown(url) or handler.kind)
     try:
         with anyio.move_on_after(handler.timeout) as scope:
-            result = await _ask(firing, shown, url, started)
+            result = await _ask(context, shown, url, started)
     except Exception as error:  # noqa: BLE001 - its text may hold what nobody must read
-        result = _failed(firing, shown, f"{_shown(url)} {_named(error)}", started)
+        result = _failed(context, shown, f"{_shown(url)} {_named(error)}", started)
     if scope.cancelled_caught:
         why = f"ran into its timeout of {handler.timeout:g} s"
-        result = failed(firing, shown, why, status=Status.TIMED_OUT, started=started)
+        result = failed(context, shown, why, status=Status.TIMED_OUT, started=started)
     return replace(result, handler=handler)
 
 
 async def _ask(
-    firing: Firing, handler: HandlerSpec, url: httpx.URL | None, started: float
+    context: HookContext, handler: HandlerSpec, url: httpx.URL | None, started: float
 ) -> HandlerResult:
-    services, shown = firing.services, _shown(url)
+    services, shown = context.services, _shown(url)
     if url is None or url.scheme not in PORTS or not url.host:
-        return _report(firing, handler, "its URL is not one of http:// or https:// with a host")
+        return _report(context, handler, "its URL is not one of http:// or https:// with a host")
     if not is_allowed(
         str(url.copy_with(userinfo=b"", fragment=None)), services.url_patterns.get(handler.layer)
     ):
-        key = _name_of_list(firing)
-        return _report(firing, handler, f"{shown} may not be asked: no pattern of {key} meets it")
+        key = _name_of_list(context)
+        return _report(context, handler, f"{shown} may not be asked: no pattern of {key} meets it")
     try:
         host = url.raw_host.decode("ascii")
         addresses = await resolve(host, url.port or PORTS[url.scheme])
     except OSError:
-        return _failed(firing, handler, f"there is no host {url.host!r}", started)
+        return _failed(context, handler, f"there is no host {url.host!r}", started)
     problem = why_not(host, addresses, services.private_hosts)
     if problem is not None:
-        known = f"private_hosts or, as a user, in {_name_of_list(firing)}"
-        return _report(firing, handler, f"{shown} {problem}; to allow it, name the host in {known}")
-    headers, unset = _headers(firing, handler, url)
-    reply = await _post_to_any(firing, url, addresses, headers)
-    return _read(firing, handler, reply, started, unset)
+        known = f"private_hosts or, as a user, in {_name_of_list(context)}"
+        return _report(
+            context, handler, f"{shown} {problem}; to allow it, name the host in {known}"
+        )
+    headers, unset = _headers(context, handler, url)
+    reply = await _post_to_any(context, url, addresses, headers)
+    return _read(context, handler, reply, started, unset)
 
 
 def _read_url(text: str) -> httpx.URL | None:
@@ -137,8 +139,8 @@ def _shown(url: httpx.URL | None) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii')}{url.path}"
 
 
-def _name_of_list(firing: Firing) -> str:
-    web = firing.dialect.web
+def _name_of_list(context: HookContext) -> str:
+    web = context.agent.web
     return ".".join(web.allowed_urls) if web else "the settings"
 
 
@@ -146,7 +148,7 @@ def _name_of_list(firing: Firing) -> str:
 
 
 def _headers(
-    firing: Firing, handler: HandlerSpec, url: httpx.URL
+    context: HookContext, handler: HandlerSpec, url: httpx.URL
 ) -> tuple[list[tuple[bytes, bytes]], tuple[str, ...]]:
     """Make the headers.
 
@@ -154,7 +156,7 @@ def _headers(
         The headers, and the names of variables that they may not hold, and so are empty.
     """
     allowed = set(handler.options.get("allowed_variables", ()))
-    limit = firing.services.header_variables.get(handler.layer)
+    limit = context.services.header_variables.get(handler.layer)
     if limit is not None:
         allowed &= limit
     unset: dict[str, None] = {}
@@ -162,12 +164,12 @@ def _headers(
     if url.userinfo:
         pair = base64.b64encode(f"{url.username}:{url.password}".encode())
         headers["authorization"] = f"Basic {pair.decode('ascii')}"
-    if firing.servers:
-        headers[THROUGH] = ",".join(firing.servers)
+    if context.servers:
+        headers[THROUGH] = ",".join(context.servers)
     for given, text in handler.options.get("headers", {}).items():
         name = given.strip().lower()
         if name not in _NOT_THEIRS:
-            headers[name] = _fill(text, firing.host_environ, allowed, unset)
+            headers[name] = _fill(text, context.host_environ, allowed, unset)
     return [(_raw(name), _raw(value)) for name, value in headers.items()], tuple(unset)
 
 
@@ -191,7 +193,7 @@ def _fill(
 
 
 async def _post_to_any(
-    firing: Firing,
+    context: HookContext,
     url: httpx.URL,
     addresses: tuple[str, ...],
     headers: list[tuple[bytes, bytes]],
@@ -200,12 +202,12 @@ async def _post_to_any(
     *others, last = addresses
     for address in others:
         with suppress(httpx.ConnectError, httpx.ConnectTimeout):
-            return await _post(firing, url, address, headers, NEXT_ADDRESS)
-    return await _post(firing, url, last, headers, None)
+            return await _post(context, url, address, headers, NEXT_ADDRESS)
+    return await _post(context, url, last, headers, None)
 
 
 async def _post(
-    firing: Firing,
+    context: HookContext,
     url: httpx.URL,
     address: str,
     headers: list[tuple[bytes, bytes]],
@@ -223,14 +225,14 @@ async def _post(
         "POST",
         url.copy_with(host=address, userinfo=b"", fragment=None),
         headers=headers,
-        content=firing.payload,
+        content=context.payload,
         extensions=extensions,
     )
-    tls = _tls(firing.host_environ.get("SSL_CERT_FILE"))
+    tls = _tls(context.host_environ.get("SSL_CERT_FILE"))
     async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
         response = await transport.handle_async_request(request)
         try:
-            body = await _read_body(response, firing.output_limit)
+            body = await _read_body(response, context.output_limit)
         finally:
             await response.aclose()
     return _Reply(response.status_code, body.text(), body.truncated)
@@ -266,22 +268,26 @@ async def _read_body(response: httpx.Response, limit: int) -> KeptOutput:
 
 
 def _read(
-    firing: Firing, handler: HandlerSpec, reply: _Reply, started: float, unset: tuple[str, ...]
+    context: HookContext,
+    handler: HandlerSpec,
+    reply: _Reply,
+    started: float,
+    unset: tuple[str, ...],
 ) -> HandlerResult:
-    notes = (*payload_notes(firing, handler), *cut_notes(firing, handler, reply.cut))
+    notes = (*payload_notes(context, handler), *cut_notes(context, handler, reply.cut))
     duration = time.perf_counter() - started
     problem = _problem(reply, unset)
     if problem is not None:
-        result = _failed(firing, handler, problem, started, Status.WARNED)
+        result = _failed(context, handler, problem, started, Status.WARNED)
         found = (*notes, *result.diagnostics)
         return replace(result, stdout=reply.text, truncated=reply.cut, diagnostics=found)
-    tools = event_tools(firing.spec, firing.given)
-    said = decode_text(firing.dialect, firing.rules, firing.spec, handler, reply.text, tools=tools)
+    tools = event_tools(context.spec, context.given)
+    said = decode_text(context.agent, context.rules, context.spec, handler, reply.text, tools=tools)
     return HandlerResult(
         handler,
         said.status,
         said.answer,
-        started=started - firing.epoch,
+        started=started - context.epoch,
         duration=duration,
         stdout=reply.text,
         truncated=reply.cut,
@@ -307,25 +313,25 @@ def _problem(reply: _Reply, unset: tuple[str, ...]) -> str | None:
     return None if is_right else "answered with something that is no JSON object"
 
 
-def _report(firing: Firing, handler: HandlerSpec, error: str) -> HandlerResult:
-    return _closed(firing, handler, report("url-refused", firing, handler, error))
+def _report(context: HookContext, handler: HandlerSpec, error: str) -> HandlerResult:
+    return _closed(context, handler, report("url-refused", context, handler, error))
 
 
 def _failed(
-    firing: Firing,
+    context: HookContext,
     handler: HandlerSpec,
     error: str,
     started: float,
     status: Status = Status.FAILED,
 ) -> HandlerResult:
-    result = failed(firing, handler, error, status=status, started=started)
-    return _closed(firing, handler, result)
+    result = failed(context, handler, error, status=status, started=started)
+    return _closed(context, handler, result)
 
 
-def _closed(firing: Firing, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
+def _closed(context: HookContext, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
     """Deny where every command that fails does (Claude Code: WorktreeCreate)."""
-    row = firing.rules.exit_table(firing.spec.canonical).row(1)
-    if row.empty is not Take.BLOCK:
+    row = context.rules.exit_table(context.spec.canonical).row(1)
+    if row.empty is not OutputAction.BLOCK:
         return result
     reason = f"hook {handler.label!r} failed: {result.error}"
     denied = result.answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)

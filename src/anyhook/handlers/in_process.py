@@ -22,14 +22,14 @@ from typing import TYPE_CHECKING
 import anyio
 
 from anyhook.authoring.load import MODULE_PREFIX, load_hooks
-from anyhook.authoring.run import Lost, Output, Run, options
+from anyhook.authoring.run import FallbackExit, Output, Run, options
 from anyhook.errors import AnyhookError
 from anyhook.files import identity_of
 from anyhook.handlers.function import is_async
-from anyhook.handlers.process import ProcessResult, result_of_reply
 from anyhook.handlers.threads import call_in_thread
-from anyhook.warm.client import SWITCH
-from anyhook.warm.installed import is_installed
+from anyhook.processes.process import ProcessResult, result_of_reply
+from anyhook.worker.client import SWITCH
+from anyhook.worker.installed import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from anyhook.authoring.hooks import Hooks
     from anyhook.files import FileIdentity
     from anyhook.handlers.leases import Leases
-    from anyhook.warm.commands import HookCommand
+    from anyhook.worker.commands import HookCommand
 
 
 OWN_LOOPS = frozenset({"asyncio", "anyio", "trio", "curio", "uvloop"})
@@ -208,7 +208,7 @@ class _Kept(Output):
         errors = told.encode("utf-8", "backslashreplace")
         return result_of_reply(self.code, self.text, errors, output_limit=limit, duration=duration)
 
-    def write(self, text: bytes, lost: Lost) -> None:  # noqa: ARG002 - it is read here
+    def write(self, text: bytes, lost: FallbackExit) -> None:  # noqa: ARG002 - it is read here
         self.text = text
 
     def leave(self) -> NoReturn:

@@ -18,15 +18,25 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import RunVar
 
-from anyhook.handlers.process import DRAIN, ProcessResult, result_of_reply
-from anyhook.warm import client
-from anyhook.warm.client import COLD, DONE, HEAD, LEASE, MAGIC, RUN, SWITCH, TAKEN, Unavailable
-from anyhook.warm.frames import FrameError, body_size, parse_reply
+from anyhook.processes.process import DRAIN, ProcessResult, result_of_reply
+from anyhook.worker import client
+from anyhook.worker.client import (
+    COLD,
+    DONE,
+    HEAD,
+    LEASE,
+    MAGIC,
+    RUN,
+    SWITCH,
+    TAKEN,
+    WorkerUnavailable,
+)
+from anyhook.worker.frames import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from anyhook.warm.commands import HookCommand
+    from anyhook.worker.commands import HookCommand
 
     Key = tuple[str, HookCommand]
 
@@ -118,7 +128,7 @@ class Lease:
                 moved += 1  # the file has changed: another executor loads it anew
                 await self._send(frame, deadline)
             elif body[:1] == COLD:
-                raise Unavailable(body[1:].decode("utf-8", "replace"))
+                raise WorkerUnavailable(body[1:].decode("utf-8", "replace"))
             elif body[:1] != TAKEN:
                 raise FrameError("a worker said something unknown")
 
@@ -135,7 +145,7 @@ class Lease:
             body = await self._receive()
         while body[:1] != LEASE:
             if body[:1] != TAKEN:
-                raise Unavailable(body[1:].decode("utf-8", "replace"))
+                raise WorkerUnavailable(body[1:].decode("utf-8", "replace"))
             body = await self._receive()
 
     def close(self) -> None:
@@ -239,7 +249,7 @@ class Leases:
             reply = parse_reply(await self._ask(lease, (cwd, command), stdin, deadline))
         except LateError:
             return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
-        except (Unavailable, OSError, FrameError, UnicodeError):
+        except (WorkerUnavailable, OSError, FrameError, UnicodeError):
             return None
         duration = time.perf_counter() - started
         return result_of_reply(
@@ -268,7 +278,7 @@ class Leases:
             raise LateError
         if not may_run():
             self._give_back(key, lease)
-            raise Unavailable("the hook must not run any more")
+            raise WorkerUnavailable("the hook must not run any more")
         return lease
 
     async def _ask(self, lease: Lease, key: Key, payload: bytes, deadline: float) -> bytes:
@@ -410,7 +420,7 @@ def _connect(command: HookCommand, env: Mapping[str, str]) -> socket.socket:
     """
     python = command.interpreter(env)
     if python is None:
-        raise Unavailable("its interpreter cannot be told")
+        raise WorkerUnavailable("its interpreter cannot be told")
     base = client.address(python, env)
     client.check_private(os.path.dirname(base))
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -422,7 +432,7 @@ def _connect(command: HookCommand, env: Mapping[str, str]) -> socket.socket:
         raise
     if client.peer_user(link) != os.getuid():
         link.close()
-        raise Unavailable("another user listens there")
+        raise WorkerUnavailable("another user listens there")
     return link
 
 

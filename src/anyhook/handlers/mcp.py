@@ -12,37 +12,37 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.output import TOO_LONG, Exit, decode_exit, event_tools
+from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools
 from anyhook.handlers.base import ToolText, failed
 from anyhook.handlers.network import ask_service, cut_notes, payload_notes, report
-from anyhook.handlers.process import REPLY_LIMIT, KeptOutput
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json
+from anyhook.processes.process import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NO_CLIENT = "there is no client for MCP servers; pass mcp=… to Engine.load"
 _PATH = re.compile(r"\$\{([^{}]+)\}")
 
 
-async def run_mcp_tool(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+async def run_mcp_tool(context: HookContext, handler: HandlerSpec) -> HandlerResult:
     """Call a tool, and read its text like the output of a command that succeeded.
 
     A tool that fails, or whose server is not there, has no opinion.
     """
-    client = firing.services.mcp
+    client = context.services.mcp
     if client is None:
-        return report("service-missing", firing, handler, NO_CLIENT)
+        return report("service-missing", context, handler, NO_CLIENT)
     started = time.perf_counter()
     call_tool = client.call_tool
     server, tool = handler.options["server"], handler.options["tool"]
-    arguments = fill(handler.options.get("input", {}), parse_json(firing.payload.decode()))
+    arguments = fill(handler.options.get("input", {}), parse_json(context.payload.decode()))
     said = await ask_service(
-        firing, handler, ToolText, f"{server}: {tool}", lambda: call_tool(server, tool, arguments)
+        context, handler, ToolText, f"{server}: {tool}", lambda: call_tool(server, tool, arguments)
     )
-    return said if isinstance(said, HandlerResult) else _read(firing, handler, said, started)
+    return said if isinstance(said, HandlerResult) else _read(context, handler, said, started)
 
 
 def fill(value: Any, event: Any) -> Any:
@@ -78,15 +78,17 @@ def _text_at(event: Any, path: str) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def _read(firing: Firing, handler: HandlerSpec, said: ToolText, started: float) -> HandlerResult:
-    kept = KeptOutput(firing.output_limit, REPLY_LIMIT)
+def _read(
+    context: HookContext, handler: HandlerSpec, said: ToolText, started: float
+) -> HandlerResult:
+    kept = KeptOutput(context.output_limit, REPLY_LIMIT)
     kept.add(said.text.encode("utf-8", "replace"))
     text, cut = kept.text(), kept.truncated
-    notes = (*payload_notes(firing, handler), *cut_notes(firing, handler, cut))
+    notes = (*payload_notes(context, handler), *cut_notes(context, handler, cut))
     if said.is_error:
         lines = text.strip().splitlines() or ["it says nothing"]
         base = failed(
-            firing,
+            context,
             handler,
             f"the tool failed: {lines[0][:200]}",
             status=Status.WARNED,
@@ -94,14 +96,14 @@ def _read(firing: Firing, handler: HandlerSpec, said: ToolText, started: float) 
             notes=notes,
         )
         return replace(base, stderr=text, truncated=cut)
-    end = Exit(0, stdout=text, truncated=cut)
-    tools = event_tools(firing.spec, firing.given)
-    read = decode_exit(firing.dialect, firing.rules, firing.spec, handler, end, tools=tools)
+    end = ProcessExit(0, stdout=text, truncated=cut)
+    tools = event_tools(context.spec, context.given)
+    read = decode_exit(context.agent, context.rules, context.spec, handler, end, tools=tools)
     return HandlerResult(
         handler,
         read.status,
         read.answer,
-        started=started - firing.epoch,
+        started=started - context.epoch,
         duration=time.perf_counter() - started,
         stdout=text,
         truncated=cut,

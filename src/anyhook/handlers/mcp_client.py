@@ -58,7 +58,7 @@ class SdkClient:
     ```python
     servers = json.loads(Path(".mcp.json").read_text())["mcpServers"]
     async with SdkClient(servers) as mcp:
-        engine = Engine.load(".", dialect="claude", mcp=mcp)
+        engine = Engine.load(".", agent="claude", mcp=mcp)
     ```
 
     Args:

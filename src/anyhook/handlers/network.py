@@ -24,7 +24,7 @@ from anyhook.model.diagnostics import diagnose
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -231,12 +231,16 @@ def _meets(text: str, glob: str) -> bool:
 
 
 async def ask_service(
-    firing: Firing, handler: HandlerSpec, kind: type[T], who: str, ask: Callable[[], Awaitable[T]]
+    context: HookContext,
+    handler: HandlerSpec,
+    kind: type[T],
+    who: str,
+    ask: Callable[[], Awaitable[T]],
 ) -> T | HandlerResult:
     """Ask something that the host has set up, for as long as the handler may take.
 
     Args:
-        firing: The event.
+        context: The event.
         handler: Which handler.
         kind: What it has to return.
         who: What is asked, for people.
@@ -260,36 +264,36 @@ async def ask_service(
         if is_cancelled_from_outside():
             raise
         why, status = "cancelled itself", Status.FAILED
-    notes = payload_notes(firing, handler)
-    return failed(firing, handler, f"{who} {why}", status=status, started=started, notes=notes)
+    notes = payload_notes(context, handler)
+    return failed(context, handler, f"{who} {why}", status=status, started=started, notes=notes)
 
 
-def report(code: str, firing: Firing, handler: HandlerSpec, error: str) -> HandlerResult:
+def report(code: str, context: HookContext, handler: HandlerSpec, error: str) -> HandlerResult:
     """Make the result of a handler that was not run, because it may not be or cannot be.
 
     Args:
         code: What to tell it as.
-        firing: The event.
+        context: The event.
         handler: Which handler.
         error: Why, for people.
     """
-    result = failed(firing, handler, error)
-    return replace(result, diagnostics=(_about(code, firing, handler, error),))
+    result = failed(context, handler, error)
+    return replace(result, diagnostics=(_about(code, context, handler, error),))
 
 
-def payload_notes(firing: Firing, handler: HandlerSpec) -> tuple[Diagnostic, ...]:
+def payload_notes(context: HookContext, handler: HandlerSpec) -> tuple[Diagnostic, ...]:
     """Tell of an event that had to be repaired before anybody could be asked about it."""
-    if firing.payload_problem is None:
+    if context.payload_problem is None:
         return ()
-    why = f"the event is no plain JSON ({firing.payload_problem}); what JSON does not have"
-    return (_about("payload-repaired", firing, handler, f"{why} was left out"),)
+    why = f"the event is no plain JSON ({context.payload_problem}); what JSON does not have"
+    return (_about("payload-repaired", context, handler, f"{why} was left out"),)
 
 
-def cut_notes(firing: Firing, handler: HandlerSpec, cut: bool) -> tuple[Diagnostic, ...]:
+def cut_notes(context: HookContext, handler: HandlerSpec, cut: bool) -> tuple[Diagnostic, ...]:
     """Tell of an answer that was too long."""
-    return (_about("output-truncated", firing, handler, "the answer was too long"),) if cut else ()
+    return (_about("output-truncated", context, handler, "the answer was too long"),) if cut else ()
 
 
-def _about(code: str, firing: Firing, handler: HandlerSpec, message: str) -> Diagnostic:
-    text = f"{handler.label!r} on {firing.spec.wire}: {message}"
+def _about(code: str, context: HookContext, handler: HandlerSpec, message: str) -> Diagnostic:
+    text = f"{handler.label!r} on {context.spec.wire}: {message}"
     return diagnose(code, text, handler.place, handler=handler.label)

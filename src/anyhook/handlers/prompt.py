@@ -13,14 +13,14 @@ from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.base import Denial
+from anyhook.agents.spec import Denial
 from anyhook.handlers.base import Question, failed
 from anyhook.handlers.network import ask_service, payload_notes, report
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import Firing
+    from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NO_ASK = "there is no model to ask; pass ask=… to Engine.load"
@@ -54,32 +54,32 @@ class Verdict:
     impossible: bool = False
 
 
-async def run_prompt(firing: Firing, handler: HandlerSpec) -> HandlerResult:
+async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResult:
     """Put a question to the host's model, and make an answer of its verdict.
 
     A model that cannot be asked, is too slow or answers in another form has no opinion.
     """
-    ask = firing.services.ask
+    ask = context.services.ask
     if ask is None:
-        return report("service-missing", firing, handler, NO_ASK)
+        return report("service-missing", context, handler, NO_ASK)
     started = time.perf_counter()
     options = handler.options
-    text = fill(str(options["prompt"]), firing.payload.decode().rstrip("\n"))
+    text = fill(str(options["prompt"]), context.payload.decode().rstrip("\n"))
     question = Question(text, options.get("model"), bool(options.get("agentic")))
-    said = await ask_service(firing, handler, str, "the model", lambda: ask(question))
+    said = await ask_service(context, handler, str, "the model", lambda: ask(question))
     if isinstance(said, HandlerResult):
         return said
-    notes = payload_notes(firing, handler)
+    notes = payload_notes(context, handler)
     verdict = read_verdict(said)
     if verdict is None:
         why, status = f"the model did not answer {FORM}", Status.WARNED
-        base = failed(firing, handler, why, status=status, started=started, notes=notes)
+        base = failed(context, handler, why, status=status, started=started, notes=notes)
         return replace(base, stdout=said)
     return HandlerResult(
         handler,
         Status.RAN,
-        _answer(firing, handler, verdict),
-        started=started - firing.epoch,
+        _answer(context, handler, verdict),
+        started=started - context.epoch,
         duration=time.perf_counter() - started,
         stdout=said,
         diagnostics=notes,
@@ -172,8 +172,8 @@ def _last_objects(text: str, at: int) -> list[dict[str, Any]]:
     return found
 
 
-def _answer(firing: Firing, handler: HandlerSpec, verdict: Verdict) -> Answer:
-    spec, options = firing.spec, handler.options
+def _answer(context: HookContext, handler: HandlerSpec, verdict: Verdict) -> Answer:
+    spec, options = context.spec, handler.options
     gives_up = verdict.impossible and spec.denial is Denial.CONTINUES
     if verdict.ok or (gives_up and not options.get("agentic")):
         return NO_OPINION

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.responses import read_response
-from anyhook.dialects.translate import call_of
+from anyhook.agents.responses import read_response
+from anyhook.agents.translate import call_of
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import ToolEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.events import Event
 
 OWN_REASON = re.compile(
@@ -23,14 +23,14 @@ OWN_REASON = re.compile(
 
 
 def canonical(
-    answer: Answer, event: Event, dialect: Dialect, roots: Sequence[str] = ()
+    answer: Answer, event: Event, agent: AgentSpec, roots: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Say what an answer does, so that answers to different agents can be compared.
 
     Args:
         answer: The answer.
         event: What it answers.
-        dialect: In whose words both are.
+        agent: In whose words both are.
         roots: Directories that stand for the project; in texts they become `{project}`.
 
     Returns:
@@ -39,7 +39,7 @@ def canonical(
     found: dict[str, Any] = {}
     for name in answer.record_fields:
         reader = CANONICAL.get(name)
-        shown = reader(answer, event, dialect) if reader else getattr(answer, name)
+        shown = reader(answer, event, agent) if reader else getattr(answer, name)
         if shown not in (None, False, "", Outcome.NONE) and shown != {}:
             found[name] = plain(shown, roots)
     if "stop" in found:  # it is stronger than any verdict
@@ -62,61 +62,61 @@ def plain(value: Any, roots: Sequence[str]) -> Any:
     return value
 
 
-def _outcome(answer: Answer, _event: Event, _dialect: Dialect) -> str:
+def _outcome(answer: Answer, _event: Event, _agent: AgentSpec) -> str:
     """An allowance that approves nothing is no opinion to an agent."""
     return "" if answer.outcome in (Outcome.NONE, Outcome.ALLOW) else str(answer.outcome)
 
 
-def _reason(answer: Answer, event: Event, dialect: Dialect) -> str | None:
-    decides = _outcome(answer, event, dialect) or answer.stop
+def _reason(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
+    decides = _outcome(answer, event, agent) or answer.stop
     return answer.reason or (answer.stop_reason if answer.stop else None) if decides else None
 
 
-def _context(answer: Answer, event: Event, _dialect: Dialect) -> str | None:
+def _context(answer: Answer, event: Event, _agent: AgentSpec) -> str | None:
     """Return the context; a prompt that is denied reaches the agent with nothing beside it."""
     is_void = event.name == "before_prompt" and answer.outcome is Outcome.DENY
     return None if is_void else answer.context
 
 
-def _input(answer: Answer, event: Event, dialect: Dialect) -> dict[str, Any] | None:
+def _input(answer: Answer, event: Event, agent: AgentSpec) -> dict[str, Any] | None:
     if answer.tool_input is None or not isinstance(event, ToolEvent):
         return None
-    before = call_of(event, dialect).arguments
-    words = dialect.vocabulary
+    before = call_of(event, agent).arguments
+    words = agent.vocabulary
     after = words.call(event.tool_name, {**event.tool_input, **answer.tool_input}).arguments
     return {key: value for key, value in after.items() if before.get(key) != value}
 
 
-def _output(answer: Answer, event: Event, dialect: Dialect) -> str | None:
+def _output(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
     if answer.outcome is Outcome.DENY or not isinstance(event, ToolEvent):
         return None  # the reason says it already
     if answer.tool_output is None:
         return None
-    return read_response(dialect, call_of(event, dialect), answer.tool_output).text
+    return read_response(agent, call_of(event, agent), answer.tool_output).text
 
 
-def _config(answer: Answer, _event: Event, dialect: Dialect) -> dict[str, Any] | None:
+def _config(answer: Answer, _event: Event, agent: AgentSpec) -> dict[str, Any] | None:
     if answer.tool_config is None:
         return None
     names = answer.tool_config.get("allowedFunctionNames") or []
-    tools = sorted(dialect.vocabulary.tool(name) for name in names)
+    tools = sorted(agent.vocabulary.tool(name) for name in names)
     return {**answer.tool_config, "allowedFunctionNames": tools}
 
 
-def _tail(answer: Answer, _event: Event, dialect: Dialect) -> list[Any] | None:
+def _tail(answer: Answer, _event: Event, agent: AgentSpec) -> list[Any] | None:
     if answer.tail_tool_call is None:
         return None
-    call = dialect.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
+    call = agent.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
     return [call.tool, dict(call.arguments)]
 
 
-CANONICAL: dict[str, Callable[[Answer, Event, Dialect], Any]] = {
+CANONICAL: dict[str, Callable[[Answer, Event, AgentSpec], Any]] = {
     "outcome": _outcome,
-    "approve": lambda answer, _event, _dialect: answer.approve,
+    "approve": lambda answer, _event, _agent: answer.approve,
     "reason": _reason,
-    "stop_reason": lambda _answer, _event, _dialect: None,
+    "stop_reason": lambda _answer, _event, _agent: None,
     "context": _context,
-    "suppress_output": lambda _answer, _event, _dialect: None,
+    "suppress_output": lambda _answer, _event, _agent: None,
     "tool_input": _input,
     "tool_output": _output,
     "tool_config": _config,

@@ -6,18 +6,18 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from anyhook.agents import get_agent
 from anyhook.authoring.inspect import LARGEST, MARK
-from anyhook.dialects import get_dialect
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
-from anyhook.handlers.shell import uses
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
+from anyhook.shell.path_variables import uses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
 
 PROGRAM = ("anyhook",)
 _ACTS = frozenset(";|&<>()#*?[~\n")
@@ -29,7 +29,7 @@ CANNOT_BE_QUOTED = ("powershell",)
 """Shells with other rules for quotes."""
 
 
-def wrap(options: ShimOptions, target: Dialect, program: Sequence[str] = PROGRAM) -> str:
+def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGRAM) -> str:
     """Write the command line that runs a command through the shim.
 
     Args:
@@ -38,11 +38,11 @@ def wrap(options: ShimOptions, target: Dialect, program: Sequence[str] = PROGRAM
         program: The words in front of `shim`.
     """
     words = [*program, "shim", *write_options(options)]
-    own = get_dialect(options.agent).environment
+    own = get_agent(options.agent).environment
     return " ".join(quote(word, target, own) for word in words)
 
 
-def quote(word: str, target: Dialect, own: Collection[str] = ()) -> str:
+def quote(word: str, target: AgentSpec, own: Collection[str] = ()) -> str:
     """Quote a word so that neither a shell nor the reader of the settings changes it.
 
     Some agents put environment variables into their settings as they read them, whatever the
@@ -54,7 +54,7 @@ def quote(word: str, target: Dialect, own: Collection[str] = ()) -> str:
         own: Variables that are set for hooks alone: `${name}` of them stays readable.
     """
     quoted = shlex.quote(word)
-    if not target.expands:
+    if not target.expands_env:
         return quoted
     kept = "".join(rf"(?!\{{{name}\}})" for name in own)
     return re.sub(rf"\${kept}(?=[A-Za-z0-9_{{])", "$''", quoted)
@@ -101,7 +101,7 @@ def _shell_acts(command: str) -> bool:
     return False
 
 
-def own_variables(line: str, source: Dialect, shell: str = "") -> str:
+def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
     """Write an agent's own variables in the one form that means the same everywhere.
 
     `$NAME` becomes `${NAME}`, which no agent replaces in the text by itself, and gets the quotes
@@ -155,7 +155,7 @@ def _rewritten(line: str, names: Mapping[str, str], *, in_single: bool) -> str:
     return "".join([*pieces, line[done:]])
 
 
-def counterpart_variables(source: Dialect, target: Dialect) -> tuple[dict[str, str], list[str]]:
+def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[str, str], list[str]]:
     """Pair the variables that two agents set.
 
     Returns:

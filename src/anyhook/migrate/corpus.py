@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects import get_dialect, recognise
-from anyhook.dialects.responses import write_response
-from anyhook.dialects.translate import FAILED_TOOL, call_of, counterparts, translate_event
-from anyhook.dialects.wire import decode_event, encode_event
+from anyhook.agents import get_agent, recognise
+from anyhook.agents.responses import write_response
+from anyhook.agents.translate import FAILED_TOOL, call_of, counterparts, translate_event
+from anyhook.agents.wire import decode_event, encode_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
 from anyhook.model.events import AfterTool, UnknownEvent
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HookDefinition
     from anyhook.model.events import Event
 
@@ -198,7 +198,7 @@ def _payload(project: Path, event: str, **fields: Any) -> dict[str, Any]:
 
 
 def builtin_probes(
-    source: Dialect, target: Dialect, definitions: Iterable[HookDefinition], project: Path
+    source: AgentSpec, target: AgentSpec, definitions: Iterable[HookDefinition], project: Path
 ) -> list[Probe]:
     """Make the built-in events, and one for each tool that a matcher of the source names.
 
@@ -208,7 +208,7 @@ def builtin_probes(
         definitions: The source's hooks.
         project: Where the events happen.
     """
-    language = get_dialect(LANGUAGE)
+    language = get_agent(LANGUAGE)
     found = []
     for payload in builtin_payloads(project):
         event, _ = decode_event(language, payload)
@@ -225,7 +225,7 @@ def builtin_probes(
     return found
 
 
-def _named_tools(source: Dialect, definitions: Iterable[HookDefinition]) -> Iterator[str]:
+def _named_tools(source: AgentSpec, definitions: Iterable[HookDefinition]) -> Iterator[str]:
     """Yield tools that matchers name and the built-in events do not have: those of MCP servers."""
     head = source.tool_prefix or "mcp"
     for definition in definitions:
@@ -237,7 +237,7 @@ def _named_tools(source: Dialect, definitions: Iterable[HookDefinition]) -> Iter
                     yield name
 
 
-def recorded_probes(file: Path, source: Dialect, target: Dialect, project: Path) -> list[Probe]:
+def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: Path) -> list[Probe]:
     """Read recorded events of any agent: see `anyhook.settings.recordings`.
 
     Args:
@@ -258,7 +258,7 @@ def recorded_probes(file: Path, source: Dialect, target: Dialect, project: Path)
         name = recognise(payload, {})
         if name is None:
             raise EventError(f"{where}: this is no event of an agent that anyhook knows")
-        language = get_dialect(name)
+        language = get_agent(name)
         event, _ = decode_event(language, moved(payload, str(payload.get("cwd")), str(project)))
         if isinstance(event, UnknownEvent):
             raise EventError(f"{where}: {language.title} has no event {event.wire_name!r}")
@@ -277,7 +277,7 @@ def moved(value: Any, old: str, new: str) -> Any:
     return value
 
 
-def _probe(event: Event, source: Dialect, target: Dialect) -> list[Probe]:
+def _probe(event: Event, source: AgentSpec, target: AgentSpec) -> list[Probe]:
     """Pair an event of the source with what the target makes of it; none if it has none."""
     if event.name not in source.by_canonical or not counterparts(source, event.name, target):
         return []

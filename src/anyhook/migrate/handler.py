@@ -7,10 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.base import Take
-from anyhook.dialects.translate import counterparts
+from anyhook.agents.spec import OutputAction
+from anyhook.agents.translate import counterparts
 from anyhook.files import read_user_file
-from anyhook.handlers.shell import refer, unquoted
 from anyhook.migrate.commands import (
     counterpart_variables,
     is_portable,
@@ -25,43 +24,44 @@ from anyhook.migrate.names import has_names, is_generated
 from anyhook.migrate.options import ShimOptions
 from anyhook.migrate.original import read_original, spellings
 from anyhook.model.layers import Layer
+from anyhook.shell.path_variables import quote_path_variables, unquoted
 from anyhook.trust.scripts import named_files, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.migrate.matchers import Translated
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Place
-    from anyhook.settings.sources import Surroundings
+    from anyhook.settings.sources import Location
 
 WAIT = 5.0
 """Seconds that an agent waits longer than a command whose end the shim has to see."""
 
 
 @dataclass(slots=True)
-class Building:
+class MigrationContext:
     """A migration that is being made.
 
     Attributes:
         source: The agent that the hooks are written for.
         target: The agent that they shall run under.
-        around: The project, home and environment.
+        location: The project, home and environment.
         shim: Whether commands keep their own agent's events and answers.
         starter: The words that start anyhook in a command line.
         losses: What is lost so far.
     """
 
-    source: Dialect
-    target: Dialect
-    around: Surroundings
+    source: AgentSpec
+    target: AgentSpec
+    location: Location
     shim: bool
     starter: Sequence[str]
     losses: list[Loss] = field(default_factory=list)
 
-    def lose(
+    def record_loss(
         self,
         kind: str,
         place: Place | None,
@@ -77,7 +77,7 @@ class Building:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class HandlerMigration:
     """One handler on its way to one event of the target.
 
     Attributes:
@@ -90,7 +90,7 @@ class Move:
         inner: What the shim is told, if the command is behind one already.
     """
 
-    building: Building
+    migration: MigrationContext
     definition: HookDefinition
     handler: HandlerSpec
     raw: Mapping[str, Any]
@@ -99,14 +99,14 @@ class Move:
     inner: ShimOptions | None
 
     @property
-    def source(self) -> Dialect:
+    def source(self) -> AgentSpec:
         """The agent that the handler is written for."""
-        return self.building.source
+        return self.migration.source
 
     @property
-    def target(self) -> Dialect:
+    def target(self) -> AgentSpec:
         """The agent that it shall run under."""
-        return self.building.target
+        return self.migration.target
 
     @property
     def old(self) -> EventSpec:
@@ -161,7 +161,7 @@ class Move:
         return not is_generated(name, command)
 
     def _lose(self, kind: str, what: str, why: str, instead: str, *explains: str) -> None:
-        self.building.lose(kind, self.handler.place, what, why, instead, *explains)
+        self.migration.record_loss(kind, self.handler.place, what, why, instead, *explains)
 
     # -- the command line
 
@@ -175,7 +175,7 @@ class Move:
         rest = {} if member else env
         if self.inner is not None and rest:
             options = self.inner.replace(env=(*self.inner.env, *rest.items()))
-            return wrap(options, self.target, self.building.starter), member, True
+            return wrap(options, self.target, self.migration.starter), member, True
         if self.inner is not None:
             return str(self.handler.command), member, True
         plain = self.handler.command or line_of(self.handler.argv or (), self.source.environment)
@@ -183,9 +183,9 @@ class Move:
         self._tell_quoted(plain)
         portable = is_portable(plain, self._files()) and not self._needs_shim
         self._tell_secrets(rest)
-        if self.building.shim and not portable:
+        if self.migration.shim and not portable:
             options = self._options().replace(env=tuple(rest.items()))
-            return wrap(options, self.target, self.building.starter), member, True
+            return wrap(options, self.target, self.migration.starter), member, True
         self._tell_unshimmed(portable=portable)
         return self._exported(rest) + self._renamed(plain), member, False
 
@@ -219,7 +219,7 @@ class Move:
 
     def _tell_quoted(self, line: str) -> None:
         """Tell that a variable gets quotes, where its value is more than one word without."""
-        if " " in str(self.building.around.project):
+        if " " in str(self.migration.location.project):
             for name in unquoted(line, self.source.environment):
                 self._lose(
                     "changed",
@@ -239,7 +239,7 @@ class Move:
                     f"{self.target.title} sets no variable for that",
                     "read it from the event",
                 )
-        return renamed(line, names, self._shell, kept_apart=self.target.expands)
+        return renamed(line, names, self._shell, kept_apart=self.target.expands_env)
 
     @property
     def _shell(self) -> str:
@@ -250,7 +250,7 @@ class Move:
 
     def _value(self, text: str) -> str:
         """Quote the value of a variable; where the source puts others into it, the shell does."""
-        if self.source.expands and "$" in text:
+        if self.source.expands_env and "$" in text:
             return '"' + re.sub(r'(["`\\])', r"\\\1", text) + '"'
         return quote(text, self.target)
 
@@ -321,7 +321,7 @@ class Move:
         elif handler.argv is not None:
             command = (line_of(handler.argv, self.source.environment),)
         else:
-            line = refer(handler.command or "", handler.variables)
+            line = quote_path_variables(handler.command or "", handler.variables)
             command = (own_variables(line, self.source, self._shell),)
         if handler.options.get("wakes"):
             self._lose(
@@ -353,7 +353,7 @@ class Move:
                 if self._is_migrated_from(candidate, self.inner):
                     return candidate
             seconds = self.inner.timeout or seconds
-        elif self.handler.on_failure == "block" and self.building.shim:
+        elif self.handler.on_failure == "block" and self.migration.shim:
             seconds, given = seconds + WAIT, True
         cap = self.new.caps.get(self._layer, math.inf)
         if seconds > cap:
@@ -442,20 +442,24 @@ class Move:
 
     def _tell_abilities(self) -> None:
         text, is_whole = self._text()
-        label, place, lose = self.handler.label, self.handler.place, self.building.lose
+        label, place, record_loss = (
+            self.handler.label,
+            self.handler.place,
+            self.migration.record_loss,
+        )
         for kind, what, why, explains in lost_abilities(
             self.source, self.old, self.target, self.new, text, is_whole=is_whole
         ):
-            lose(kind, place, f"{label}: {what}", why, INSTEAD["ability"], explains)
+            record_loss(kind, place, f"{label}: {what}", why, INSTEAD["ability"], explains)
         if _OTHER_EXIT.search(text) and _other_exits_deny(self.source):
             why = f"{self.source.title} itself denies then, though its reference says it only warns"
             what = f"{label}: exit codes beside 0 and 2"
-            lose("changed", place, what, why, "exit with 2 to deny")
+            record_loss("changed", place, what, why, "exit with 2 to deny")
         if len(self.handler.command or "") > LONGEST:
             why = "the system starts no program with an argument as long as that"
-            lose("lost", place, f"{label}: its length", why, "put it into a script")
+            record_loss("lost", place, f"{label}: its length", why, "put it into a script")
         for what, why in lost_fields(self.source, self.old, self.target, self.new, text):
-            lose("changed", place, f"{label}: {what}", why, INSTEAD["field"], ANYTHING)
+            record_loss("changed", place, f"{label}: {what}", why, INSTEAD["field"], ANYTHING)
 
     def _text(self) -> tuple[str, bool]:
         """Return all text of a command that can be read, and whether that is all of it."""
@@ -467,12 +471,12 @@ class Move:
                 continue
             if b"\0" not in data:
                 texts.append(data.decode("utf-8", "replace"))
-        runs = program(self.handler, self.building.around.project, {})
+        runs = program(self.handler, self.migration.location.project, {})
         name = str(runs).replace("\\", "/").rpartition("/")[2]
         return "\n".join(texts), len(texts) > 1 or runs is None or name in SAYS_ALL
 
     def _files(self) -> list[Path]:
-        project = self.building.around.project
+        project = self.migration.location.project
         variables = {
             name: str(project)
             for name, what in self.source.environment.items()
@@ -482,21 +486,21 @@ class Move:
         return [file for file in found if file.is_file()]
 
 
-def timeout_of(dialect: Dialect, event: EventSpec, layer: Layer, timeout: float | None) -> float:
+def timeout_of(agent: AgentSpec, event: EventSpec, layer: Layer, timeout: float | None) -> float:
     """Return the seconds that a command has whose `timeout` in the settings is given."""
-    default = event.timeouts.get("command", dialect.default_timeout)
-    seconds = default if timeout is None else timeout * dialect.timeout_unit
+    default = event.timeouts.get("command", agent.default_timeout)
+    seconds = default if timeout is None else timeout * agent.timeout_unit
     return min(seconds, event.caps.get(layer, math.inf))
 
 
 def _written_timeout(
-    dialect: Dialect, event: EventSpec, layer: Layer, seconds: float, *, given: bool
+    agent: AgentSpec, event: EventSpec, layer: Layer, seconds: float, *, given: bool
 ) -> float | None:
     """Return a timeout in the unit of an agent; `None` where its default will do."""
     seconds = min(seconds, event.caps.get(layer, math.inf))
-    if not given and seconds <= event.timeouts.get("command", dialect.default_timeout):
+    if not given and seconds <= event.timeouts.get("command", agent.default_timeout):
         return None
-    units = round(seconds / dialect.timeout_unit, 6)
+    units = round(seconds / agent.timeout_unit, 6)
     return int(units) if units == int(units) else units
 
 
@@ -507,10 +511,10 @@ def _is_close(one: float | None, other: object) -> bool:
     return math.isclose(one, other, rel_tol=1e-9)
 
 
-def _other_exits_deny(source: Dialect) -> bool:
+def _other_exits_deny(source: AgentSpec) -> bool:
     """Tell whether a release denies where its reference says that a command only failed."""
-    observed = source.rules.get("observed")
-    return observed is not None and observed.exit_table("*").other.text is Take.DENY_TEXT
+    observed = source.rule_sets.get("observed")
+    return observed is not None and observed.exit_table("*").other.text is OutputAction.DENY_TEXT
 
 
 SAYS_ALL = frozenset(

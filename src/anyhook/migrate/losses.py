@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.agents.capabilities import ABILITIES, Support, support
+from anyhook.agents.spec import Denial, PlainText
+from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.authoring.degrade import NAMES, fit
-from anyhook.dialects.base import Denial, PlainText
-from anyhook.dialects.capabilities import ABILITIES, Support, support
-from anyhook.dialects.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.diagnostics import Place
 
 KINDS = {
@@ -101,7 +101,7 @@ _KINDS = {
 }
 
 
-def event_advice(event: str, target: Dialect) -> str:
+def event_advice(event: str, target: AgentSpec) -> str:
     """Say what can stand in for an event that an agent does not have."""
     names = {name: spec.wire for name, spec in target.by_canonical.items()}
     try:
@@ -116,9 +116,9 @@ def kind_advice(kind: str) -> str:
 
 
 def lost_abilities(
-    source: Dialect,
+    source: AgentSpec,
     old: EventSpec,
-    target: Dialect,
+    target: AgentSpec,
     new: EventSpec,
     text: str,
     *,
@@ -185,7 +185,7 @@ DENIALS = {
 }
 
 
-def _mentions(source: Dialect, old: EventSpec, ability: str, text: str) -> bool:
+def _mentions(source: AgentSpec, old: EventSpec, ability: str, text: str) -> bool:
     """Tell whether a text has the words that ask for an ability."""
     field, sample = ABILITIES[ability]
     if PLAIN.get(old.plain_text) == ability and _prints_text(source, old, text):
@@ -210,7 +210,7 @@ def _mentions(source: Dialect, old: EventSpec, ability: str, text: str) -> bool:
     return sample.outcome is Outcome.DENY and re.search(r"exit[ (]*2\b", text) is not None
 
 
-def _prints_text(source: Dialect, old: EventSpec, text: str) -> bool:
+def _prints_text(source: AgentSpec, old: EventSpec, text: str) -> bool:
     """Tell whether a text prints something that is not the JSON of an answer."""
     if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output):
         return False
@@ -226,7 +226,7 @@ def _value_is_set(kind: str, key: str, text: str) -> bool:
 
 
 def lost_fields(
-    source: Dialect, old: EventSpec, target: Dialect, new: EventSpec, text: str
+    source: AgentSpec, old: EventSpec, target: AgentSpec, new: EventSpec, text: str
 ) -> Iterator[tuple[str, str]]:
     """Yield what a command reads of its event that another agent does not tell.
 
@@ -238,7 +238,7 @@ def lost_fields(
         return  # the shim makes up the one event from the other
     for name in cls.record_fields:
         key = None if name in NOT_ON_WIRE else wire_key(source, old, name)
-        if key is None or name in target.fills or name in SMALL_WORDS:
+        if key is None or name in target.defaults or name in SMALL_WORDS:
             continue
         known = name in there.record_names and wire_key(target, new, name) is not None
         if not known and re.search(rf"\b{key}\b", text):

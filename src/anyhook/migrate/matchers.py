@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from anyhook.dialects.translate import translate_subject
-from anyhook.model.matching import MATCH_ALL, compile_matcher, explain_cost
+from anyhook.agents.translate import translate_subject
+from anyhook.matching.matchers import MATCH_ALL, compile_matcher, explain_cost
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
 
 TOOL = "tool_name"
 SOME_TOOL = "zz some tool that nobody has"
@@ -50,7 +50,7 @@ class Translated(Record):
 
 
 def translate_matcher(
-    source: Dialect, old: EventSpec, pattern: str | None, target: Dialect, new: EventSpec
+    source: AgentSpec, old: EventSpec, pattern: str | None, target: AgentSpec, new: EventSpec
 ) -> Translated:
     """Put a matcher in another agent's words.
 
@@ -83,7 +83,7 @@ LONGEST_SHOWN = 60
 
 
 def _subjects(
-    source: Dialect, old: EventSpec, text: str, target: Dialect, new: EventSpec
+    source: AgentSpec, old: EventSpec, text: str, target: AgentSpec, new: EventSpec
 ) -> Translated:
     matcher = compile_matcher(text, old.style)
     covered = [word for word in old.subjects if matcher.matches(word)]
@@ -101,7 +101,7 @@ def _subjects(
         return Translated(patterns=(), missing=missing)
     if set(there) == set(new.subjects) and len(covered) == len(old.subjects):
         return Translated(patterns=(None,))
-    observed = target.rules.get("observed", target.documented).by_canonical.get(new.canonical)
+    observed = target.rule_sets.get("observed", target.documented).by_canonical.get(new.canonical)
     if observed is not None and observed.subject is None:
         return Translated(patterns=("|".join(there),), check=text, missing=missing)
     if observed is not None and observed.style == "equal":
@@ -113,7 +113,7 @@ def _subjects(
 
 
 def _tools(
-    source: Dialect, old: EventSpec, text: str, target: Dialect, new: EventSpec
+    source: AgentSpec, old: EventSpec, text: str, target: AgentSpec, new: EventSpec
 ) -> Translated:
     if _EVERYTHING.match(text):
         return Translated(patterns=(text,))
@@ -141,13 +141,13 @@ def _tools(
     )
 
 
-def _is_searched(source: Dialect, old: EventSpec) -> bool:
+def _is_searched(source: AgentSpec, old: EventSpec) -> bool:
     """Tell whether the source itself looks for a plain name anywhere in a tool's name."""
-    observed = source.rules.get("observed", source.documented).by_canonical.get(old.canonical)
+    observed = source.rule_sets.get("observed", source.documented).by_canonical.get(old.canonical)
     return observed is not None and observed.style == "expression"
 
 
-def _old_names(source: Dialect, text: str) -> Iterator[tuple[str, str]]:
+def _old_names(source: AgentSpec, text: str) -> Iterator[tuple[str, str]]:
     """Yield names of former releases that stand without the newest one."""
     given = {piece.text for piece in _pieces(text)}
     for row in source.vocabulary.tools.values():
@@ -246,7 +246,7 @@ def _outside_classes(text: str) -> Iterator[tuple[int, str]]:
         at += 1
 
 
-def _translated(source: Dialect, piece: _Piece, target: Dialect, *, searched: bool) -> _Found:
+def _translated(source: AgentSpec, piece: _Piece, target: AgentSpec, *, searched: bool) -> _Found:
     """Put one alternative in the target's words."""
     text = piece.text
     words = source.vocabulary
@@ -284,7 +284,7 @@ def _translated(source: Dialect, piece: _Piece, target: Dialect, *, searched: bo
     return _Found(names=names, check=check, missing=missing, wider=wider)
 
 
-def _named(source: Dialect, name: str, target: Dialect) -> _Found:
+def _named(source: AgentSpec, name: str, target: AgentSpec) -> _Found:
     """Put a name in the target's words. Among alternatives, too, it means that tool."""
     words = source.vocabulary
     if name not in words.canonical and name not in source.tools and name not in source.old_tools:
@@ -294,19 +294,19 @@ def _named(source: Dialect, name: str, target: Dialect) -> _Found:
     return _Found(names=tuple(names), missing=missing)
 
 
-def _may_be_mcp(source: Dialect, piece: _Piece) -> bool:
+def _may_be_mcp(source: AgentSpec, piece: _Piece) -> bool:
     """Tell whether an expression may cover names of MCP tools."""
     head = source.vocabulary.mcp_name.partition("{server}")[0]
     literal = piece.text[:1].isalnum()
     return not (piece.start and head and literal and not head.startswith(piece.text[:1]))
 
 
-def _names(target: Dialect, tool: str) -> list[str]:
+def _names(target: AgentSpec, tool: str) -> list[str]:
     row = target.vocabulary.tools.get(tool)
     return list(row.names) if row is not None else []
 
 
-def _why_missing(source: Dialect, piece: str, target: Dialect) -> str:
+def _why_missing(source: AgentSpec, piece: str, target: AgentSpec) -> str:
     if piece in source.old_tools and piece not in source.tools:
         return f"{source.title} has no tool {piece}; it says {source.old_tools[piece]}"
     rule = _RULE.match(piece)
@@ -323,7 +323,7 @@ def _why_missing(source: Dialect, piece: str, target: Dialect) -> str:
 # -- tools of MCP servers
 
 
-def _mcp_patterns(source: Dialect, piece: _Piece, target: Dialect) -> list[str] | None:
+def _mcp_patterns(source: AgentSpec, piece: _Piece, target: AgentSpec) -> list[str] | None:
     """Rewrite a name or a pattern of MCP tools; `None` if it is about other tools, or too much."""
     head, separator = _frame(source)
     text = piece.text
@@ -354,20 +354,20 @@ def _mcp_patterns(source: Dialect, piece: _Piece, target: Dialect) -> list[str] 
     return [*cuts, re.sub(r"\.[*+]\Z", f".*{new_separator}.*", rest)]
 
 
-def _frame(dialect: Dialect) -> tuple[str, str]:
+def _frame(agent: AgentSpec) -> tuple[str, str]:
     """Return what stands in front of the server's name, and between it and the tool's."""
-    head, _, rest = dialect.vocabulary.mcp_name.partition("{server}")
+    head, _, rest = agent.vocabulary.mcp_name.partition("{server}")
     return head, rest.partition("{tool}")[0]
 
 
-def _any_mcp(target: Dialect) -> str:
+def _any_mcp(target: AgentSpec) -> str:
     head, separator = _frame(target)
     return f"{head}.*" if head else f".+{separator}.+"
 
 
-def _written(target: Dialect, new: EventSpec, names: list[str], patterns: list[str]) -> str:
+def _written(target: AgentSpec, new: EventSpec, names: list[str], patterns: list[str]) -> str:
     """Write a matcher that means the same in every release of the target."""
-    observed = target.rules.get("observed", target.documented).by_canonical.get(new.canonical)
+    observed = target.rule_sets.get("observed", target.documented).by_canonical.get(new.canonical)
     exact = observed is None or observed.style != "expression"
     plain = [p for p in patterns if _NAME.match(p)]
     if exact and len(plain) == len(patterns):

@@ -14,7 +14,7 @@ from anyhook.settings.jsonc import strip_comments
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.plan import Migration
 
 
@@ -57,13 +57,13 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     return text, notes
 
 
-def switched_on(target: Dialect, text: str, file: str) -> str:
+def switched_on(target: AgentSpec, text: str, file: str) -> str:
     """Switch hooks on where an agent runs none without that.
 
     Raises:
         SettingsError: If the file switches them off.
     """
-    observed = target.rules.get("observed", target.documented)
+    observed = target.rule_sets.get("observed", target.documented)
     if observed.enabled:
         return text
     switch = next(s for s in target.switches if s.kind == "enabled")

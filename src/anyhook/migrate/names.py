@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from anyhook.migrate.commands import unwrap
 
 if TYPE_CHECKING:
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
 
 _SCRIPT = re.compile(
     r"(?:.*/)?([\w.-]*\w)\.(?:py|sh|bash|zsh|fish|js|mjs|cjs|ts|rb|pl|php|ps1|lua)\Z"
 )
 
 
-def has_names(agent: Dialect) -> bool:
+def has_names(agent: AgentSpec) -> bool:
     """Return whether an agent switches hooks off by their names."""
     return any(switch.kind == "disabled" for switch in agent.switches)
 

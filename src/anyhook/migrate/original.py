@@ -21,7 +21,7 @@ from anyhook.migrate.matchers import Translated, translate_matcher
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.migrate.options import ShimOptions
 
 HOOKS = "hooks"
@@ -60,9 +60,9 @@ def restored_matcher(
     options: ShimOptions,
     pattern: str | None,
     *,
-    away: Dialect,
+    away: AgentSpec,
     event: EventSpec,
-    home: Dialect,
+    home: AgentSpec,
     home_event: EventSpec,
 ) -> Translated:
     """Return the matcher that a migrated hook had at its own agent.
@@ -86,7 +86,7 @@ def restored_matcher(
 
 
 def _matchers(
-    options: ShimOptions, pattern: str | None, translated: Translated, home: Dialect
+    options: ShimOptions, pattern: str | None, translated: Translated, home: AgentSpec
 ) -> Iterator[str | None]:
     """Yield what the matcher may have been, the most likely one first."""
     definition, _ = read_original(options)
@@ -105,7 +105,7 @@ def _matchers(
     yield pattern
 
 
-def _newest_names(agent: Dialect, pattern: str | None) -> str | None:
+def _newest_names(agent: AgentSpec, pattern: str | None) -> str | None:
     """Leave out the names that a tool had in former releases or has on other platforms."""
     match = _LIST.match(pattern or "")
     if match is None:
@@ -123,7 +123,7 @@ def _newest_names(agent: Dialect, pattern: str | None) -> str | None:
     return match[1] + "|".join(kept) + match[3]
 
 
-def spellings(line: str, agent: Dialect) -> Iterator[str]:
+def spellings(line: str, agent: AgentSpec) -> Iterator[str]:
     """Yield a migrated command line as its author may have written it.
 
     A migration writes every variable of the agent as `${NAME}` in double quotes. The first one

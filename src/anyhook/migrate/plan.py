@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.translate import counterparts
+from anyhook.agents.translate import counterparts
 from anyhook.errors import SettingsError, UsageError
 from anyhook.files import read_user_file
 from anyhook.migrate.commands import PROGRAM, unwrap, wrap
-from anyhook.migrate.handler import Building, Move, timeout_of
+from anyhook.migrate.handler import HandlerMigration, MigrationContext, timeout_of
 from anyhook.migrate.losses import (
     ANYTHING,
     MORE,
@@ -32,10 +32,10 @@ from anyhook.settings.sources import SIZE_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.options import ShimOptions
     from anyhook.settings.reader import LoadedFile
-    from anyhook.settings.sources import Surroundings
+    from anyhook.settings.sources import Location
 
 Raw = Mapping[tuple[int | None, int | None], Mapping[str, Any]]
 """Definitions and handlers as they are written, by line and column."""
@@ -104,8 +104,8 @@ class Migration:
         losses: What is lost or changes on the way.
     """
 
-    source: Dialect
-    target: Dialect
+    source: AgentSpec
+    target: AgentSpec
     scope: str
     hooks: HookSet
     entries: tuple[Entry, ...]
@@ -123,9 +123,9 @@ class Migration:
 
 
 def plan_migration(
-    source: Dialect,
-    target: Dialect,
-    around: Surroundings,
+    source: AgentSpec,
+    target: AgentSpec,
+    location: Location,
     *,
     scope: str = "project",
     shim: bool = True,
@@ -136,7 +136,7 @@ def plan_migration(
     Args:
         source: The agent whose settings are read.
         target: The agent that the hooks shall run under.
-        around: The project, home and environment.
+        location: The project, home and environment.
         scope: `project` or `user`.
         shim: Let commands keep their own agent's events and answers. Hook files that are written
             with `anyhook.authoring` never need that.
@@ -150,26 +150,26 @@ def plan_migration(
         raise UsageError(f"--from and --to are both {source.name}; there is nothing to migrate")
     if scope not in SCOPES:
         raise UsageError(f"--scope is {' or '.join(SCOPES)}, not {scope!r}")
-    everything = load_hooks(source, around)
+    everything = load_hooks(source, location)
     files = tuple(f for f in everything.files if f.source.layer in SCOPES[scope])
     for file in files:
         _refuse_broken(file)
     hooks = replace(everything, files=files)
-    building = Building(source, target, around, shim, program)
+    migration = MigrationContext(source, target, location, shim, program)
     entries: list[Entry] = []
     for file in files:
-        _tell_left_out(building, file)
-        _tell_environment(building, file)
-        _tell_private(building, file)
+        _tell_left_out(migration, file)
+        _tell_environment(migration, file)
+        _tell_private(migration, file)
         raw = _raw(source, file)
         for definition in file.definitions:
-            entries += _migrate_definition(building, hooks, definition, raw)
+            entries += _migrate_definition(migration, hooks, definition, raw)
     if scope == "user":
-        _tell_packages(building, everything)
+        _tell_packages(migration, everything)
     if entries:
-        _tell_switched_off(building, scope)
-    merged = tuple(_named(building, list(_merged(building, entries))))
-    return Migration(source, target, scope, hooks, merged, tuple(building.losses))
+        _tell_switched_off(migration, scope)
+    merged = tuple(_named(migration, list(_merged(migration, entries))))
+    return Migration(source, target, scope, hooks, merged, tuple(migration.losses))
 
 
 def _refuse_broken(file: LoadedFile) -> None:
@@ -183,42 +183,42 @@ def _refuse_broken(file: LoadedFile) -> None:
             )
 
 
-def _tell_left_out(building: Building, file: LoadedFile) -> None:
+def _tell_left_out(migration: MigrationContext, file: LoadedFile) -> None:
     """Tell what the source agent itself leaves out: it is not moved either."""
     for problem in file.diagnostics:
         if problem.code in MEANS_NOTHING:
             kind = "lost" if problem.severity is Severity.ERROR else "note"
-            building.lose(
+            migration.record_loss(
                 kind,
                 problem.place,
                 problem.message,
-                f"{building.source.title} leaves it out too",
+                f"{migration.source.title} leaves it out too",
                 "correct it in the source and migrate again",
             )
 
 
-def _tell_environment(building: Building, file: LoadedFile) -> None:
+def _tell_environment(migration: MigrationContext, file: LoadedFile) -> None:
     """Tell of variables that the source's settings give its hooks: they are no part of a hook."""
-    path = building.source.settings_environment
+    path = migration.source.settings_environment
     value: Any = file.values
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     if path and isinstance(value, dict) and value and file.definitions:
         names = ", ".join(sorted(value))
-        building.lose(
+        migration.record_loss(
             "changed",
             file.definitions[0].place,
             f"{'.'.join(path)}: {names}",
-            f"{building.source.title} gives them to its hooks; {building.target.title} does not",
+            f"{migration.source.title} gives them to its hooks; {migration.target.title} does not",
             "set those that hooks read in the environment of the agent",
             ANYTHING,
         )
 
 
-def _tell_private(building: Building, file: LoadedFile) -> None:
+def _tell_private(migration: MigrationContext, file: LoadedFile) -> None:
     """Tell that what one user keeps for himself comes into a file that is shared."""
     if file.source.layer is Layer.LOCAL and file.definitions:
-        building.lose(
+        migration.record_loss(
             "changed",
             file.definitions[0].place,
             f"hooks of {file.source.path.name}",
@@ -227,15 +227,15 @@ def _tell_private(building: Building, file: LoadedFile) -> None:
         )
 
 
-def _tell_switched_off(building: Building, scope: str) -> None:
+def _tell_switched_off(migration: MigrationContext, scope: str) -> None:
     """Tell that the target runs no hooks at all, as it is set now."""
     layer = Layer.USER if scope == "user" else Layer.PROJECT
-    where = Place(f"the settings of {building.target.title}")
+    where = Place(f"the settings of {migration.target.title}")
     dummy = HandlerSpec(kind="command", layer=layer, place=where, command="anyhook")
-    hooks = load_hooks(building.target, building.around)
+    hooks = load_hooks(migration.target, migration.location)
     off = hooks.switched_off(dummy)
     if off is not None:
-        building.lose(
+        migration.record_loss(
             "lost",
             where,
             "every hook",
@@ -244,21 +244,21 @@ def _tell_switched_off(building: Building, scope: str) -> None:
         )
 
 
-def _tell_packages(building: Building, hooks: HookSet) -> None:
+def _tell_packages(migration: MigrationContext, hooks: HookSet) -> None:
     for file in hooks.files:
         if file.source.layer in PACKAGED and file.definitions:
             count = sum(len(definition.handlers) for definition in file.definitions)
-            building.lose(
+            migration.record_loss(
                 "lost",
                 file.definitions[0].place,
                 f"{count} hook(s) of the {file.source.layer} {file.source.origin}",
                 "they belong to a package that comes and goes by itself",
-                f"install its counterpart for {building.target.title}, or copy its hooks into your "
-                "settings first",
+                f"install its counterpart for {migration.target.title}, or copy its hooks "
+                "into your settings first",
             )
 
 
-def _raw(dialect: Dialect, file: LoadedFile) -> dict[tuple[int | None, int | None], dict[str, Any]]:
+def _raw(agent: AgentSpec, file: LoadedFile) -> dict[tuple[int | None, int | None], dict[str, Any]]:
     """Return definitions and handlers of a file as they are written, by line and column."""
     file_name = str(file.source.path)
     if not file.definitions:
@@ -269,18 +269,18 @@ def _raw(dialect: Dialect, file: LoadedFile) -> dict[tuple[int | None, int | Non
     except (OSError, ValueError, JsonSyntaxError) as error:
         raise SettingsError(f"it changed while it was read: {error}", path=file_name) from error
     value: Any = document.value
-    for key in dialect.hooks_path:
+    for key in agent.hooks_path:
         value = value.get(key) if isinstance(value, dict) else None
     found = {}
     for event, definitions in value.items() if isinstance(value, dict) else ():
         for i, definition in enumerate(definitions if isinstance(definitions, list) else ()):
             handlers = definition.get("hooks") if isinstance(definition, dict) else None
             if isinstance(definition, dict):
-                place = document.place((*dialect.hooks_path, event, i))
+                place = document.place((*agent.hooks_path, event, i))
                 found[place.line, place.column] = definition
             for j, handler in enumerate(handlers if isinstance(handlers, list) else ()):
                 if isinstance(handler, dict):
-                    place = document.place((*dialect.hooks_path, event, i, "hooks", j))
+                    place = document.place((*agent.hooks_path, event, i, "hooks", j))
                     found[place.line, place.column] = handler
     return found
 
@@ -308,7 +308,7 @@ class _Moved:
 
 
 def _migrate_definition(
-    building: Building,
+    migration: MigrationContext,
     hooks: HookSet,
     definition: HookDefinition,
     raw: Raw,
@@ -320,19 +320,19 @@ def _migrate_definition(
         if off is None:
             handlers.append(handler)
         else:
-            building.lose(
+            migration.record_loss(
                 "lost",
                 handler.place,
                 handler.label,
                 f"it is switched off ({off})",
                 "switch it on in the source and migrate again, if it shall run",
             )
-    for entry in _migrate_handlers(building, definition, handlers, raw):
-        yield _with_original(building, definition, entry, raw)
+    for entry in _migrate_handlers(migration, definition, handlers, raw):
+        yield _with_original(migration, definition, entry, raw)
 
 
 def _migrate_handlers(
-    building: Building,
+    migration: MigrationContext,
     definition: HookDefinition,
     handlers: Sequence[HandlerSpec],
     raw: Raw,
@@ -340,17 +340,17 @@ def _migrate_handlers(
     made: dict[str, list[_Moved]] = {}
     for handler in handlers:
         given = raw.get((handler.place.line, handler.place.column), {})
-        for item in _migrate_handler(building, definition, handler, given):
+        for item in _migrate_handler(migration, definition, handler, given):
             key = json.dumps([item.event, item.matcher, item.definition], sort_keys=True)
             made.setdefault(key, []).append(item)
     in_order = definition.sequential and len(definition.handlers) > 1
-    fields = building.target.definition_fields
+    fields = migration.target.definition_fields
     if in_order and made and "sequential" not in fields:
-        building.lose(
+        migration.record_loss(
             "changed",
             definition.place,
             "sequential",
-            f"{building.target.title} runs the hooks of a definition side by side, so none sees "
+            f"{migration.target.title} runs the hooks of a definition side by side, so none sees "
             "what another one changed",
             "put what depends on each other into one command",
             *("tool_input", "llm_request", "context"),
@@ -369,22 +369,22 @@ def _migrate_handlers(
 
 
 def _migrate_handler(
-    building: Building,
+    migration: MigrationContext,
     definition: HookDefinition,
     handler: HandlerSpec,
     raw: Mapping[str, Any],
 ) -> Iterator[_Moved]:
     """Yield what a handler becomes: one for each event and matcher."""
-    source, target = building.source, building.target
+    source, target = migration.source, migration.target
     old = source.by_canonical[definition.event]
     inner = unwrap(handler.command)
     home = inner if inner is not None and inner.agent == target.name else None
     if home is not None:
-        events = _at_home(building, home, definition)
+        events = _at_home(migration, home, definition)
     else:
         events = counterparts(source, definition.event, target)
     if not events:
-        building.lose(
+        migration.record_loss(
             "lost",
             handler.place,
             f"{old.wire}: {handler.label}",
@@ -393,7 +393,7 @@ def _migrate_handler(
         )
         return
     if handler.kind not in {kind.kind for kind in target.types.values()}:
-        building.lose(
+        migration.record_loss(
             "lost",
             handler.place,
             f"{handler.kind}: {handler.label}",
@@ -421,13 +421,17 @@ def _migrate_handler(
             members.pop("matcher", None)
         else:
             found = translate_matcher(source, old, definition.matcher, target, new)
-        _tell_missing(building, definition, found)
+        _tell_missing(migration, definition, found)
         for piece, why in found.wider:
             instead = "nothing, if that is meant"
-            building.lose("note", definition.place, f"matcher {piece!r}", why, instead, MORE)
+            migration.record_loss(
+                "note", definition.place, f"matcher {piece!r}", why, instead, MORE
+            )
         if not found.patterns:
             continue
-        made, shimmed = Move(building, definition, handler, raw, new, found, inner).write()
+        made, shimmed = HandlerMigration(
+            migration, definition, handler, raw, new, found, inner
+        ).write()
         for pattern in found.patterns:
             origin = Origin(definition.event, handler, shimmed)
             yield _Moved(new.wire, pattern, members, made, origin)
@@ -436,7 +440,9 @@ def _migrate_handler(
 # -- the way back
 
 
-def _with_original(building: Building, definition: HookDefinition, entry: Entry, raw: Raw) -> Entry:
+def _with_original(
+    migration: MigrationContext, definition: HookDefinition, entry: Entry, raw: Raw
+) -> Entry:
     """Let the shim keep what migrating an entry back could not restore otherwise."""
     handlers = []
     for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
@@ -446,24 +452,24 @@ def _with_original(building: Building, definition: HookDefinition, entry: Entry,
         if written is None or was_migrated_before:
             handlers.append(handler)
             continue
-        returned = _returned(building, origin, entry, handler)
-        fields = building.source.definition_fields - {"hooks"}
+        returned = _returned(migration, origin, entry, handler)
+        fields = migration.source.definition_fields - {"hooks"}
         outer = raw.get((definition.place.line, definition.place.column), {})
         definition_lost = _only(fields, differing(outer, returned))
-        command = building.source.types["command"]
-        fields = building.source.handler_fields | command.fields.keys() | {"command", "args"}
+        command = migration.source.types["command"]
+        fields = migration.source.handler_fields | command.fields.keys() | {"command", "args"}
         handler_lost = _only(fields, differing(written, returned["hooks"][0]))
         if handler_lost.get("env"):
             del handler_lost["env"]  # the shim has them already, and values may be secrets
         options = unwrap(handler["command"]) if origin.shimmed else None
         if options is not None:
             options = options.replace(was=write_original(definition_lost, handler_lost))
-            command_line = wrap(options, building.target, building.starter)
+            command_line = wrap(options, migration.target, migration.starter)
             handlers.append({**handler, "command": command_line})
         else:
             handlers.append(handler)
-            if building.shim:
-                _tell_way_back(building, origin, definition_lost | handler_lost)
+            if migration.shim:
+                _tell_way_back(migration, origin, definition_lost | handler_lost)
     return replace(entry, definition={**entry.definition, "hooks": handlers})
 
 
@@ -471,11 +477,11 @@ def _only(fields: Collection[str], members: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in members.items() if key in fields}
 
 
-def _tell_way_back(building: Building, origin: Origin, members: Mapping[str, Any]) -> None:
+def _tell_way_back(migration: MigrationContext, origin: Origin, members: Mapping[str, Any]) -> None:
     """Report what migrating a hook back would not restore, as no shim is there to keep it."""
     for key, value in members.items():
         shown = "absent" if value is None else json.dumps(value, ensure_ascii=False)
-        building.lose(
+        migration.record_loss(
             "note",
             origin.handler.place,
             f"{key}: {origin.handler.label}",
@@ -485,10 +491,10 @@ def _tell_way_back(building: Building, origin: Origin, members: Mapping[str, Any
 
 
 def _returned(
-    building: Building, origin: Origin, entry: Entry, handler: Mapping[str, Any]
+    migration: MigrationContext, origin: Origin, entry: Entry, handler: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the definition that one handler of an entry becomes when it is migrated back."""
-    away = building.target
+    away = migration.target
     event = away.by_wire[entry.event]
     layer = origin.handler.layer
     places = (Place("migrated", 1, 1), Place("migrated", 1, 2))
@@ -506,22 +512,28 @@ def _returned(
     matcher, in_order = entry.definition.get("matcher"), bool(entry.definition.get("sequential"))
     moved = HookDefinition(event.canonical, layer, places[0], matcher, in_order, (spec,))
     raw: Raw = {(1, 1): dict(entry.definition), (1, 2): dict(handler)}
-    back = Building(away, building.source, building.around, building.shim, building.starter)
+    back = MigrationContext(
+        away, migration.source, migration.location, migration.shim, migration.starter
+    )
     entries = list(_migrate_handlers(back, moved, moved.handlers, raw))
     return entries[0].definition if entries else {"hooks": [{}]}
 
 
-def _at_home(building: Building, inner: ShimOptions, definition: HookDefinition) -> tuple[str, ...]:
+def _at_home(
+    migration: MigrationContext, inner: ShimOptions, definition: HookDefinition
+) -> tuple[str, ...]:
     """Return the events that a command was first written for."""
-    target = building.target
+    target = migration.target
     if inner.event in target.by_wire:
         return (target.by_wire[inner.event].canonical,)
-    return counterparts(building.source, definition.event, target)
+    return counterparts(migration.source, definition.event, target)
 
 
-def _tell_missing(building: Building, definition: HookDefinition, found: Translated) -> None:
+def _tell_missing(
+    migration: MigrationContext, definition: HookDefinition, found: Translated
+) -> None:
     for piece, why in found.missing:
-        building.lose(
+        migration.record_loss(
             "lost",
             definition.place,
             f"matcher {piece!r}",
@@ -541,13 +553,13 @@ def _does(handler: dict[str, Any]) -> dict[str, Any]:
     return {**handler, "command": options.replace(was=write_original({}, members))}
 
 
-def _named(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
+def _named(migration: MigrationContext, entries: Sequence[Entry]) -> Iterator[Entry]:
     """Name the hooks that have no name, where the target switches hooks off by name."""
-    if not has_names(building.target):
+    if not has_names(migration.target):
         yield from entries
         return
     names = Names()
-    for definition in load_hooks(building.target, building.around).definitions:
+    for definition in load_hooks(migration.target, migration.location).definitions:
         for there in definition.handlers:
             if there.name:
                 names.reserve(there.name, there.command or "")
@@ -559,14 +571,14 @@ def _named(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
         handlers = []
         for handler, origin in zip(entry.definition["hooks"], entry.origins, strict=True):
             inner = unwrap(origin.handler.command)
-            is_at_home = inner is not None and inner.agent == building.target.name
+            is_at_home = inner is not None and inner.agent == migration.target.name
             needs_name = "name" not in handler and not is_at_home
             name = names.name(handler["command"]) if needs_name else None
             handlers.append({"type": handler["type"], "name": name, **handler} if name else handler)
         yield replace(entry, definition={**entry.definition, "hooks": handlers})
 
 
-def _merged(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
+def _merged(migration: MigrationContext, entries: Sequence[Entry]) -> Iterator[Entry]:
     """Leave out what is there twice: handlers that do the same on the same event."""
     seen: list[tuple[str, Any, dict[str, Any]]] = []
     for entry in entries:
@@ -577,7 +589,7 @@ def _merged(building: Building, entries: Sequence[Entry]) -> Iterator[Entry]:
                 seen.append(key)
                 kept.append((handler, origin))
             elif unwrap(origin.handler.command) is None:
-                building.lose(
+                migration.record_loss(
                     "note",
                     origin.handler.place,
                     f"{origin.handler.label}, a second time",

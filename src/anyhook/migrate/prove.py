@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.dialects.wire import answer_of, decode_event
+from anyhook.agents.wire import answer_of, decode_event
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.migrate.canonical import canonical, plain
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.corpus import Probe
     from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HookDefinition
     from anyhook.model.diagnostics import Place
     from anyhook.model.events import Event
-    from anyhook.settings.sources import Surroundings
+    from anyhook.settings.sources import Location
 
 RUNS = 3
 """How often both sides decide the events at most.
@@ -110,7 +110,7 @@ class Proof:
 
 def prove(
     migration: Migration,
-    around: Surroundings,
+    location: Location,
     probes: Callable[[Path], Sequence[Probe]],
     *,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
@@ -121,20 +121,20 @@ def prove(
 
     Args:
         migration: What was migrated.
-        around: The project, home and environment.
+        location: The project, home and environment.
         probes: Makes the events, given the directory that they happen in.
         progress: Called with the number of events that are done, and of all.
 
     Raises:
         UsageError: If the project is too large to copy.
     """
-    sides = Sides(migration)
+    sides = Comparison(migration)
     for run in range(RUNS):
-        with scratch(migration, around) as (here, there):
+        with scratch(migration, location) as (here, there):
             pairs = [_in_copy(probe, migration, here, there) for probe in probes(here)]
             count = len(pairs)
             report = partial(_report, progress, count, run)
-            anyio.run(_run, Run(sides, (here, there)), around, pairs, report)
+            anyio.run(_run, Run(sides, (here, there)), location, pairs, report)
         proof = sides.proof(count)
         varies = any(hook.unstable for hook in proof.hooks)
         if proof.holds or (run > 0 and not varies):
@@ -154,13 +154,13 @@ def _in_copy(probe: Probe, migration: Migration, here: Path, there: Path) -> Pro
 
 
 async def _run(
-    run: Run, around: Surroundings, probes: list[Probe], progress: Callable[[int], None]
+    run: Run, location: Location, probes: list[Probe], progress: Callable[[int], None]
 ) -> None:
     """Let both sides decide every event once."""
     here, there = run.copies
     migration = run.sides.migration
-    source = _engine(migration.source, here, environment(migration, around, here))
-    target = _engine(migration.target, there, environment(migration, around, there))
+    source = _engine(migration.source, here, environment(migration, location, here))
+    target = _engine(migration.target, there, environment(migration, location, there))
     for definition in run.sides.moved_definitions():
         source.define(definition)
     async with source, target:
@@ -180,10 +180,10 @@ async def _run(
     progress(len(probes))
 
 
-def _engine(dialect: Dialect, project: Path, environ: Mapping[str, str]) -> Engine:
+def _engine(agent: AgentSpec, project: Path, environ: Mapping[str, str]) -> Engine:
     return Engine.load(
         project,
-        dialect=dialect.name,
+        agent=agent.name,
         trust_once=True,
         home=project.parent / SETTINGS,
         environ=environ,
@@ -242,7 +242,7 @@ Key = tuple["Place", str]
 """Where a hook is written in the source, and the canonical name of its event there."""
 
 
-class Sides:
+class Comparison:
     """The hooks of both sides, and how they compare."""
 
     def __init__(self, migration: Migration) -> None:
@@ -314,7 +314,7 @@ class Run:
         copies: The source's copy of the project and the target's.
     """
 
-    def __init__(self, sides: Sides, copies: tuple[Path, Path]) -> None:
+    def __init__(self, sides: Comparison, copies: tuple[Path, Path]) -> None:
         self.sides = sides
         self.copies = copies
         self.roots = [str(copy) for copy in copies]

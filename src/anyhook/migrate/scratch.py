@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.dialects import AGENTS, get_dialect
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.errors import UsageError
 from anyhook.migrate.commands import PROGRAM
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
 from anyhook.model.layers import Layer
-from anyhook.settings.sources import Surroundings, config_dir, places
+from anyhook.settings.sources import Location, config_dir, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ HOME_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
 
 
 @contextmanager
-def scratch(migration: Migration, around: Surroundings) -> Iterator[tuple[Path, Path]]:
+def scratch(migration: Migration, location: Location) -> Iterator[tuple[Path, Path]]:
     """Copy the project twice, without the settings of either agent; with the migrated ones in one.
 
     Yields:
@@ -61,19 +61,19 @@ def scratch(migration: Migration, around: Surroundings) -> Iterator[tuple[Path, 
         for name in ("here", "there"):
             base = Path(os.path.realpath(root)) / name
             (base / SETTINGS).mkdir(parents=True)
-            copy_home(around, base / HOME)
-            copy = base / around.project.name
+            copy_home(location, base / HOME)
+            copy = base / location.project.name
             if migration.scope == "project":
-                _copy(around.project, copy)
+                _copy(location.project, copy)
             else:
                 copy.mkdir()
-            for dialect in (migration.source, migration.target):
-                for _, path in places(dialect, Surroundings(copy, base / SETTINGS, {})):
+            for agent in (migration.source, migration.target):
+                for _, path in places(agent, Location(copy, base / SETTINGS, {})):
                     if path.is_relative_to(base):
                         path.unlink(missing_ok=True)
             copies.append(copy)
         here, there = copies
-        own = places(migration.target, Surroundings(there, there.parent / SETTINGS, {}))
+        own = places(migration.target, Location(there, there.parent / SETTINGS, {}))
         layers = SCOPES[migration.scope] - {Layer.LOCAL}
         path = next(path for layer, path in own if layer in layers)
         text, _ = merge_into(migration, "", str(path))
@@ -82,17 +82,17 @@ def scratch(migration: Migration, around: Surroundings) -> Iterator[tuple[Path, 
         yield here, there
 
 
-def environment(migration: Migration, around: Surroundings, copy: Path) -> dict[str, str]:
+def environment(migration: Migration, location: Location, copy: Path) -> dict[str, str]:
     """Return the environment of the hooks of one side.
 
     Its home is the copy, and no settings but those of the copies count. Packages that are
     installed for the user alone are still found.
     """
-    environ = dict(around.environ)
-    for dialect in (migration.source, migration.target):
-        environ.pop(dialect.config_variable or "", None)
-        environ.pop(dialect.home_variable or "", None)
-        for file in dialect.settings:
+    environ = dict(location.environ)
+    for agent in (migration.source, migration.target):
+        environ.pop(agent.config_variable or "", None)
+        environ.pop(agent.home_variable or "", None)
+        for file in agent.settings:
             if file.variable:
                 environ[file.variable] = str(copy.parent / "none" / f"{file.layer}.json")
     for name in HOME_VARIABLES:
@@ -117,21 +117,21 @@ def _own_program(directory: Path) -> Path:
     return directory
 
 
-def copied_directories(around: Surroundings) -> list[Path]:
+def copied_directories(location: Location) -> list[Path]:
     """List the directories of the home that are copied: those of the agents."""
-    directories = [config_dir(get_dialect(name), around) for name in AGENTS]
+    directories = [config_dir(get_agent(name), location) for name in CODING_AGENTS]
     return [directory for directory in directories if directory.is_dir()]
 
 
-def copy_home(around: Surroundings, copy: Path) -> None:
+def copy_home(location: Location, copy: Path) -> None:
     """Copy what hooks may need of a home directory: the agents' directories, within limits.
 
     Files near the top come first. Links are replaced by what they lead to, so that nothing of the
     real home is changed through them.
     """
     copy.mkdir(parents=True)
-    queue = deque((path, copy / path.name) for path in copied_directories(around))
-    queue.extend((around.home / name, copy / name) for name in HOME_FILES)
+    queue = deque((path, copy / path.name) for path in copied_directories(location))
+    queue.extend((location.home / name, copy / name) for name in HOME_FILES)
     seen: set[str] = set()
     total = 0
     while queue:

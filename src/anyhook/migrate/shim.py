@@ -10,23 +10,23 @@ from __future__ import annotations
 import os
 import sys
 
-from anyhook.dialects import get_dialect, recognise
+from anyhook.agents import get_agent, recognise
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
-from anyhook.model.shell_variables import controls_shell
+from anyhook.shell.variables import controls_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from anyhook.dialects.base import Dialect, EventSpec
-    from anyhook.dialects.output import Said
-    from anyhook.handlers.process_plain import PlainEnd
+    from anyhook.agents.output import HookOutput
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.migrate.options import ShimOptions
     from anyhook.model.events import Event
+    from anyhook.processes.blocking import PlainEnd
 
 BLOCKED = 2
 """The exit code that blocks in every agent when standard output is empty."""
@@ -37,7 +37,7 @@ PATIENCE = 5.0
 """Seconds that a host may take to read an answer that an exit code can give as well."""
 VALUE_LIMIT = 100_000
 """Characters; the system starts no command with a longer variable (Linux: 128 KiB)."""
-PROGRAMS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+CODING_AGENTS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How a file starts that the system runs by itself; any other one is a script of the shell."""
 
 
@@ -52,8 +52,8 @@ def main(argv: Sequence[str]) -> int:
     """
     try:
         options = parse_options(argv)
-        source = get_dialect(options.agent)
-        host = get_dialect(options.host) if options.host else None
+        source = get_agent(options.agent)
+        host = get_agent(options.host) if options.host else None
         _check(options, source)
     except AnyhookError as error:
         return _say(f"anyhook shim: {error}", BLOCKED if must_block(argv) else FAILED)
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
     return code
 
 
-def _check(options: ShimOptions, source: Dialect) -> None:
+def _check(options: ShimOptions, source: AgentSpec) -> None:
     """Refuse what no event of the agent could ever mean: a guard must not be off by a slip."""
     if options.event:
         source.event(options.event)
@@ -76,7 +76,7 @@ def _check(options: ShimOptions, source: Dialect) -> None:
         known = ", ".join(source.shells) or "none to choose from"
         raise UsageError(f"{source.title} has no shell {options.shell!r}; it has {known}")
     if options.matcher:
-        from anyhook.model.matching import compile_matcher
+        from anyhook.matching.matchers import compile_matcher
 
         problem = compile_matcher(options.matcher, "expression").problem
         if problem:
@@ -143,7 +143,7 @@ class _Speaker:
 class _Shim:
     """One event on its way to a command and back."""
 
-    def __init__(self, options: ShimOptions, source: Dialect) -> None:
+    def __init__(self, options: ShimOptions, source: AgentSpec) -> None:
         self.options = options
         self.source = source
         self.denied: str | None = None
@@ -165,7 +165,7 @@ class _Shim:
             return _say(f"blocked: {self.label} could not be asked ({why})", BLOCKED)
         return _say(f"anyhook shim: {why}; {self.label} had no say", FAILED)
 
-    def serve(self, text: bytes, host: Dialect | None) -> int:
+    def serve(self, text: bytes, host: AgentSpec | None) -> int:
         """Answer the event in a text."""
         from anyhook.model.json import parse_event
 
@@ -179,12 +179,12 @@ class _Shim:
             found = recognise(payload, os.environ)
             if found is None:
                 return self.give_up("nothing tells which agent sent this event; use --host NAME")
-            host = get_dialect(found)
+            host = get_agent(found)
         if change and host is not self.source:  # the host's own command gets the text as it is
             self._note(change)
         return self._serve(payload, text, host)
 
-    def _serve(self, payload: dict[str, Any], text: bytes, host: Dialect) -> int:
+    def _serve(self, payload: dict[str, Any], text: bytes, host: AgentSpec) -> int:
         try:
             asked, shown, given = self._translate(payload, host)
         except RecursionError:
@@ -218,7 +218,7 @@ class _Shim:
         return self._answer(end, asked, shown, spec, host, target)
 
     def _run(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> PlainEnd:
-        from anyhook.handlers.process_plain import run_plain
+        from anyhook.processes.blocking import run_plain
 
         return run_plain(argv, env=env, stdin=stdin, timeout=self.options.timeout)
 
@@ -226,8 +226,8 @@ class _Shim:
         self, argv: Sequence[str], env: Mapping[str, str], shown: Event, spec: EventSpec
     ) -> tuple[PlainEnd, Event]:
         """Run the command on all that there is to see; the strongest verdict counts."""
-        from anyhook.dialects.translate import views
-        from anyhook.dialects.wire import encode_event
+        from anyhook.agents.translate import views
+        from anyhook.agents.wire import encode_event
 
         best: tuple[PlainEnd, Event] | None = None
         strength = -1
@@ -248,11 +248,11 @@ class _Shim:
     # -- towards the command
 
     def _translate(
-        self, payload: dict[str, Any], host: Dialect
+        self, payload: dict[str, Any], host: AgentSpec
     ) -> tuple[Event, Event, Mapping[str, Any] | None]:
         """Return the event, as the command's agent sees it, and what the command is given."""
-        from anyhook.dialects.translate import translate_event
-        from anyhook.dialects.wire import decode_event, encode_event
+        from anyhook.agents.translate import translate_event
+        from anyhook.agents.wire import decode_event, encode_event
 
         asked, _ = decode_event(host, payload)
         shown = asked if host is self.source else translate_event(asked, host, self.source)
@@ -271,14 +271,14 @@ class _Shim:
         return not options.condition or (spec.conditions and self._holds(shown))
 
     def _matches(self, spec: EventSpec, shown: Event) -> bool:
-        from anyhook.model.matching import compile_matcher
+        from anyhook.matching.matchers import compile_matcher
 
         matcher = compile_matcher(self.options.matcher, spec.style)
         subject = getattr(shown, spec.subject, None) if spec.subject else None
         return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
 
     def _holds(self, shown: Event) -> bool:
-        from anyhook.model.conditions import compile_condition
+        from anyhook.matching.conditions import compile_condition
 
         try:
             return compile_condition(self.options.condition).covers(
@@ -291,7 +291,7 @@ class _Shim:
         except Exception:  # noqa: BLE001 - a guard must not be lost because its condition cannot be told
             return True
 
-    def _environment(self, host: Dialect, shown: Event) -> dict[str, str]:
+    def _environment(self, host: AgentSpec, shown: Event) -> dict[str, str]:
         """Return the environment that the command's own agent would give it."""
         env = {name: value for name, value in os.environ.items() if not controls_shell(name)}
         known = {
@@ -338,8 +338,8 @@ class _Shim:
 
     def _leave_behind(self, text: bytes, target: EventSpec) -> int:
         """Start this shim again, without anybody who waits for it."""
-        from anyhook.handlers.process_plain import start_detached
         from anyhook.migrate.options import write_options
+        from anyhook.processes.blocking import start_detached
 
         waiting = self.options.replace(background=False)
         argv = [sys.executable, "-P", "-m", "anyhook", "shim", *write_options(waiting)]
@@ -354,7 +354,7 @@ class _Shim:
         asked: Event,
         shown: Event,
         spec: EventSpec,
-        host: Dialect,
+        host: AgentSpec,
         target: EventSpec,
     ) -> int:
         if end.error is not None or end.timed_out:
@@ -399,10 +399,10 @@ class _Shim:
             return BLOCKED if end.code == BLOCKED else self.give_up(_lost(error))
         return end.code
 
-    def _said(self, end: PlainEnd, spec: EventSpec) -> Said:
-        from anyhook.dialects.output import Exit, decode_exit
+    def _said(self, end: PlainEnd, spec: EventSpec) -> HookOutput:
+        from anyhook.agents.output import ProcessExit, decode_exit
 
-        text = Exit(
+        text = ProcessExit(
             end.code,
             None if end.signal is None else f"signal {end.signal}",
             end.stdout.decode("utf-8", "replace"),
@@ -412,15 +412,17 @@ class _Shim:
         speaker = _Speaker(self.label)
         return decode_exit(self.source, self.source.documented, spec, speaker, text)
 
-    def _may_fail(self, host: Dialect, target: EventSpec) -> bool:
+    def _may_fail(self, host: AgentSpec, target: EventSpec) -> bool:
         """Tell whether a failure does no more than warn: some agents take it for an allowance."""
-        observed = host.rules.get("observed", host.documented).by_canonical.get(target.canonical)
+        observed = host.rule_sets.get("observed", host.documented).by_canonical.get(
+            target.canonical
+        )
         return not target.reads_all_output and (observed is None or observed.verdict != "last")
 
     def _reply(
-        self, answer: Answer, asked: Event, shown: Event, host: Dialect, target: EventSpec
+        self, answer: Answer, asked: Event, shown: Event, host: AgentSpec, target: EventSpec
     ) -> int:
-        from anyhook.dialects.wire import reply_bytes
+        from anyhook.agents.wire import reply_bytes
 
         if answer is NO_OPINION:
             return self._write(target.silence.encode())
@@ -428,8 +430,8 @@ class _Shim:
             self.denied = answer.reason or f"blocked by {self.label}"
         notes: list[str] = []
         if host is not self.source:
+            from anyhook.agents.translate import translate_answer
             from anyhook.authoring.degrade import fit
-            from anyhook.dialects.translate import translate_answer
 
             answer, notes = translate_answer(answer, shown, asked, self.source, host)
             answer, more = fit(host, asked, answer)
@@ -462,7 +464,7 @@ def _is_program(path: str) -> bool:
         return False
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no pathlib here
-            return file.read(4).startswith(PROGRAMS)
+            return file.read(4).startswith(CODING_AGENTS)
     except OSError:  # it may be run, but not be read
         return False
 
@@ -489,7 +491,7 @@ def _denial(reason: str) -> Answer:
     return Answer(outcome=Outcome.DENY, reason=reason)
 
 
-def _project(env: Mapping[str, str], host: Dialect, shown: Event) -> str:
+def _project(env: Mapping[str, str], host: AgentSpec, shown: Event) -> str:
     """Return the directory of the project, as the host tells it."""
     names = (name for name, what in host.environment.items() if what == "project_dir")
     return next((env[name] for name in names if env.get(name)), _here(shown))

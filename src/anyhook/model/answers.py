@@ -1,12 +1,14 @@
 """What one handler said, in canonical form.
 
-A command's output is decoded into an `Answer` by its dialect; a function returns one, made with
+A command's output is decoded into an `Answer` by its agent; a function returns one, made with
 `allow`, `deny`, `ask` or `Answer(...)` itself.
 """
 
 from __future__ import annotations
 
-from anyhook.model.record import Record, Words
+from enum import StrEnum
+
+from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 
-class Outcome(Words):
+class Outcome(StrEnum):
     """A verdict, weakest first."""
 
     NONE = "none"
@@ -30,7 +32,7 @@ STRENGTH = {outcome: rank for rank, outcome in enumerate(Outcome)}
 """deny > defer > ask > allow > nothing (contract of the documented rules)."""
 
 
-class Audience(Words):
+class Audience(StrEnum):
     """Who gets a piece of output."""
 
     AGENT = "agent"

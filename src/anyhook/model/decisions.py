@@ -22,7 +22,7 @@ __all__ = [
     "Decision",
     "HandlerResult",
     "Message",
-    "Overrode",
+    "Overridden",
     "Status",
 ]
 
@@ -68,7 +68,7 @@ class HandlerResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Overrode:
+class Overridden:
     """A value that lost.
 
     Attributes:
@@ -92,7 +92,7 @@ class Blame:
 
     handler: HandlerSpec
     value: object = None
-    overrode: tuple[Overrode, ...] = ()
+    overrode: tuple[Overridden, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

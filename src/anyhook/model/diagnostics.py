@@ -5,11 +5,13 @@ Every code is stable and has a section in `docs/diagnostics.md`.
 
 from __future__ import annotations
 
-from anyhook.model.record import Record, Words
+from enum import StrEnum
+
+from anyhook.model.record import Record
 from anyhook.model.text import printable
 
 
-class Severity(Words):
+class Severity(StrEnum):
     """How bad it is; `anyhook check` fails on errors only."""
 
     ERROR = "error"
@@ -118,7 +120,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "exit-code-lost": (Severity.WARNING, "the host ignores SIGCHLD, so exit codes are lost"),
     # one dispatch
     "payload-field": (Severity.WARNING, "a field of an event is missing or has the wrong type"),
-    "payload-event": (Severity.ERROR, "an event payload that the dialect cannot decode"),
+    "payload-event": (Severity.ERROR, "an event payload that the agent cannot decode"),
     "payload-word": (Severity.INFO, "a field of an event holds a word that its agent does not use"),
     "payload-repaired": (Severity.WARNING, "an event holds what JSON does not have"),
     "variable-repaired": (Severity.WARNING, "a value that no environment can hold was changed"),

@@ -1,7 +1,7 @@
 """The events of an agent's life, typed.
 
-One class per canonical event. What a dialect calls the event on the wire, which of its fields it
-has and under which keys, and which of them a matcher sees, is data in `anyhook.dialects`. Fields
+One class per canonical event. What an agent calls the event on the wire, which of its fields it
+has and under which keys, and which of them a matcher sees, is data in `anyhook.agents`. Fields
 that an agent does not send are empty. The events that Claude Code alone has are in
 `anyhook.model.further_events`.
 """
@@ -52,7 +52,7 @@ class Event(Record):
         effort: How hard the model thinks, `{"level": …}`.
         scratchpad_dir: Directory for the agent's notes.
         raw: The payload that the event was decoded from, whole; `None` if it was built in Python.
-        wire_name: The dialect's own name of the event; empty if it was built in Python.
+        wire_name: The agent's own name of the event; empty if it was built in Python.
         vocabulary: The agent's words for tools; `None` if nobody said which agent it is.
     """
 
@@ -336,7 +336,7 @@ class Notification(Event):
 
 
 class UnknownEvent(Event):
-    """An event that the dialect does not know. It is never taken for another one."""
+    """An event that the agent does not know. It is never taken for another one."""
 
     name = "unknown"
 

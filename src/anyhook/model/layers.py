@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from anyhook.model.record import Words
+from enum import StrEnum
 
 
-class Layer(Words):
+class Layer(StrEnum):
     """Where a definition came from."""
 
     RUNTIME = "runtime"

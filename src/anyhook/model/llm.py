@@ -2,7 +2,7 @@
 
 The values are plain JSON objects, so that nothing that an agent or a hook puts into them is lost;
 the `TypedDict`s of `anyhook.model.llm_types` say what the reference promises. Translating them to
-and from an agent's own model API is the business of a dialect (`anyhook.dialects.gemini_api`).
+and from an agent's own model API is the business of an agent (`anyhook.agents.gemini.model_api`).
 
 Source: Gemini CLI hooks reference, "Stable Model API".
 """

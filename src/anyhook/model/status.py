@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from anyhook.model.record import Words
+from enum import StrEnum
 
 
-class Status(Words):
+class Status(StrEnum):
     """How a handler's turn went."""
 
     RAN = "ran"

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.dialects import DIALECTS, get_dialect
+from anyhook.agents import AGENTS, get_agent
 from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.sources import Surroundings
+from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.settings.reader import LoadedFile
 
 DEFAULT_AGENT = "gemini"
@@ -102,7 +102,7 @@ def trust_command(agent: str, project: Path) -> str:
         agent: Name of the agent.
         project: Directory of the project; it is named if it is not the current one.
     """
-    command = f"anyhook trust --dialect {agent}"
+    command = f"anyhook trust --agent {agent}"
     try:
         is_here = os.path.realpath(find_project(".")) == os.path.realpath(project)
     except OSError:  # the current directory is gone
@@ -112,8 +112,8 @@ def trust_command(agent: str, project: Path) -> str:
 
 def project_files(directory: Path) -> Iterator[Path]:
     """Yield where every agent looks for settings in a project."""
-    for name in DIALECTS:
-        for entry in get_dialect(name).settings:
+    for name in AGENTS:
+        for entry in get_agent(name).settings:
             if entry.layer in PROJECT_LAYERS:
                 yield Path(entry.paths["*"].format(project=directory))
 
@@ -134,18 +134,16 @@ def agents_with_hooks(
         environ: Environment; by default this process's.
     """
     agents: list[AgentSettings] = []
-    for name in DIALECTS:
-        dialect = get_dialect(name)
-        location = Surroundings.of(
-            project, home=home, environ=environ, home_variable=dialect.home_variable
+    for name in AGENTS:
+        agent = get_agent(name)
+        location = Location.of(
+            project, home=home, environ=environ, home_variable=agent.home_variable
         )
-        files = [
-            file for file in load_hooks(dialect, location).files if _may_hold_hooks(dialect, file)
-        ]
+        files = [file for file in load_hooks(agent, location).files if _may_hold_hooks(agent, file)]
         in_project = _paths_of(files, PROJECT_LAYERS)
         in_home = _paths_of(files, USER_LAYERS)
         if in_project or in_home:
-            agents.append(AgentSettings(name, dialect.title, in_project, in_home))
+            agents.append(AgentSettings(name, agent.title, in_project, in_home))
     return tuple(agents)
 
 
@@ -153,13 +151,13 @@ def _paths_of(files: list[LoadedFile], layers: frozenset[Layer]) -> tuple[Path, 
     return tuple(file.source.path for file in files if file.source.layer in layers)
 
 
-def _may_hold_hooks(dialect: Dialect, file: LoadedFile) -> bool:
+def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
     is_broken = file.exists and not file.values
     has_errors = any(found.severity is Severity.ERROR for found in file.diagnostics)
     hooks: object = file.values
-    for key in file.source.hooks_path or dialect.hooks_path:
+    for key in file.source.hooks_path or agent.hooks_path:
         hooks = hooks.get(key) if isinstance(hooks, dict) else None
-    names_events = isinstance(hooks, dict) and not hooks.keys() <= dialect.not_events
+    names_events = isinstance(hooks, dict) and not hooks.keys() <= agent.not_events
     return is_broken or has_errors or names_events
 
 
@@ -190,12 +188,12 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
         files = ", ".join(str(found.files[0]) for found in candidates)
         raise UsageError(
             f"several agents have hooks here ({files}); "
-            f"say whose to load with dialect=, one of: {names}"
+            f"say whose to load with agent=, one of: {names}"
         )
     if candidates:
         agent = candidates[0].agent
         return AgentChoice(agent, tuple(_not_loaded(agents, agent)))
-    title = get_dialect(DEFAULT_AGENT).title
+    title = get_agent(DEFAULT_AGENT).title
     assumed = diagnose(
         "agent-assumed",
         f"no agent has hooks in this project or in the user's settings; the rules of {title} hold",
@@ -216,7 +214,7 @@ def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diag
         yield diagnose(
             "other-agent",
             f"the hooks of {other.title} here are not loaded, because the agent is "
-            f"{get_dialect(loaded).title}",
+            f"{get_agent(loaded).title}",
             Place(str(other.files[0])),
             severity=Severity.WARNING if is_unguarded else Severity.INFO,
         )

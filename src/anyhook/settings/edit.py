@@ -19,7 +19,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.atomic import replace_file
+from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
 from anyhook.files import locked, read_user_file
 from anyhook.settings.jsonc import (

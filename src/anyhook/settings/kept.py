@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from platformdirs import user_data_path
 
-from anyhook.atomic import replace_file
+from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place
@@ -30,7 +30,7 @@ from anyhook.settings.sources import SIZE_LIMIT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Source
@@ -72,7 +72,7 @@ def record_of(source: Source) -> Path:
     return directory / f"{name}.json"
 
 
-def kept_hooks(dialect: Dialect, files: Sequence[LoadedFile]) -> list[KeptHook]:
+def kept_hooks(agent: AgentSpec, files: Sequence[LoadedFile]) -> list[KeptHook]:
     """Return the hooks that were taken out of an agent's settings files.
 
     Raises:
@@ -81,20 +81,20 @@ def kept_hooks(dialect: Dialect, files: Sequence[LoadedFile]) -> list[KeptHook]:
     found: list[KeptHook] = []
     for file in files:
         if file.source.layer in (Layer.PROJECT, Layer.LOCAL, Layer.USER):
-            found += _kept(dialect, file.source)
+            found += _kept(agent, file.source)
     return found
 
 
-def _kept(dialect: Dialect, source: Source) -> Iterator[KeptHook]:
+def _kept(agent: AgentSpec, source: Source) -> Iterator[KeptHook]:
     record = record_of(source)
     for entry in _read(record):
-        if entry.get("agent") != dialect.name or entry.get("file") != source.path.name:
+        if entry.get("agent") != agent.name or entry.get("file") != source.path.name:
             continue
         value: Any = {entry.get("event"): [entry.get("definition")]}
-        for key in reversed(dialect.hooks_path):
+        for key in reversed(agent.hooks_path):
             value = {key: value}
         document = parse(json.dumps(value), str(record))
-        for definition in read_document(dialect, source, document).definitions[:1]:
+        for definition in read_document(agent, source, document).definitions[:1]:
             line = entry.get("line")
             place = Place(str(source.path), line if isinstance(line, int) else None)
             handlers = tuple(replace(handler, place=place) for handler in definition.handlers[:1])
@@ -124,11 +124,11 @@ def _write(record: Path, entries: list[dict[str, Any]]) -> None:
     replace_file(record, text.encode(), mode=None if is_shared else 0o600)
 
 
-def take_out(dialect: Dialect, text: str, handler: HandlerSpec) -> tuple[str, dict[str, Any]]:
+def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, dict[str, Any]]:
     """Take a hook out of the text of its settings file.
 
     Args:
-        dialect: Whose settings they are.
+        agent: Whose settings they are.
         text: The file.
         handler: The hook, with its place in the file.
 
@@ -140,13 +140,13 @@ def take_out(dialect: Dialect, text: str, handler: HandlerSpec) -> tuple[str, di
     """
     file = handler.place.file
     document = read_settings(text, file)
-    for where, definition in _definitions(dialect, document.value):
+    for where, definition in _definitions(agent, document.value):
         for number, own in enumerate(definition["hooks"]):
             place = document.place((*where, "hooks", number))
             if (place.line, place.column) == (handler.place.line, handler.place.column):
                 after = _without(text, where, definition, own, file)
                 entry = {
-                    "agent": dialect.name,
+                    "agent": agent.name,
                     "file": Path(file).name,
                     "line": place.line,
                     "event": where[-2],
@@ -158,14 +158,14 @@ def take_out(dialect: Dialect, text: str, handler: HandlerSpec) -> tuple[str, di
 
 
 def _definitions(
-    dialect: Dialect, value: Any
+    agent: AgentSpec, value: Any
 ) -> Iterator[tuple[tuple[str | int, ...], dict[str, Any]]]:
-    for key in dialect.hooks_path:
+    for key in agent.hooks_path:
         value = value.get(key) if isinstance(value, dict) else None
     for event, definitions in value.items() if isinstance(value, dict) else ():
         for index, definition in enumerate(definitions if isinstance(definitions, list) else ()):
             if isinstance(definition, dict) and isinstance(definition.get("hooks"), list):
-                yield (*dialect.hooks_path, event, index), definition
+                yield (*agent.hooks_path, event, index), definition
 
 
 def _without(
@@ -218,7 +218,7 @@ def forget_entry(record: Path, entry: dict[str, Any]) -> None:
     _write(record, entries)
 
 
-def put_back(dialect: Dialect, text: str, hook: KeptHook) -> str:
+def put_back(agent: AgentSpec, text: str, hook: KeptHook) -> str:
     """Put a hook back into the text of its settings file.
 
     The file is what it was before if nothing else changed in it since. Otherwise the hook goes to
@@ -230,26 +230,26 @@ def put_back(dialect: Dialect, text: str, hook: KeptHook) -> str:
     entry = hook.entry
     file = str(hook.source.path)
     exact = _pasted(text, entry)
-    if exact is not None and _adds_only(dialect, exact, text, entry, file):
+    if exact is not None and _adds_only(agent, exact, text, entry, file):
         return exact
     definition = entry["definition"]
     members = {key: value for key, value in definition.items() if key != "hooks"}
     document = read_settings(text or "{}", file)
-    for where, other in _definitions(dialect, document.value):
+    for where, other in _definitions(agent, document.value):
         is_same = where[-2] == entry["event"] and members == {
             key: value for key, value in other.items() if key != "hooks"
         }
         if is_same:
             return add_item(text, (*where, "hooks"), definition["hooks"][0], file=file)
-    return add_item(text, (*dialect.hooks_path, entry["event"]), definition, file=file)
+    return add_item(text, (*agent.hooks_path, entry["event"]), definition, file=file)
 
 
-def _adds_only(dialect: Dialect, pasted: str, text: str, entry: dict[str, Any], file: str) -> bool:
+def _adds_only(agent: AgentSpec, pasted: str, text: str, entry: dict[str, Any], file: str) -> bool:
     """Return whether a text has this hook more than another one: records come with projects."""
     try:
         document = read_settings(pasted, file)
         own = entry["definition"]["hooks"][0]
-        for where, definition in _definitions(dialect, document.value):
+        for where, definition in _definitions(agent, document.value):
             if where[-2] == entry["event"] and own in definition["hooks"]:
                 after = _without(pasted, where, definition, own, file)
                 if read_settings(after, file).value == read_settings(text, file).value:

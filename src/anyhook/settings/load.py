@@ -13,7 +13,7 @@ from anyhook.settings.reader import LoadedFile, read_document
 from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.files import FileIdentity
     from anyhook.settings.sources import Source
 
@@ -39,11 +39,11 @@ _CACHE: dict[tuple[object, ...], _Read] = {}
 _CACHE_SIZE = 256
 
 
-def load_file(dialect: Dialect, source: Source) -> LoadedFile:
+def load_file(agent: AgentSpec, source: Source) -> LoadedFile:
     """Read a file; one with the same content as last time is not parsed again.
 
     Args:
-        dialect: Whose settings they are.
+        agent: Whose settings they are.
         source: The file and its layer.
 
     Returns:
@@ -51,7 +51,7 @@ def load_file(dialect: Dialect, source: Source) -> LoadedFile:
         what a file holds.
     """
     key = (
-        dialect.name,
+        agent.name,
         source.layer,
         str(source.path),
         source.origin,
@@ -69,7 +69,7 @@ def load_file(dialect: Dialect, source: Source) -> LoadedFile:
     if known is not None and known.content == content:
         file = known.file
     else:
-        file = _parsed(dialect, source, content)
+        file = _parsed(agent, source, content)
     if key not in _CACHE and len(_CACHE) >= _CACHE_SIZE:
         _CACHE.pop(next(iter(_CACHE)))  # the oldest
     _CACHE[key] = _Read(identity, content, is_settled, file)
@@ -119,7 +119,7 @@ def _content(source: Source) -> bytes | Diagnostic | None:
         return diagnose("settings-unreadable", why, Place(str(source.path)))
 
 
-def _parsed(dialect: Dialect, source: Source, content: bytes | Diagnostic | None) -> LoadedFile:
+def _parsed(agent: AgentSpec, source: Source, content: bytes | Diagnostic | None) -> LoadedFile:
     file = str(source.path)
     if content is None:
         return LoadedFile(source)
@@ -141,7 +141,7 @@ def _parsed(dialect: Dialect, source: Source, content: bytes | Diagnostic | None
             source, diagnose("settings-syntax", f"{problem}; no hook of this file runs", place)
         )
     try:
-        return read_document(dialect, source, document)
+        return read_document(agent, source, document)
     except RecursionError:
         told = diagnose(
             "settings-syntax", "nested too deep; no hook of this file runs", Place(file)

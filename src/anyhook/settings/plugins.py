@@ -14,24 +14,24 @@ from anyhook.settings.sources import Source, config_dir, read_object
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from anyhook.dialects.base import Dialect, Plugins
+    from anyhook.agents.spec import AgentSpec, Plugins
     from anyhook.settings.reader import LoadedFile
-    from anyhook.settings.sources import Surroundings
+    from anyhook.settings.sources import Location
 
 
 def plugin_sources(
-    dialect: Dialect,
+    agent: AgentSpec,
     spec: Plugins,
-    around: Surroundings,
+    location: Location,
     files: Sequence[LoadedFile],
     objects: dict[Path, dict[str, Any]],
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...], tuple[Path, ...]]:
     """List the files of hooks of the plugins that are installed and enabled.
 
     Args:
-        dialect: Whose plugins.
+        agent: Whose plugins.
         spec: Where they are recorded and what they look like.
-        around: The project, home, environment and platform.
+        location: The project, home, environment and platform.
         files: The settings, which say what is enabled.
         objects: Manifests and records as they were read last; updated.
 
@@ -40,24 +40,24 @@ def plugin_sources(
         plugin that the administrator enables belongs to the administrator's layer.
     """
     problems: list[Diagnostic] = []
-    config = config_dir(dialect, around)
+    config = config_dir(agent, location)
     record = Path(spec.record.format(config=config))
     installed = (read_object(record, problems, objects) or {}).get("plugins")
     watched = [record]
     sources: list[Source] = []
     for name, entry in (installed if isinstance(installed, dict) else {}).items():
-        row = _install(entry, around.project)
+        row = _install(entry, location.project)
         if row is None:
             continue
         root, is_local = Path(row["installPath"]), isinstance(row.get("projectPath"), str)
-        layer = _layer(dialect, spec, files, name, is_local=is_local)
+        layer = _layer(agent, spec, files, name, is_local=is_local)
         if layer is None:
             continue
         watched.append(root / spec.manifest)
         manifest = read_object(root / spec.manifest, problems, objects) or {}
         data = spec.data.format(config=config, plugin=name.partition("@")[0])
         paths = {"plugin": str(root), "data": data}
-        options = _options(dialect, files, name)
+        options = _options(agent, files, name)
         known = {variable: paths[what] for variable, what in spec.path_variables.items()}
         for path, keys in _hook_files(spec, root, manifest, problems):
             sources.append(
@@ -76,15 +76,15 @@ def plugin_sources(
 
 
 def _layer(
-    dialect: Dialect, spec: Plugins, files: Sequence[LoadedFile], name: str, *, is_local: bool
+    agent: AgentSpec, spec: Plugins, files: Sequence[LoadedFile], name: str, *, is_local: bool
 ) -> Layer | None:
     """Return the layer of a plugin's hooks; `None` if it is not enabled.
 
     A project does not switch a plugin of its user on or off. It has a say on those that its user
     installed for this project, as long as nobody stronger has one.
     """
-    rank = {layer: place for place, layer in enumerate(dialect.precedence)}
-    strong = dialect.authority[Layer.USER]
+    rank = {layer: place for place, layer in enumerate(agent.precedence)}
+    strong = agent.authority[Layer.USER]
     said: dict[Layer, bool] = {}
     for file in sorted(files, key=lambda f: rank.get(f.source.layer, -1)):
         value: Any = file.values
@@ -95,7 +95,7 @@ def _layer(
             said[file.source.layer] = switch
     if said.get(Layer.MANAGED):
         return Layer.MANAGED
-    weighty = [layer for layer in said if dialect.authority[layer] >= strong]
+    weighty = [layer for layer in said if agent.authority[layer] >= strong]
     voices = weighty or (list(said) if is_local else [])
     strongest = max(voices, key=lambda layer: rank.get(layer, -1), default=None)
     return Layer.PLUGIN if strongest is not None and said[strongest] else None
@@ -137,12 +137,12 @@ def _hook_files(
 _OPTION = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-def _options(dialect: Dialect, files: Sequence[LoadedFile], name: str) -> dict[str, str]:
+def _options(agent: AgentSpec, files: Sequence[LoadedFile], name: str) -> dict[str, str]:
     """Return what the user, or somebody stronger, set for a plugin."""
     found: dict[str, str] = {}
-    strong = dialect.authority[Layer.USER]
+    strong = agent.authority[Layer.USER]
     for file in files:
-        if dialect.authority[file.source.layer] < strong:
+        if agent.authority[file.source.layer] < strong:
             continue
         configs = file.values.get("pluginConfigs")
         own = configs.get(name) if isinstance(configs, dict) else None

@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anyhook.dialects.base import SHORTEST_TIMEOUT
+from anyhook.agents.spec import SHORTEST_TIMEOUT
+from anyhook.matching.matchers import compile_matcher, explain_cost
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.json import json_type
-from anyhook.model.matching import compile_matcher, explain_cost
-from anyhook.model.shell_variables import controls_shell
 from anyhook.model.suggest import closest, did_you_mean
+from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from anyhook.dialects.base import Dialect, EventSpec, HandlerField, HandlerType, Switch
+    from anyhook.agents.spec import AgentSpec, EventSpec, HandlerField, HandlerType, HookToggle
     from anyhook.model.layers import Layer
     from anyhook.settings.jsonc import Document
     from anyhook.settings.jsonc import Path as JsonPath
@@ -70,25 +70,25 @@ class LoadedFile:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def read_document(dialect: Dialect, source: Source, document: Document) -> LoadedFile:
+def read_document(agent: AgentSpec, source: Source, document: Document) -> LoadedFile:
     """Validate a parsed file.
 
     Args:
-        dialect: Whose settings they are.
+        agent: Whose settings they are.
         source: The file and its layer.
         document: What it holds.
 
     Returns:
         What it says, and what is wrong with it.
     """
-    return _FileReader(dialect, source, document).read()
+    return _FileReader(agent, source, document).read()
 
 
 class _FileReader:
     """Validates one parsed file and collects what is wrong with it."""
 
-    def __init__(self, dialect: Dialect, source: Source, document: Document) -> None:
-        self.dialect = dialect
+    def __init__(self, agent: AgentSpec, source: Source, document: Document) -> None:
+        self.agent = agent
         self.source = source
         self.document = document
         self.problems: list[Diagnostic] = []
@@ -137,13 +137,13 @@ class _FileReader:
 
     def _check_misplaced(self) -> None:
         """Report events beside the object of hooks, and an object with nearly its name."""
-        path = self.source.hooks_path or self.dialect.hooks_path
+        path = self.source.hooks_path or self.agent.hooks_path
         *parents, name = path
-        around = self._get(tuple(parents))
-        for key, value in around.items() if isinstance(around, dict) else ():
+        location = self._get(tuple(parents))
+        for key, value in location.items() if isinstance(location, dict) else ():
             if key == name or not isinstance(value, list | dict):
                 continue
-            if key in self.dialect.by_wire:
+            if key in self.agent.by_wire:
                 text = f"{key} stands beside {name!r} and is ignored; move it into {name!r}"
                 self.report("misplaced-hooks", text, (*parents, key))
             elif isinstance(value, dict) and self._holds_events(value) and closest(key, (name,)):
@@ -151,10 +151,10 @@ class _FileReader:
                 self.report("misplaced-hooks", text, (*parents, key))
 
     def _holds_events(self, value: dict[str, Any]) -> bool:
-        return any(event in self.dialect.by_wire for event in value)
+        return any(event in self.agent.by_wire for event in value)
 
     def read_events(self) -> tuple[HookDefinition, ...]:
-        path = self.source.hooks_path or self.dialect.hooks_path
+        path = self.source.hooks_path or self.agent.hooks_path
         hooks = self._get(path)
         if hooks is None:
             return ()
@@ -163,16 +163,16 @@ class _FileReader:
             return ()
         found: list[HookDefinition] = []
         for name, entries in self._limited(list(hooks.items()), "events", path):
-            if name in self.dialect.by_wire:
+            if name in self.agent.by_wire:
                 found += self.read_event(name, entries, (*path, name))
-            elif name not in self.dialect.not_events:
+            elif name not in self.agent.not_events:
                 self._report_unknown_event(name, (*path, name))
         return tuple(found)
 
     def _report_unknown_event(self, name: str, path: JsonPath) -> None:
-        meant = self.dialect.old_events.get(name) or closest(name, self.dialect.by_wire)
-        hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.dialect.by_wire)}"
-        self.report("unknown-event", f"{self.dialect.title} has no event {name!r}; {hint}", path)
+        meant = self.agent.old_events.get(name) or closest(name, self.agent.by_wire)
+        hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.agent.by_wire)}"
+        self.report("unknown-event", f"{self.agent.title} has no event {name!r}; {hint}", path)
 
     def read_event(self, name: str, entries: object, path: JsonPath) -> list[HookDefinition]:
         if isinstance(entries, dict):
@@ -206,11 +206,11 @@ class _FileReader:
         if not isinstance(value, dict):
             self.report("wrong-type", 'a definition is an object with "hooks"; left out', path)
             return None
-        self._report_unknown(value, self.dialect.definition_fields | OURS, path)
-        for key in sorted((value.keys() & OURS) - self.dialect.definition_fields):
+        self._report_unknown(value, self.agent.definition_fields | OURS, path)
+        for key in sorted((value.keys() & OURS) - self.agent.definition_fields):
             self.report(
                 "anyhook-only",
-                f"{self.dialect.title} itself does not know {key!r}; anyhook does",
+                f"{self.agent.title} itself does not know {key!r}; anyhook does",
                 (*path, key),
             )
         hooks = value.get("hooks")
@@ -219,7 +219,7 @@ class _FileReader:
             return None
         if not hooks:
             self.report("no-handlers", "the list of hooks is empty; nothing runs", (*path, "hooks"))
-        spec = self.dialect.by_wire[event]
+        spec = self.agent.by_wire[event]
         matcher = value.get("matcher")
         if matcher is not None and not isinstance(matcher, str):
             self.report(
@@ -283,7 +283,7 @@ class _FileReader:
         if kind is None:
             return None
         own = {"command", "args"} if kind.kind == "command" else set()
-        self._report_unknown(value, self.dialect.handler_fields | own | set(kind.fields), path)
+        self._report_unknown(value, self.agent.handler_fields | own | set(kind.fields), path)
         what = self._read_command(value, kind, path) if own else ""
         options = self._read_options(value, kind, path)
         if what is None or options is None:
@@ -317,7 +317,7 @@ class _FileReader:
         if spec.kinds is not None and handler.kind not in spec.kinds:
             self.report(
                 "type-not-here",
-                f"{self.dialect.title} runs no hook of this type on {spec.wire}; it runs "
+                f"{self.agent.title} runs no hook of this type on {spec.wire}; it runs "
                 f"{', '.join(sorted(spec.kinds))}",
                 (*path, "type"),
             )
@@ -329,7 +329,7 @@ class _FileReader:
                 f'{spec.wire} has no tool call, so a hook with "if" never runs on it',
                 (*path, "if"),
             )
-        from anyhook.model.conditions import compile_condition
+        from anyhook.matching.conditions import compile_condition
 
         problem = compile_condition(handler.condition).problem
         if problem:
@@ -337,18 +337,18 @@ class _FileReader:
 
     def _read_kind(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
         kind = value.get("type")
-        known = ", ".join(map(repr, self.dialect.types))
+        known = ", ".join(map(repr, self.agent.types))
         if kind is None:
             self.report("missing-field", f'a hook needs "type": {known}; left out', path)
             return None
-        if isinstance(kind, str) and kind in self.dialect.types:
-            return self.dialect.types[kind]
-        whose = self.dialect.other_types.get(kind) if isinstance(kind, str) else None
-        hint = did_you_mean(str(kind), self.dialect.types) or f"known: {known}"
+        if isinstance(kind, str) and kind in self.agent.types:
+            return self.agent.types[kind]
+        whose = self.agent.other_types.get(kind) if isinstance(kind, str) else None
+        hint = did_you_mean(str(kind), self.agent.types) or f"known: {known}"
         belongs = f" (it belongs to {whose})" if whose else ""
         self.report(
             "unknown-type",
-            f"{self.dialect.title} has no hook type {kind!r}{belongs}; {hint}; left out",
+            f"{self.agent.title} has no hook type {kind!r}{belongs}; {hint}; left out",
             (*path, "type"),
         )
         return None
@@ -414,7 +414,7 @@ class _FileReader:
     def _report_list(self, path: JsonPath) -> None:
         self.report(
             "anyhook-only",
-            f"{self.dialect.title} itself runs command lines only; a program with arguments as a "
+            f"{self.agent.title} itself runs command lines only; a program with arguments as a "
             "list runs under anyhook",
             (*path, "command"),
         )
@@ -423,7 +423,7 @@ class _FileReader:
         self, spec: EventSpec, kind: HandlerType, value: dict[str, Any], path: JsonPath
     ) -> float:
         given = value.get("timeout")
-        unit = self.dialect.timeout_unit
+        unit = self.agent.timeout_unit
         default = spec.timeouts.get(kind.kind, kind.timeout)
         cap = spec.caps.get(self.source.layer, math.inf)
         if given is None:
@@ -447,14 +447,14 @@ class _FileReader:
                 (*path, "timeout"),
             )
             return min(default, cap)
-        if seconds < self.dialect.short_timeout:
+        if seconds < self.agent.short_timeout:
             self.report(
                 "timeout-unit",
                 f"{given:g} means {seconds:g} s here; "
                 f"for {given:g} seconds write {given / unit:.0f}",
                 (*path, "timeout"),
             )
-        elif seconds > self.dialect.long_timeout:
+        elif seconds > self.agent.long_timeout:
             self.report(
                 "timeout-unit",
                 f"{given:g} means {seconds / 3600:.0f} hours here; was {given / 1000:g} meant?",
@@ -493,7 +493,7 @@ class _FileReader:
         disabled: dict[str, Place] = {}
         only: frozenset[Layer] | None = None
         self._check_switch_object()
-        for switch in self.dialect.switches:
+        for switch in self.agent.switches:
             value = self._get(switch.path)
             if value is None or (switch.layers and self.source.layer not in switch.layers):
                 continue
@@ -516,7 +516,7 @@ class _FileReader:
         return enabled, disabled, only
 
     def _read_only(
-        self, switch: Switch, value: object, before: frozenset[Layer] | None
+        self, switch: HookToggle, value: object, before: frozenset[Layer] | None
     ) -> frozenset[Layer] | None:
         if switch.value is None:
             if not isinstance(value, bool):
@@ -535,16 +535,16 @@ class _FileReader:
 
     def _check_switch_object(self) -> None:
         """Look for mistakes beside the switches, in the object that holds nothing else."""
-        path = next((s.path[:-1] for s in self.dialect.switches if not s.legacy), ())
+        path = next((s.path[:-1] for s in self.agent.switches if not s.legacy), ())
         value = self._get(path) if path and path[0] not in SHARED else None
         if isinstance(value, dict):
-            known = {s.path[-1] for s in self.dialect.switches if s.path[:-1] == path}
-            self._report_unknown(value, frozenset(known) | self.dialect.not_events, path)
+            known = {s.path[-1] for s in self.agent.switches if s.path[:-1] == path}
+            self._report_unknown(value, frozenset(known) | self.agent.not_events, path)
         elif value is not None:
             self.report("wrong-type", f"{'.'.join(path)} must be an object", path)
 
     def _report_legacy(self, path: tuple[str, ...], kind: str) -> None:
-        newer = next(s.path for s in self.dialect.switches if s.kind == kind and not s.legacy)
+        newer = next(s.path for s in self.agent.switches if s.kind == kind and not s.legacy)
         self.report(
             "legacy-place",
             f"{'.'.join(path)} is where older releases look; newer ones read {'.'.join(newer)}",
@@ -564,7 +564,7 @@ class _FileReader:
         return found
 
     def read_redaction(self) -> Mapping[str, Any]:
-        path = self.dialect.redaction.path if self.dialect.redaction else ()
+        path = self.agent.redaction.path if self.agent.redaction else ()
         value = self._get(path) if path else None
         if value is None:
             return {}
@@ -626,7 +626,7 @@ OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 """Kinds of a handler's own members: what they hold, and how that is called."""
 OURS = frozenset({"sequential"})
-"""Members of a definition that anyhook reads in every dialect."""
+"""Members of a definition that anyhook reads in every agent."""
 LONGEST_NAME = 64
 """Characters of the longest names of tools that models call; on them, a matcher must be exact."""
 SHARED = frozenset({"tools"})

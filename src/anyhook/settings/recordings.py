@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects import KNOWN
+from anyhook.agents import AGENTS
 from anyhook.errors import EventError
 from anyhook.model.json import parse_json
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 RECORDED = "stdin"
 """Member that holds the payload as text, where a recorder has wrapped it."""
-_EVENT_KEYS = frozenset(known.event_key for known in KNOWN.values())
+_EVENT_KEYS = frozenset(known.event_key for known in AGENTS.values())
 
 
 def read_payloads(text: str, name: str) -> Iterator[tuple[str, dict[str, Any]]]:

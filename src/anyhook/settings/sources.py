@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects.base import Extensions
+from anyhook.agents.spec import Extensions
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
@@ -18,7 +18,7 @@ from anyhook.model.layers import Layer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
 
 
 SIZE_LIMIT = 1024 * 1024
@@ -26,7 +26,7 @@ SIZE_LIMIT = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Location:
     """What the place of a file depends on; given, so that nothing here asks the machine.
 
     Attributes:
@@ -49,7 +49,7 @@ class Surroundings:
         home: str | os.PathLike[str] | None = None,
         environ: Mapping[str, str] | None = None,
         home_variable: str | None = None,
-    ) -> Surroundings:
+    ) -> Location:
         """Fill in what was not given from the machine."""
         environ = os.environ if environ is None else environ
         stand_in = environ.get(home_variable) if home_variable and home is None else None
@@ -70,7 +70,7 @@ class Source:
         env: Variables for every command in it.
         placeholders: What stands for itself in the arguments of programs, and nowhere else.
         forbidden: What no line for the shell may hold.
-        hooks_path: Keys to the hooks, where they are not at the dialect's usual place.
+        hooks_path: Keys to the hooks, where they are not at the agent's usual place.
     """
 
     layer: Layer
@@ -85,48 +85,48 @@ class Source:
 
 
 def find_sources(
-    dialect: Dialect, around: Surroundings, objects: dict[Path, dict[str, Any]] | None = None
+    agent: AgentSpec, location: Location, objects: dict[Path, dict[str, Any]] | None = None
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...], tuple[Path, ...]]:
     """List the files of every layer, in the order of a plan.
 
     Args:
-        dialect: Whose files.
-        around: The project, home, environment and platform.
+        agent: Whose files.
+        location: The project, home, environment and platform.
         objects: Manifests and records as they were read last; updated.
 
     Returns:
         The files, whether they exist or not, what is wrong with extensions, and the places whose
         change could add or remove one.
     """
-    known = places(dialect, around)
+    known = places(agent, location)
     sources = []
     seen: set[str] = set()
-    by_strength = sorted(known, key=lambda place: -dialect.authority[place[0]])
+    by_strength = sorted(known, key=lambda place: -agent.authority[place[0]])
     for layer, path in by_strength:  # a file that is two layers at once is the stronger one
         real = os.path.realpath(path)
         if real not in seen:
             seen.add(real)
             sources.append(Source(layer, path))
     problems: list[Diagnostic] = []
-    watched = [path.parent for _, path in patterns(dialect, around) if "*" in path.name]
-    if isinstance(dialect.packages, Extensions):
+    watched = [path.parent for _, path in patterns(agent, location) if "*" in path.name]
+    if isinstance(agent.packages, Extensions):
         objects = {} if objects is None else objects
-        sources += _extension_sources(dialect.packages, around, problems, watched, objects)
-    order = {layer: rank for rank, layer in enumerate(dialect.layer_order)}
+        sources += _extension_sources(agent.packages, location, problems, watched, objects)
+    order = {layer: rank for rank, layer in enumerate(agent.layer_order)}
     found = tuple(sorted(sources, key=lambda s: order[s.layer]))
     return found, tuple(problems), tuple(watched)
 
 
-def config_dir(dialect: Dialect, around: Surroundings) -> Path:
+def config_dir(agent: AgentSpec, location: Location) -> Path:
     """Return the agent's own directory in the home."""
-    given = around.environ.get(dialect.config_variable) if dialect.config_variable else None
-    return Path(given or dialect.config_dir.format(home=around.home))
+    given = location.environ.get(agent.config_variable) if agent.config_variable else None
+    return Path(given or agent.config_dir.format(home=location.home))
 
 
-def places(dialect: Dialect, around: Surroundings) -> list[tuple[Layer, Path]]:
+def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
     found: list[tuple[Layer, Path]] = []
-    for layer, path in patterns(dialect, around):
+    for layer, path in patterns(agent, location):
         if "*" in path.name:
             found += [(layer, one) for one in sorted(path.parent.glob(path.name))]
         else:
@@ -134,17 +134,17 @@ def places(dialect: Dialect, around: Surroundings) -> list[tuple[Layer, Path]]:
     return found
 
 
-def patterns(dialect: Dialect, around: Surroundings) -> Iterator[tuple[Layer, Path]]:
+def patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Layer, Path]]:
     """Yield the places of settings files of every layer; a `*` stands for many files."""
     known = {
-        "home": str(around.home),
-        "project": str(around.project),
-        "config": str(config_dir(dialect, around)),
+        "home": str(location.home),
+        "project": str(location.project),
+        "config": str(config_dir(agent, location)),
         "system_dir": "",
     }
-    for entry in dialect.settings:
-        override = around.environ.get(entry.variable) if entry.variable else None
-        template = entry.paths.get(around.platform) or entry.paths["*"]
+    for entry in agent.settings:
+        override = location.environ.get(entry.variable) if entry.variable else None
+        template = entry.paths.get(location.platform) or entry.paths["*"]
         path = Path(override or template.format(**known))
         if entry.layer in SYSTEM_LAYERS and not known["system_dir"]:
             known["system_dir"] = str(path.parent)
@@ -157,12 +157,12 @@ SYSTEM_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
 
 def _extension_sources(
     spec: Extensions,
-    around: Surroundings,
+    location: Location,
     problems: list[Diagnostic],
     watched: list[Path],
     objects: dict[Path, dict[str, Any]],
 ) -> Iterator[Source]:
-    root = Path(spec.directory.format(home=around.home))
+    root = Path(spec.directory.format(home=location.home))
     watched += [root, root / spec.enablement]
     try:
         directories = sorted(root.iterdir()) if root.is_dir() else []
@@ -185,9 +185,9 @@ def _extension_sources(
                 problems.append(diagnose("extension-unreadable", text, place))
             continue
         name = str(manifest.get("name") or directory.name)
-        if not _is_enabled(overrides.get(name), around.project):
+        if not _is_enabled(overrides.get(name), location.project):
             continue
-        paths = {"extension": str(base), "project": str(around.project)}
+        paths = {"extension": str(base), "project": str(location.project)}
         yield Source(
             Layer.EXTENSION,
             base / spec.hooks,

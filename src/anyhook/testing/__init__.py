@@ -23,17 +23,17 @@ written beside the hooks, one test for each agent.
 
 from __future__ import annotations
 
+from anyhook.agents import CODING_AGENTS as CODING_AGENTS
 from anyhook.authoring.load import load_hooks as load_hooks
-from anyhook.dialects import AGENTS as AGENTS
 from anyhook.testing.events import make_event as make_event
 from anyhook.testing.events import make_payload as make_payload
 from anyhook.testing.examples import ExampleResult as ExampleResult
 from anyhook.testing.examples import run_examples as run_examples
-from anyhook.testing.running import Ran as Ran
+from anyhook.testing.running import HookRun as HookRun
 from anyhook.testing.running import run_hook as run_hook
 
 __all__ = [
-    "AGENTS",
+    "CODING_AGENTS",
     "ExampleResult",
     "Ran",
     "load_hooks",

@@ -20,9 +20,9 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents import CODING_AGENTS, get_agent, recognise
+from anyhook.agents.wire import decode_event
 from anyhook.authoring.hooks import EXPECTATIONS
-from anyhook.dialects import AGENTS, get_dialect, recognise
-from anyhook.dialects.wire import decode_event
 from anyhook.errors import EventError, UnknownNameError, UsageError
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.suggest import did_you_mean
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from anyhook.dialects.base import Dialect
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.events import Event
 
 SUFFIXES = frozenset({".toml", ".yaml", ".yml"})
@@ -98,37 +98,37 @@ class Case:
     fields: Mapping[str, Any] = field(default_factory=dict)
     payload: Mapping[str, Any] | None = None
 
-    def exists_in(self, dialect: Dialect) -> str | None:
+    def exists_in(self, agent: AgentSpec) -> str | None:
         """Return what the agent lacks for the case (`no event …`, `no tool …`), or `None`."""
         if self.payload is not None:
             return None
-        if self.event not in dialect.by_canonical:
+        if self.event not in agent.by_canonical:
             return f"no event {self.event}"
-        if self.tool in TOOLS and dialect.vocabulary.name(self.tool) is None:
+        if self.tool in TOOLS and agent.vocabulary.name(self.tool) is None:
             return f"no tool {self.tool}"
         return None
 
-    def make_event(self, dialect: Dialect, cwd: str) -> Event:
+    def make_event(self, agent: AgentSpec, cwd: str) -> Event:
         """Return the event as it comes from an agent.
 
         Args:
-            dialect: The agent.
+            agent: The agent.
             cwd: Working directory, unless the case has one.
 
         Raises:
             UsageError: If the agent has no such event or field; with the place of the case.
         """
         try:
-            payload = self._payload(dialect, cwd)
+            payload = self._payload(agent, cwd)
         except (EventError, UnknownNameError) as error:
             raise UsageError(f"{self.place}: {error}") from error
-        event, problems = decode_event(dialect, payload)
+        event, problems = decode_event(agent, payload)
         wrong = next((found.message for found in problems if found.code == "payload-event"), None)
         if wrong is not None:
             raise UsageError(f"{self.place}: {wrong}")
         return event
 
-    def _payload(self, dialect: Dialect, cwd: str) -> Mapping[str, Any]:
+    def _payload(self, agent: AgentSpec, cwd: str) -> Mapping[str, Any]:
         if self.payload is not None:
             return {"cwd": cwd, **self.payload}
         fields = {"cwd": cwd, **self.fields}
@@ -136,7 +136,7 @@ class Case:
             fields |= {"tool": self.tool, "input": self.input}
         else:
             fields |= self.input
-        return make_payload(self.event, agent=dialect.name, **fields)
+        return make_payload(self.event, agent=agent.name, **fields)
 
 
 def is_case_file(path: Path) -> bool:
@@ -333,7 +333,7 @@ def _agents(entry: Mapping[str, Any], wrong: Callable[..., UsageError]) -> tuple
 
 
 def _all_agents() -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*AGENTS, "generic")))
+    return tuple(dict.fromkeys((*CODING_AGENTS, "generic")))
 
 
 def _agent_of(payload: Mapping[str, Any], wrong: Callable[..., UsageError]) -> tuple[str, ...]:
@@ -345,15 +345,14 @@ def _agent_of(payload: Mapping[str, Any], wrong: Callable[..., UsageError]) -> t
 
 def _event(name: str, agents: Sequence[str], wrong: Callable[..., UsageError]) -> str:
     """Return the canonical name of an event that is written canonically or as an agent does."""
-    for agent in agents or _all_agents():
-        dialect = get_dialect(agent)
-        if name in dialect.by_canonical:
+    specs = [get_agent(agent) for agent in agents or _all_agents()]
+    for agent in specs:
+        if name in agent.by_canonical:
             return name
-        if name in dialect.by_wire:
-            return dialect.by_wire[name].canonical
-    dialects = [get_dialect(agent) for agent in agents or _all_agents()]
-    canonical = list(dict.fromkeys(event for d in dialects for event in d.by_canonical))
-    own = list(dict.fromkeys(event for d in dialects for event in d.by_wire))
+        if name in agent.by_wire:
+            return agent.by_wire[name].canonical
+    canonical = list(dict.fromkeys(event for agent in specs for event in agent.by_canonical))
+    own = list(dict.fromkeys(event for agent in specs for event in agent.by_wire))
     hint = did_you_mean(name, canonical) or did_you_mean(name, own)
     raise wrong("event", f"there is no event {name!r}; {hint or 'write one like before_tool'}")
 
@@ -366,7 +365,7 @@ def _check_tool(event: str, tool: str | None, wrong: Callable[..., UsageError]) 
         return
     if not is_of_tool:
         raise wrong("tool", f"{event} has no tool; leave it out")
-    known = {*TOOLS, *(name for agent in AGENTS for name in get_dialect(agent).tools)}
+    known = {*TOOLS, *(name for agent in CODING_AGENTS for name in get_agent(agent).tools)}
     if tool in known or tool.startswith(MCP_PREFIX):
         return
     hint = did_you_mean(tool, sorted(known))
@@ -380,7 +379,7 @@ def _check_arguments(
     """Refuse a misspelt argument: the hook would be tried on something else."""
     if tool not in TOOLS:
         return
-    rows = [get_dialect(agent).vocabulary.tools.get(tool) for agent in AGENTS]
+    rows = [get_agent(agent).vocabulary.tools.get(tool) for agent in CODING_AGENTS]
     own = [key for row in rows if row is not None for key in row.keys.values()]
     known = [*TOOLS[tool], *own]
     for name in arguments:

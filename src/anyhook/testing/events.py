@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anyhook.dialects import get_dialect
-from anyhook.dialects.wire import decode_event, encode_event, wire_key
+from anyhook.agents import get_agent
+from anyhook.agents.wire import decode_event, encode_event, wire_key
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
 from anyhook.model.tools import MCP_PREFIX
@@ -43,7 +43,7 @@ def make_payload(
 
     Args:
         event: Canonical name, or the agent's.
-        agent: Name of a dialect.
+        agent: Name of an agent.
         tool: Canonical name of the tool, or the agent's.
         input: Its arguments, by their canonical names or the agent's.
         fields: Other fields of the event; those that are left out get neutral values.
@@ -55,12 +55,12 @@ def make_payload(
         EventError: If the event has no such field.
         UnknownNameError: If there is no such agent, or it has no such event.
     """
-    dialect = get_dialect(agent)
-    spec = dialect.event(event)
+    agent_spec = get_agent(agent)
+    spec = agent_spec.event(event)
     cls = event_class(spec.canonical)
     if tool is not None:
-        fields["tool_name"] = dialect.vocabulary.name(tool) or tool
-        fields["tool_input"] = dialect.vocabulary.arguments(tool, input or {})
+        fields["tool_name"] = agent_spec.vocabulary.name(tool) or tool
+        fields["tool_input"] = agent_spec.vocabulary.arguments(tool, input or {})
     if issubclass(cls, ToolEvent) and not fields.get("tool_name"):
         raise EventError(f"{event} needs a tool, like tool='shell'")
     for name in fields:
@@ -71,10 +71,10 @@ def make_payload(
     values = {name: USUAL.get(name, NEUTRAL[json_kind(cls, name)]) for name in cls.record_required}
     if spec.subject and spec.subjects:
         values[spec.subject] = spec.subjects[0]
-    values |= SESSION | _mcp(tool if wire_key(dialect, spec, "mcp_context") else None) | fields
-    if wire_key(dialect, spec, "timestamp"):
+    values |= SESSION | _mcp(tool if wire_key(agent_spec, spec, "mcp_context") else None) | fields
+    if wire_key(agent_spec, spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
-    return encode_event(dialect, cls(**values))
+    return encode_event(agent_spec, cls(**values))
 
 
 def _mcp(tool: str | None) -> dict[str, Any]:
@@ -87,5 +87,5 @@ def _mcp(tool: str | None) -> dict[str, Any]:
 
 def make_event(event: str, *, agent: str, **fields: Any) -> Event:
     """Make a typed event as it comes from an agent; takes what `make_payload` takes."""
-    made, _ = decode_event(get_dialect(agent), make_payload(event, agent=agent, **fields))
+    made, _ = decode_event(get_agent(agent), make_payload(event, agent=agent, **fields))
     return made

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.authoring.ending import Deadline
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.capabilities import abilities_of
 from anyhook.authoring.hooks import Example
 from anyhook.authoring.inspect import STOP_FLAG
-from anyhook.dialects import AGENTS, get_dialect
-from anyhook.dialects.capabilities import abilities_of
+from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.testing.running import run_hook
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Hooks
     from anyhook.model.answers import Answer
-    from anyhook.testing.running import Ran
+    from anyhook.testing.running import HookRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class ExampleResult:
     status: str
     got: str
     notes: tuple[str, ...] = ()
-    ran: Ran | None = None
+    ran: HookRun | None = None
     traceback: str = ""
 
 
-def run_examples(hooks: Hooks, agents: Sequence[str] = AGENTS) -> list[ExampleResult]:
+def run_examples(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[ExampleResult]:
     """Try every example of a hook file for every agent that it is for."""
     return [
         run_example(hooks, example, agent)
@@ -62,11 +62,11 @@ PATIENCE = 30.0
 
 def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
     """Try one example for one agent."""
-    dialect = get_dialect(agent)
+    agent_spec = get_agent(agent)
     tool = example.fields.get("tool_name")
-    if example.event not in dialect.by_canonical:
+    if example.event not in agent_spec.by_canonical:
         return ExampleResult(example, agent, "absent", f"no event {example.event}")
-    if isinstance(tool, str) and dialect.vocabulary.name(tool) is None and tool in _canonical():
+    if isinstance(tool, str) and agent_spec.vocabulary.name(tool) is None and tool in _canonical():
         return ExampleResult(example, agent, "absent", f"no tool {tool}")
     fields = dict(example.fields)
     if tool is not None:
@@ -102,7 +102,7 @@ def _traceback(error: BaseException, files: Collection[str]) -> str:
     return "".join(shown.format())
 
 
-def endless_denials(hooks: Hooks, agents: Sequence[str] = AGENTS) -> list[str]:
+def endless_denials(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list[str]:
     """Report functions that deny the end of the agent although they continued it already.
 
     Each event with the flag `stop_hook_active` is tried with it: as its examples have it that a
@@ -130,7 +130,7 @@ def endless_denials(hooks: Hooks, agents: Sequence[str] = AGENTS) -> list[str]:
 
 def _denies_again(hooks: Hooks, example: Example, agents: Sequence[str]) -> bool:
     """Return whether an event is denied in the first agent that has it, with the flag set."""
-    agent = next((a for a in agents if example.event in get_dialect(a).by_canonical), None)
+    agent = next((a for a in agents if example.event in get_agent(a).by_canonical), None)
     if agent is None:
         return False
     fields = {**example.fields, STOP_FLAG: True}

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents import get_agent
+from anyhook.agents.capabilities import shows_stderr, stderr_message
+from anyhook.agents.output import ProcessExit, decode_exit
+from anyhook.agents.wire import decode_event, encode_answer
 from anyhook.authoring.degrade import fit
-from anyhook.authoring.ending import BLOCKED
 from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
-from anyhook.dialects import get_dialect
-from anyhook.dialects.capabilities import shows_stderr, stderr_message
-from anyhook.dialects.output import Exit, decode_exit
-from anyhook.dialects.wire import decode_event, encode_answer
+from anyhook.authoring.process_exit import BLOCKED
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.definitions import HandlerSpec
@@ -28,7 +28,7 @@ from anyhook.testing.events import make_payload
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anyhook.dialects.base import Dialect, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.diagnostics import Diagnostic
 
 PATIENCE = 60.0
@@ -36,11 +36,11 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class HookRun:
     """What came of one run of a hook.
 
     Attributes:
-        agent: The dialect that it ran for.
+        agent: The agent that it ran for.
         payload: What it was given.
         answer: What the agent understands of its reply.
         reply: Its JSON; `None` if it printed none.
@@ -80,13 +80,13 @@ def run_hook(
     process: bool = False,
     environ: Mapping[str, str] | None = None,
     **fields: Any,
-) -> Ran:
+) -> HookRun:
     """Run a hook on one event, as an agent would.
 
     Args:
         hook: A hook file, or its `Hooks`.
         event: Name of an event, whose fields follow; or a whole payload.
-        agent: The agent: name of a dialect.
+        agent: The agent: name of an agent.
         process: Run the file as a process of its own; otherwise its functions are called here.
         environ: Environment of the process; by default this one's.
         fields: Fields of the event: `tool`, `input`, `prompt`, …; see `make_payload`.
@@ -98,34 +98,34 @@ def run_hook(
         UsageError: If there is no such event or agent, or `Hooks` are to be run as a process.
         Exception: What a function raises that is called here.
     """
-    dialect = get_dialect(agent)
+    agent_spec = get_agent(agent)
     payload = make_payload(event, agent=agent, **fields) if isinstance(event, str) else dict(event)
     if process:
         if isinstance(hook, Hooks):
             raise UsageError("a process needs a file: give its path")
         if not Path(hook).is_file():
             raise UsageError(f"{hook} is no file")
-        return _run_process(Path(hook), dialect, payload, environ)
+        return _run_process(Path(hook), agent_spec, payload, environ)
     hooks = hook if isinstance(hook, Hooks) else load_hooks(hook)
-    return _run_here(hooks, dialect, payload)
+    return _run_here(hooks, agent_spec, payload)
 
 
-def _run_here(hooks: Hooks, dialect: Dialect, payload: dict[str, Any]) -> Ran:
-    event, _ = decode_event(dialect, payload)
-    spec = dialect.by_canonical.get(event.name)
+def _run_here(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> HookRun:
+    event, _ = decode_event(agent, payload)
+    spec = agent.by_canonical.get(event.name)
     if spec is None:
-        return Ran(dialect.name, payload, NO_OPINION, None)
-    said, notes = fit(dialect, event, hooks.answer(event, dialect))
+        return HookRun(agent.name, payload, NO_OPINION, None)
+    said, notes = fit(agent, event, hooks.answer(event, agent))
     silence, code, stderr = spec.silence, 0, ""
-    message = stderr_message(dialect, spec.canonical, said)
+    message = stderr_message(agent, spec.canonical, said)
     if message is not None:
         said = said.replace(system_message=None)
         silence, code, stderr = "", BLOCKED, f"{message}\n"
-    reply = encode_answer(dialect, spec, said)
+    reply = encode_answer(agent, spec, said)
     text = json.dumps(reply) if reply else silence
-    answer, diagnostics = _understood(dialect, spec, text, code, stderr)
-    return Ran(
-        dialect.name,
+    answer, diagnostics = _understood(agent, spec, text, code, stderr)
+    return HookRun(
+        agent.name,
         payload,
         answer,
         reply or None,
@@ -138,25 +138,25 @@ def _run_here(hooks: Hooks, dialect: Dialect, payload: dict[str, Any]) -> Ran:
 
 
 def _run_process(
-    path: Path, dialect: Dialect, payload: dict[str, Any], environ: Mapping[str, str] | None
-) -> Ran:
+    path: Path, agent: AgentSpec, payload: dict[str, Any], environ: Mapping[str, str] | None
+) -> HookRun:
     done = subprocess.run(
-        [sys.executable, str(path), "--dialect", dialect.name],
-        input=json.dumps(payload).encode() + dialect.payload_end,
+        [sys.executable, str(path), "--agent", agent.name],
+        input=json.dumps(payload).encode() + agent.payload_end,
         capture_output=True,
         env=dict(os.environ if environ is None else environ),
         timeout=PATIENCE,
         check=False,
     )
     stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-    event, _ = decode_event(dialect, payload)
-    spec = dialect.by_canonical.get(event.name)
+    event, _ = decode_event(agent, payload)
+    spec = agent.by_canonical.get(event.name)
     answer, diagnostics = (
-        _understood(dialect, spec, stdout, done.returncode, stderr) if spec else (NO_OPINION, ())
+        _understood(agent, spec, stdout, done.returncode, stderr) if spec else (NO_OPINION, ())
     )
     reply = json.loads(stdout) if stdout.startswith("{") else None
-    return Ran(
-        dialect.name,
+    return HookRun(
+        agent.name,
         payload,
         answer,
         reply or None,
@@ -169,13 +169,13 @@ def _run_process(
 
 
 def _understood(
-    dialect: Dialect, spec: EventSpec, stdout: str, code: int, stderr: str
+    agent: AgentSpec, spec: EventSpec, stdout: str, code: int, stderr: str
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
     """Read a reply with the eyes of the agent."""
     handler = HandlerSpec("command", Layer.RUNTIME, Place("<test>"), name="hook")
-    end = Exit(code if code >= 0 else None, str(-code) if code < 0 else None, stdout, stderr)
-    said = decode_exit(dialect, dialect.documented, spec, handler, end)
+    end = ProcessExit(code if code >= 0 else None, str(-code) if code < 0 else None, stdout, stderr)
+    said = decode_exit(agent, agent.documented, spec, handler, end)
     answer = said.answer
-    if code == BLOCKED and shows_stderr(dialect, spec.canonical):
+    if code == BLOCKED and shows_stderr(agent, spec.canonical):
         answer = answer.replace(system_message=stderr.strip() or None)
     return answer, said.diagnostics

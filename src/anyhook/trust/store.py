@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.atomic import replace_file
+from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
 from anyhook.files import changed_within_tick, data_directory, identity_of, locked, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
@@ -111,7 +111,7 @@ class Project:
 
     Args:
         directory: Directory of the project.
-        variables: Variables of the dialect that hold paths.
+        variables: Variables of the agent that hold paths.
     """
 
     def __init__(self, directory: Path, variables: Mapping[str, str]) -> None:
@@ -193,7 +193,7 @@ def subjects(
     Args:
         definitions: Definitions that need trust.
         project: Directory of the project.
-        variables: Variables of the dialect that hold paths.
+        variables: Variables of the agent that hold paths.
 
     Returns:
         One subject a handler.
@@ -339,13 +339,13 @@ class TrustStore:
         changes = [change for change in compared if change is not None]
         return changes, records.problems
 
-    def trust(self, project: Path, found: Iterable[Subject], *, dialect: str = "") -> None:
+    def trust(self, project: Path, found: Iterable[Subject], *, agent: str = "") -> None:
         """Record that a project's hooks for one agent may run as they are now, and no others.
 
         Args:
             project: Directory of the project.
             found: Its hooks.
-            dialect: Whose hooks they are; what is recorded for other agents stays.
+            agent: Whose hooks they are; what is recorded for other agents stays.
 
         Raises:
             OSError: If the store cannot be written, or another process holds it.
@@ -356,7 +356,7 @@ class TrustStore:
         recorded = _Recorder()
         for subject in found:
             entries[subject.key] = {
-                "dialect": dialect,
+                "agent": agent,
                 "command": subject.handler.identifier,
                 "members": _members_of(subject),
                 "scripts": {str(script.path): recorded(script) for script in subject.scripts},
@@ -373,7 +373,7 @@ class TrustStore:
             raise SettingsError(problem, path=str(self.directory))
         with locked(file):
             known = self.records(project)
-            entries |= {k: v for k, v in known.entries.items() if _dialect(v) != dialect}
+            entries |= {k: v for k, v in known.entries.items() if _agent(v) != agent}
             used = {digest for entry in entries.values() for digest in _digests(entry)}
             trees |= {k: v for k, v in known.trees.items() if k in used}
             content = {"project": str(project), "version": 2, "hooks": entries, "trees": trees}
@@ -450,8 +450,8 @@ MOST_TEXT = 8 * 1024 * 1024
 """Characters of files that are kept to show differences; the others are bound by their hash."""
 
 
-def _dialect(entry: object) -> str:
-    return str(entry.get("dialect", "")) if isinstance(entry, dict) else ""
+def _agent(entry: object) -> str:
+    return str(entry.get("agent", "")) if isinstance(entry, dict) else ""
 
 
 def _digests(entry: object) -> list[str]:

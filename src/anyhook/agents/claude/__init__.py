@@ -1,0 +1,21 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+from anyhook.agents.entry import AgentEntry
+
+ENTRY = AgentEntry(
+    name="claude",
+    spec="anyhook.agents.claude.spec:CLAUDE",
+    events=frozenset(
+        "SessionStart Setup InstructionsLoaded UserPromptSubmit UserPromptExpansion "
+        "MessageDisplay PreToolUse PermissionRequest PermissionDenied PostToolUse "
+        "PostToolUseFailure PostToolBatch Notification SubagentStart SubagentStop "
+        "TaskCreated TaskCompleted Stop StopFailure TeammateIdle ConfigChange CwdChanged "
+        "DirectoryAdded FileChanged WorktreeCreate WorktreeRemove PreCompact PostCompact "
+        "PreModelSwitch PostModelSwitch SessionEnd Elicitation ElicitationResult".split()
+    ),
+    absent_members=frozenset({"timestamp"}),
+    transcript_part="/.claude/",
+    variables=("CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PROJECT_DIR"),
+)

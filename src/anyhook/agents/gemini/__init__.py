@@ -1,0 +1,21 @@
+"""Gemini CLI."""
+
+from __future__ import annotations
+
+from anyhook.agents.entry import AgentEntry
+
+ENTRY = AgentEntry(
+    name="gemini",
+    spec="anyhook.agents.gemini.spec:GEMINI",
+    events=frozenset(
+        "SessionStart SessionEnd BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection "
+        "BeforeTool AfterTool PreCompress Notification".split()
+    ),
+    required_members=frozenset({"timestamp"}),
+    transcript_part="/.gemini/",
+    tools=frozenset(
+        "run_shell_command write_file replace list_directory glob google_web_search "
+        "write_todos".split()
+    ),
+    variables=("GEMINI_SESSION_ID", "GEMINI_CWD", "GEMINI_PROJECT_DIR"),
+)

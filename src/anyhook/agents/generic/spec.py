@@ -1,0 +1,241 @@
+"""The generic layer: canonical events and tools as a wire format of their own.
+
+For agents that have no agent yet, and for scripts that want one form of every agent's events.
+The names are DeepWork's where it has one; the forms of its `HookInput` and `HookOutput` are read.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.spec import (
+    ONLY_WARNS,
+    AgentSpec,
+    Denial,
+    EventSpec,
+    ExitRule,
+    ExitRules,
+    HandlerType,
+    HookToggle,
+    OutputAction,
+    OutputField,
+    RuleSet,
+    SettingsFile,
+)
+from anyhook.model.answers import Audience, Outcome
+from anyhook.model.layers import Layer
+from anyhook.model.sequence import SEQUENCE
+from anyhook.model.tools import TOOLS, Tool, Vocabulary
+
+COMMON = frozenset({"system_message", "suppress_output", "context", "extra", "stop", "stop_reason"})
+VERDICT = COMMON | {"outcome", "approve", "reason"}
+SUBJECTS = {
+    "session_start": "source",
+    "session_end": "reason",
+    "before_tool": "tool_name",
+    "after_tool": "tool_name",
+    "before_compress": "trigger",
+    "notification": "notification_type",
+    "permission_request": "tool_name",
+    "permission_denied": "tool_name",
+    "post_tool_use_failure": "tool_name",
+    "setup": "trigger",
+    "subagent_start": "agent_type",
+    "subagent_stop": "agent_type",
+    "post_compact": "trigger",
+    "stop_failure": "error",
+    "config_change": "source",
+    "directory_added": "source",
+    "file_changed": "file_name",
+    "instructions_loaded": "load_reason",
+    "user_prompt_expansion": "command_name",
+    "elicitation": "mcp_server_name",
+    "elicitation_result": "mcp_server_name",
+    "pre_model_switch": "model_name",
+    "post_model_switch": "model_name",
+}
+MORE = {
+    "before_tool": {"tool_input"},
+    "after_tool": {"tool_output", "tail_tool_call"},
+    "before_model": {"llm_request", "llm_response"},
+    "after_model": {"llm_response"},
+    "before_tool_selection": {"tool_config"},
+    "after_agent": {"clear_context"},
+    "permission_request": {"tool_input"},
+}
+"""What an event acts on beside the usual."""
+DENIALS = {
+    "after_tool": Denial.HIDES,
+    "post_tool_use_failure": Denial.TELLS,
+    "after_agent": Denial.CONTINUES,
+    "subagent_stop": Denial.CONTINUES,
+    "teammate_idle": Denial.CONTINUES,
+    **dict.fromkeys(
+        (
+            "session_start",
+            "session_end",
+            "setup",
+            "notification",
+            "instructions_loaded",
+            "message_display",
+            "permission_denied",
+            "subagent_start",
+            "stop_failure",
+            "cwd_changed",
+            "directory_added",
+            "file_changed",
+            "post_compact",
+            "post_model_switch",
+            "before_tool_selection",
+        ),
+        Denial.NOTHING,
+    ),
+}
+FOR_AGENT = frozenset(
+    {"before_tool", "after_tool", "after_agent", "subagent_stop", "post_tool_use_failure"}
+)
+COMBINE = {
+    "before_model": {"llm_response": "response"},
+    "after_model": {"llm_response": "response_patch"},
+}
+NAMES = (
+    "session_start session_end before_prompt after_agent before_model after_model "
+    "before_tool_selection before_tool after_tool before_compress notification setup "
+    "instructions_loaded user_prompt_expansion message_display permission_request "
+    "permission_denied post_tool_use_failure post_tool_batch subagent_start subagent_stop "
+    "task_created task_completed stop_failure teammate_idle config_change cwd_changed "
+    "directory_added file_changed worktree_create worktree_remove post_compact pre_model_switch "
+    "post_model_switch elicitation elicitation_result"
+).split()
+
+EVENTS = tuple(
+    EventSpec(
+        name,
+        name,
+        subject=SUBJECTS.get(name),
+        acts_on=(COMMON if DENIALS.get(name) is Denial.NOTHING else VERDICT)
+        | MORE.get(name, set()),
+        denial=DENIALS.get(name, Denial.PREVENTS),
+        reason_audience=Audience.AGENT if name in FOR_AGENT else Audience.USER,
+        combine=COMBINE.get(name, {}),
+        chain=SEQUENCE.get(name, {}),
+        optional=frozenset({"prompt", "prompt_response", "agent_type", "notification_type"}),
+    )
+    for name in NAMES
+)
+
+OUTPUT = (
+    OutputField(("decision",), "outcome", "decision"),
+    OutputField(("reason",), "reason", "string"),
+    OutputField(("continue_loop",), "stop", "not_boolean"),
+    OutputField(("continue",), "stop", "not_boolean", legacy=True),
+    OutputField(("stop_reason",), "stop_reason", "string"),
+    OutputField(("system_message",), "system_message", "string"),
+    OutputField(("suppress_output",), "suppress_output", "boolean"),
+    OutputField(("context",), "context", "string"),
+    OutputField(("tool_input",), "tool_input", "object"),
+    OutputField(("tool_output",), "tool_output", "any"),
+    OutputField(("llm_request",), "llm_request", "llm_request"),
+    OutputField(("llm_response",), "llm_response", "llm_response"),
+    OutputField(("tool_config",), "tool_config", "tool_config"),
+    OutputField(("clear_context",), "clear_context", "boolean"),
+    OutputField(("tail_tool_call",), "tail_tool_call", "tool_call"),
+)
+
+WARNS = ExitRule(OutputAction.WARN, OutputAction.WARN, OutputAction.WARN, OutputAction.WARN)
+DOCUMENTED = RuleSet(
+    name="documented",
+    release="canonical names of anyhook",
+    events=EVENTS,
+    exits={
+        "*": ExitRules(
+            {
+                0: ExitRule(
+                    OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING
+                ),
+                1: WARNS.replace(hint=ONLY_WARNS),
+                2: ExitRule(
+                    OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK
+                ),
+            },
+            other=WARNS,
+            signal=WARNS,
+        )
+    },
+)
+
+GENERIC = AgentSpec(
+    name="generic",
+    title="the generic layer",
+    event_key="event",
+    raw_key="raw_input",
+    agent_key="platform",
+    rule_sets={"documented": DOCUMENTED},
+    output=OUTPUT,
+    output_event_key=(),
+    words={
+        "allow": (Outcome.ALLOW, False),
+        "approve": (Outcome.ALLOW, True),
+        "deny": (Outcome.DENY, False),
+        "block": (Outcome.DENY, False),
+        "ask": (Outcome.ASK, False),
+        "defer": (Outcome.DEFER, False),
+    },
+    foreign_output={
+        ("hookSpecificOutput",): "the members without it (tool_input, context, …)",
+        ("systemMessage",): "system_message",
+        ("stopReason",): "stop_reason",
+        ("suppressOutput",): "suppress_output",
+    },
+    tools=tuple(TOOLS),
+    vocabulary=Vocabulary(
+        agent="the generic layer",
+        tools={name: Tool((name,)) for name in TOOLS},
+        mcp_name="mcp__{server}__{tool}",
+    ),
+    tool_prefix="mcp__",
+    old_tools={
+        "Bash": "shell",
+        "run_shell_command": "shell",
+        "run_terminal_command": "shell",
+        "Write": "write_file",
+        "write_to_file": "write_file",
+        "Edit": "edit_file",
+        "replace": "edit_file",
+        "Read": "read_file",
+        "grep_search": "grep",
+        "search_file_content": "grep",
+        "google_web_search": "web_search",
+        "search_web": "web_search",
+    },
+    settings=(
+        SettingsFile(Layer.PROJECT, {"*": "{project}/.anyhook/settings.json"}),
+        SettingsFile(Layer.USER, {"*": "{config}/settings.json"}),
+        SettingsFile(Layer.SYSTEM, {"*": "/etc/anyhook/settings.json"}),
+    ),
+    layer_order=(Layer.RUNTIME, Layer.PROJECT, Layer.USER, Layer.SYSTEM),
+    precedence=(Layer.USER, Layer.PROJECT, Layer.SYSTEM),
+    authority={Layer.PROJECT: 0, Layer.USER: 2, Layer.SYSTEM: 3, Layer.RUNTIME: 4},
+    needs_trust=frozenset({Layer.PROJECT}),
+    switches=(
+        HookToggle(("hooksConfig", "enabled"), "enabled"),
+        HookToggle(("hooksConfig", "disabled"), "disabled"),
+    ),
+    old_events={
+        "BeforeTool": "before_tool",
+        "PreToolUse": "before_tool",
+        "AfterTool": "after_tool",
+        "PostToolUse": "after_tool",
+        "BeforeAgent": "before_prompt",
+        "UserPromptSubmit": "before_prompt",
+        "AfterAgent": "after_agent",
+        "Stop": "after_agent",
+        "PreCompress": "before_compress",
+        "PreCompact": "before_compress",
+    },
+    definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
+    handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
+    config_dir="{home}/.anyhook",
+    timeout_unit=1.0,
+    long_timeout=6 * 3600.0,
+    types={"command": HandlerType("command", 60.0, programs=True)},
+    environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
+)

@@ -1,0 +1,332 @@
+"""JSON Schemas of settings, payloads and replies, from the same tables that read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.spec import SHORTEST_TIMEOUT, Denial
+from anyhook.agents.wire import NOT_ON_WIRE, wire_key
+from anyhook.model.answers import Outcome
+from anyhook.model.events import event_class, json_kind
+from anyhook.model.llm import COUNTS, FINISH_REASONS, MODES, ROLES
+
+if TYPE_CHECKING:
+    from anyhook.agents.spec import AgentSpec, EventSpec, HandlerType, OutputField
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+_TOOL_CONFIG: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "mode": {"enum": list(MODES)},
+        "allowedFunctionNames": {"type": "array", "items": {"type": "string"}},
+    },
+}
+_LLM_REQUEST: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "model": {"type": "string"},
+        "messages": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["role", "content"],
+                "properties": {
+                    "role": {"enum": list(ROLES)},
+                    "content": {
+                        "oneOf": [
+                            {"type": "string"},
+                            {"type": "array", "items": {"type": "object"}},
+                        ]
+                    },
+                },
+            },
+        },
+        "config": {
+            "type": "object",
+            "properties": {
+                "temperature": {"type": "number"},
+                "maxOutputTokens": {"type": "integer"},
+                "topP": {"type": "number"},
+                "topK": {"type": "number"},
+            },
+        },
+        "toolConfig": _TOOL_CONFIG,
+    },
+}
+_SAFETY_RATING: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "category": {"type": "string"},
+        "probability": {"type": "string"},
+        "blocked": {"type": "boolean"},
+    },
+}
+_LLM_RESPONSE: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "candidates": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "content": {
+                        "type": "object",
+                        "properties": {
+                            "role": {"const": "model"},
+                            "parts": {"type": "array", "items": {"type": "string"}},
+                        },
+                    },
+                    "finishReason": {"enum": list(FINISH_REASONS)},
+                    "index": {"type": "integer"},
+                    "safetyRatings": {"type": "array", "items": _SAFETY_RATING},
+                },
+            },
+        },
+        "usageMetadata": {
+            "type": "object",
+            "properties": {name: {"type": "integer", "minimum": 0} for name in COUNTS},
+        },
+    },
+}
+_TOOL_CALL: dict[str, Any] = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {"name": {"type": "string"}, "args": {"type": "object"}},
+}
+_BY_FIELD = {
+    "llm_request": {**_LLM_REQUEST, "required": ["model", "messages"]},
+    "llm_response": {**_LLM_RESPONSE, "required": ["candidates"]},
+}
+"""Members of payloads, which are whole; in replies they may be partial."""
+_BASE = frozenset({"session_id", "transcript_path", "cwd"})
+"""Fields that every agent sends with every event."""
+_BY_KIND: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "boolean": {"type": "boolean"},
+    "not_boolean": {"type": "boolean"},
+    "interrupt": {"type": "boolean"},
+    "object": {"type": "object"},
+    "array": {"type": "array"},
+    "number": {"type": "number"},
+    "any": {},
+    "action": {"enum": ["accept", "decline", "cancel"]},
+    "content": {"type": "object"},
+    "terminal": {"type": "string"},
+    "llm_request": _LLM_REQUEST,
+    "llm_response": _LLM_RESPONSE,
+    "tool_config": _TOOL_CONFIG,
+    "tool_call": _TOOL_CALL,
+}
+
+
+def settings_schema(agent: AgentSpec) -> dict[str, Any]:
+    """Return the schema of the parts of a settings file that are about hooks."""
+    handlers = [_handler_schema(agent, word, kind) for word, kind in agent.types.items()]
+    handler = handlers[0] if len(handlers) == 1 else {"oneOf": handlers}
+    definition: dict[str, Any] = {
+        "type": "object",
+        "required": ["hooks"],
+        "properties": {
+            "matcher": {
+                "type": "string",
+                "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
+            },
+            "sequential": {"type": "boolean", "default": False},
+            "description": {"type": "string"},
+            "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
+        },
+        "additionalProperties": False,
+    }
+    for name in [n for n in definition["properties"] if n not in agent.definition_fields]:
+        del definition["properties"][name]
+    hooks = {
+        spec.wire: {"type": "array", "items": {"$ref": "#/$defs/definition"}}
+        for spec in agent.events
+    }
+    root: dict[str, Any] = {
+        "$schema": DRAFT,
+        "title": f"Hooks of {agent.title}",
+        "type": "object",
+        "properties": {},
+        "$defs": {"handler": handler, "definition": definition},
+    }
+    _put(root, agent.hooks_path, {"type": "object", "properties": hooks})
+    for switch in agent.switches:
+        kind: dict[str, Any] = {"type": "boolean"}
+        if switch.kind == "disabled" or switch.value is not None:
+            kind = {"type": "array", "items": {"type": "string"}}
+        _put(root, switch.path, {**kind, "deprecated": True} if switch.legacy else kind)
+    known = {*hooks, *agent.not_events}
+    root["properties"][agent.hooks_path[0]]["additionalProperties"] = False
+    root["properties"][agent.hooks_path[0]]["properties"] |= {
+        name: {} for name in known - root["properties"][agent.hooks_path[0]]["properties"].keys()
+    }
+    return root
+
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "string": {"type": "string"},
+    "boolean": {"type": "boolean"},
+    "object": {"type": "object"},
+    "strings": {"type": "array", "items": {"type": "string"}},
+    "texts": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+_COMMAND: dict[str, Any] = {
+    "command": {
+        "description": "A command line for the shell. anyhook also takes a list of program and "
+        "arguments.",
+        "oneOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        ],
+    },
+    "args": {"type": "array", "items": {"type": "string"}},
+}
+_SHARED: dict[str, dict[str, Any]] = {
+    "name": {"type": "string", "description": "For enable, disable and explanations."},
+    "description": {"type": "string"},
+    "env": {"type": "object", "additionalProperties": {"type": "string"}},
+}
+
+
+def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str, Any]:
+    own = _COMMAND if kind.kind == "command" else {}
+    options = {
+        key: {**_OPTIONS[item.kind], **({"enum": list(item.words)} if item.words else {})}
+        for key, item in kind.fields.items()
+    }
+    shared = {key: value for key, value in _SHARED.items() if key in agent.handler_fields}
+    timeout = {
+        "type": "number",
+        "minimum": SHORTEST_TIMEOUT / agent.timeout_unit,
+        "default": kind.timeout / agent.timeout_unit,
+        "description": f"In units of {agent.timeout_unit:g} s.",
+    }
+    needed = [key for key, item in kind.fields.items() if item.required]
+    return {
+        "type": "object",
+        "required": ["type", *(["command"] if own else []), *needed],
+        "properties": {
+            "type": {"const": word, "description": "Kind of handler."},
+            **own,
+            **options,
+            **shared,
+            "timeout": timeout,
+        },
+        "additionalProperties": False,
+    }
+
+
+def event_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
+    """Return the schema of an event's payload, as a hook gets it on standard input."""
+    cls = event_class(spec.canonical)
+    properties: dict[str, Any] = {}
+    always = cls.record_required | _BASE
+    if agent.defaults.get("timestamp"):  # what this agent itself sends always
+        always |= {"timestamp"}
+    required = {agent.event_key}
+    for name in cls.record_fields:
+        key = None if name in NOT_ON_WIRE else wire_key(agent, spec, name)
+        if key is None:
+            continue
+        if name in always and name not in spec.optional:
+            required.add(key)
+        schema = dict(_BY_FIELD.get(name) or _BY_KIND[json_kind(cls, name)])
+        if name not in cls.record_required and getattr(cls, name) is None and "type" in schema:
+            schema["type"] = [schema["type"], "null"]
+        if name == spec.subject and spec.subjects:
+            schema["enum"] = list(spec.subjects)
+        properties[key] = schema
+    properties[agent.event_key] = {"const": spec.wire}
+    return {
+        "$schema": DRAFT,
+        "title": f"{spec.wire} of {agent.title}",
+        "description": (cls.__doc__ or "").strip().partition("\n")[0],
+        "type": "object",
+        "required": sorted(required),
+        "properties": properties,
+    }
+
+
+def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
+    """Return the schema of what a hook of an event may print; only what has an effect on it."""
+    root: dict[str, Any] = {
+        "$schema": DRAFT,
+        "title": f"Reply to {spec.wire} of {agent.title}",
+        "type": "object",
+        "properties": {},
+    }
+    for item in agent.output:
+        if item.field in spec.acts_on and item.belongs_to(spec.canonical):
+            _put(root, item.path, _reply_member(agent, item))
+    if agent.output_event_key:
+        _put(root, agent.output_event_key, {"const": spec.wire})
+    _refuse_mistaken(agent, spec, root)
+    if spec.denial is Denial.CONTINUES:
+        _require_reason(agent, spec, root)
+    return root
+
+
+def _refuse_mistaken(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> None:
+    """Refuse names that are mistaken for a member; other unknown members are kept."""
+    containers = agent.containers(spec.canonical)
+    everywhere = {name for names in containers.values() for name in names}
+    for parent, names in containers.items():
+        schema: dict[str, Any] = root
+        for key in parent:
+            schema = schema.get("properties", {}).get(key, {})
+        if "properties" not in schema:  # the event gives this object no effect
+            continue
+        here = {item.path[len(parent)] for item in agent.output if item.path[:-1] == parent}
+        foreign = [path[-1] for path in agent.foreign_output if path[:-1] == parent]
+        alike = "|".join(_alike(name) for name in sorted(names))
+        mistaken: list[dict[str, Any]] = [
+            {"enum": sorted({*(everywhere - names - here), *foreign})}
+        ]
+        mistaken.append({"pattern": f"^(?:{alike})$"})
+        if agent.needs_event_name and parent == agent.output_event_key[:-1]:
+            schema["required"] = [agent.output_event_key[-1]]
+        schema["propertyNames"] = {
+            "anyOf": [{"enum": sorted(names | here)}, {"not": {"anyOf": mistaken}}]
+        }
+
+
+def _alike(name: str) -> str:
+    """Return a pattern of names that are easily written instead of another one.
+
+    One character more, less or another; or the same letters from the same first one on, in any
+    order and case and with underscores, of about the same number.
+    """
+    letters = "".join(sorted({*name.lower(), *name.upper()} - {"_"}))
+    first = f"[{name[0].lower()}{name[0].upper()}]"
+    slips = [f"{name[:at]}.{{0,2}}{name[at + 1 :]}" for at in range(len(name))]
+    shuffled = f"{first}[_{letters}-]{{{max(len(name) - 3, 1)},{len(name) + 3}}}"
+    return "|".join([*slips, shuffled])
+
+
+def _require_reason(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> None:
+    """Require a reason of a denial that sends the agent on."""
+    for item in agent.written(spec.canonical):
+        if item.field == "outcome" and len(item.path) == 1:
+            words = item.words or agent.words
+            denials = [word for word, (outcome, _) in words.items() if outcome is Outcome.DENY]
+            key = item.path[0]
+            root["if"] = {"required": [key], "properties": {key: {"enum": denials}}}
+            root["then"] = {
+                "required": ["reason"],
+                "properties": {"reason": {"type": "string", "minLength": 1}},
+            }
+
+
+def _reply_member(agent: AgentSpec, item: OutputField) -> dict[str, Any]:
+    if item.kind == "decision":
+        return {"enum": list(item.words or agent.words)}
+    return dict(_BY_KIND[item.kind])
+
+
+def _put(root: dict[str, Any], path: tuple[str, ...], schema: dict[str, Any]) -> None:
+    for key in path[:-1]:
+        root = root["properties"].setdefault(key, {"type": "object", "properties": {}})
+    root["properties"].setdefault(path[-1], schema)

@@ -1,0 +1,1 @@
+"""Matchers on the subject of an event, and conditions on tool calls."""

@@ -1,0 +1,1 @@
+"""Child processes: start, feed, watch and end them."""

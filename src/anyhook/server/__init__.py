@@ -1,0 +1,1 @@
+"""Answer hook events over HTTP."""

@@ -1,1 +1,0 @@
-"""What goes on running: workers that keep hook files loaded, and an HTTP endpoint."""

@@ -1,0 +1,1 @@
+"""Warm execution: a running worker answers events for hook files that it has loaded."""
