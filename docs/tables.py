@@ -1,4 +1,4 @@
-"""Writes the tables of `capabilities.md` and `sessions.md` from the code; `make docs` runs it."""
+"""Writes the tables of `capabilities.md` and `integrations.md` from the code; `make docs` runs it."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ head = PAGE.read_text(encoding="utf-8").partition(FIRST)[0]
 tables = "\n".join(markdown_tables(agents, events)).rstrip("\n")
 PAGE.write_text(f"{head}{tables}\n", encoding="utf-8")
 
-SESSIONS = Path(__file__).with_name("sessions.md")
+INTEGRATIONS = Path(__file__).with_name("integrations.md")
 FRAMEWORKS = {
-    "agents-adk.md": (ADK, "App(…, plugins=[AnyhookPlugin.load(project)])"),
-    "agents-langchain.md": (
+    "integration-adk.md": (ADK, "App(…, plugins=[AnyhookPlugin.load(project)])"),
+    "integration-langchain.md": (
         LANGCHAIN,
         "create_agent(…, middleware=[AnyhookMiddleware.load(project)])",
     ),
-    "agents-openai.md": (OPENAI_AGENTS, "await AnyhookRunner.load(project).run(agent, …)"),
-    "agents-pydantic-ai.md": (
+    "integration-openai.md": (OPENAI_AGENTS, "await AnyhookRunner.load(project).run(agent, …)"),
+    "integration-pydantic-ai.md": (
         PYDANTIC_AI,
         "Agent(model, capabilities=[AnyhookHooks.load(project)])",
     ),
-    "agents-claude-sdk.md": (CLAUDE_SDK, "ClaudeAgentOptions(hooks=anyhook_hooks(project))"),
+    "integration-claude-sdk.md": (CLAUDE_SDK, "ClaudeAgentOptions(hooks=anyhook_hooks(project))"),
 }
 """Page to the row of a framework and the line that puts hooks into it."""
 
@@ -42,7 +42,7 @@ for page, (row, line) in FRAMEWORKS.items():
     missing = "; ".join(f"`{key}`: {instead}" for key, instead in row.missing.items()) or "nothing"
     rows.append(f"| [{row.title}]({page}) | `{row.package}` | `{line}` | {missing} |")
 START, END = "<!-- frameworks -->\n", "<!-- /frameworks -->"
-before, _, rest = SESSIONS.read_text(encoding="utf-8").partition(START)
+before, _, rest = INTEGRATIONS.read_text(encoding="utf-8").partition(START)
 _, _, after = rest.partition(END)
 table = "\n".join(rows)
-SESSIONS.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
+INTEGRATIONS.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")

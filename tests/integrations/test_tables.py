@@ -10,7 +10,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_table_of_frameworks_is_that_of_the_code():
-    page = DOCS / "sessions.md"
+    page = DOCS / "integrations.md"
     before = page.read_bytes()
 
     subprocess.run([sys.executable, DOCS / "tables.py"], check=True, capture_output=True)

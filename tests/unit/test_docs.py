@@ -106,7 +106,7 @@ def test_every_event_is_in_the_table():
 
 
 def test_every_switch_and_variable_is_in_the_settings_page():
-    text = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    text = (ROOT / "docs" / "gemini-cli.md").read_text("utf-8")
     agent = get_agent("gemini")
 
     words = [
