@@ -184,8 +184,8 @@ def test_a_hook_loads_no_more_than_it_needs(hook_file, agent):
     assert "anyhook.authoring.run" in loaded
     assert not TOO_DEAR & {name.partition(".")[0] for name in loaded}
     assert not {name for name in loaded if name.startswith("anyhook.engine")}
-    others = {f"anyhook.agents.{name}" for name in CODING_AGENTS} - {f"anyhook.agents.{agent}"}
-    needs = {"terminai": {"anyhook.agents.gemini"}}.get(agent, set())
+    others = {f"anyhook.agents.{name}.spec" for name in CODING_AGENTS if name != agent}
+    needs = {"terminai": {"anyhook.agents.gemini.spec"}}.get(agent, set())
     assert not (others - needs) & loaded
 
 
