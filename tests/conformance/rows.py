@@ -13,7 +13,9 @@ KEYS = {"id", "source", "behaviour", "given", "expect", "gap"}
 
 def load(feature: str) -> list[dict]:
     """Read the rows of a feature."""
-    rows = json.loads((CASES / f"{feature}.json").read_text(encoding="utf-8"))
+    rows = json.loads(
+        (CASES / f"{feature}.json").read_text(encoding="utf-8"), object_hook=_expand_repetition
+    )
     for row in rows:
         extra = row.keys() - KEYS
         assert not extra, f"{row.get('id')}: unknown keys {extra}"
@@ -22,6 +24,13 @@ def load(feature: str) -> list[dict]:
         assert row["id"].startswith(f"{feature}:"), row["id"]
         assert ("gap" in row) != ("expect" in row), f"{row['id']}: a gap or an expectation"
     return rows
+
+
+def _expand_repetition(value: dict) -> dict | str:
+    """Make the long text that `{"repeat": TEXT, "times": N, "before": …, "after": …}` stands for."""
+    if not {"repeat", "times"} <= value.keys():
+        return value
+    return value.get("before", "") + value["repeat"] * value["times"] + value.get("after", "")
 
 
 def parametrize(feature: str):

@@ -220,7 +220,7 @@ SAYS = [
 
 @st.composite
 def settings_of(draw, agent):
-    agent = get_agent(agent)
+    agent_spec = get_agent(agent)
     hooks = {}
     chosen = st.lists(
         st.sampled_from(
@@ -245,7 +245,7 @@ def settings_of(draw, agent):
                 )
             ]
             definitions.append(definition)
-        hooks[agent.by_canonical[event].wire] = definitions
+        hooks[agent_spec.by_canonical[event].wire] = definitions
     return {"model": "m", "hooks": hooks}
 
 
@@ -346,9 +346,9 @@ MORE_MATCHERS = {
 @st.composite
 def varied_settings(draw, agent):
     """Settings of the kinds that people write, most of which every agent can express."""
-    agent = get_agent(agent)
+    agent_spec = get_agent(agent)
     hooks = {}
-    events = st.lists(st.sampled_from(sorted(agent.by_canonical)), min_size=1, max_size=3)
+    events = st.lists(st.sampled_from(sorted(agent_spec.by_canonical)), min_size=1, max_size=3)
     for event in dict.fromkeys(draw(events)):
         kind = EVENTS.get(event, "start")
         matchers = st.sampled_from(MATCHERS[kind][agent] + MORE_MATCHERS[kind][agent])
@@ -358,7 +358,7 @@ def varied_settings(draw, agent):
             | ({} if agent == "claude" else {"sequential": st.booleans()})
             | {"description": st.just("what it is for")},
         )
-        hooks[agent.by_canonical[event].wire] = draw(st.lists(definition, min_size=1, max_size=2))
+        hooks[agent_spec.by_canonical[event].wire] = draw(st.lists(definition, min_size=1, max_size=2))
     return {"hooks": hooks, **({"tools": {"enableHooks": True}} if agent == "terminai" else {})}
 
 
