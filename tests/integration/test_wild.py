@@ -81,7 +81,7 @@ class Wild:
 def wild(tmp_path, home, run, monkeypatch):
     """Give a fixture of `tests/data/wild` as a project, by its name."""
     python = str(Path(sys.executable).parent)
-    ours = (str(CODING_AGENTS / "first"), python, os.environ["PATH"], str(CODING_AGENTS / "last"))
+    ours = (str(PROGRAMS / "first"), python, os.environ["PATH"], str(PROGRAMS / "last"))
     monkeypatch.setenv("PATH", os.pathsep.join(ours))
     monkeypatch.setenv("TMPDIR", str(home))
 
