@@ -4,10 +4,10 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test e2e differential bench check fix coverage docs stubs picture clean
+.PHONY: help demo agent test test-slow test-all e2e differential bench check fix coverage docs stubs picture clean
 
 help:           ## what can be made
-	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
 
 $(STAMP): pyproject.toml uv.lock hatch_build.py src/anyhook/worker/client.c
 	@test -x $(RUN)python || { \
@@ -25,8 +25,13 @@ demo: $(STAMP)  ## hooks of a real settings file decide real events
 agent: $(STAMP) ## an agent whose tools those hooks guard, without a key
 	@$(RUN)python examples/agent.py
 
-test: $(STAMP)  ## all tests
-	@$(RUN)python -m pytest -n 2 --dist worksteal
+test: $(STAMP)  ## what a change needs, in about 3 minutes on two cores
+	@$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-slow: $(STAMP)  ## the tests that `test` leaves out
+	@$(RUN)python -m pytest -n 2 --dist worksteal -m slow
+
+test-all: test test-slow  ## all tests
 
 # Releases: make e2e CLAUDE_VERSION=latest GEMINI_VERSION="0.61.0 0.62.0"
 e2e: $(STAMP)   ## hooks inside real agents, fetched from npm once

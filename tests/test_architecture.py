@@ -1,0 +1,135 @@
+"""The structure of the package: layers, cycles, size of modules, and what the documents say about it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import anyhook
+
+ROOT = Path(__file__).parents[1]
+SRC = Path(anyhook.__file__).parent
+LONGEST_MODULE = 450
+
+LOWEST = ["_compat interrupts", "errors model", "files atomic_write"]
+"""What stands below the diagram of `docs/architecture.md`."""
+HIGHEST = ["_entry_point", "__main__"]
+
+
+def layers():
+    """Return the layers of the package, the lowest first; each is a set of modules and packages."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    diagram = page.split("<!-- layers -->")[1].split("<!-- /layers -->")[0]
+    rows = [line[:36].split() for line in diagram.splitlines() if line.startswith(" ")]
+    drawn = [set(row) - {"model"} for row in reversed(rows)]
+    return [set(row.split()) for row in LOWEST] + drawn + [set(row.split()) for row in HIGHEST]
+
+
+def layer_of(module):
+    """Return the number of the layer of a module; -1 for the package itself."""
+    top = (module.split(".") + [""])[1]
+    for number, names in enumerate(layers()):
+        if top in names:
+            return number
+    return -1
+
+
+def module_name(file):
+    parts = file.relative_to(SRC.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def modules():
+    return {module_name(file): ast.parse(file.read_bytes()) for file in sorted(SRC.rglob("*.py"))}
+
+
+@cache
+def imports():
+    """Return the modules of the package that each module imports, also late and only for types."""
+    return {name: set(_imported(tree)) - {name} for name, tree in modules().items()}
+
+
+def _imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("anyhook"):
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in modules() else node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules())
+
+
+def test_the_diagram_shows_every_package():
+    ours = {path.stem for path in SRC.iterdir() if path.suffix == ".py" or path.is_dir()}
+
+    assert ours - {"__init__", "__pycache__"} == set().union(*layers())
+
+
+def test_a_module_uses_only_its_own_layer_and_lower_ones():
+    higher = {
+        f"{module} uses {used}"
+        for module, all_used in imports().items()
+        for used in all_used
+        if layer_of(used) > layer_of(module) >= 0
+    }
+
+    assert higher == set()
+
+
+def test_there_is_no_import_cycle():
+    """Packages are left out: importing a module imports its package, whatever that names."""
+    packages = {module_name(file) for file in SRC.rglob("__init__.py")}
+    waiting = {
+        module: used - packages for module, used in imports().items() if module not in packages
+    }
+    while free := [module for module, used in waiting.items() if is_free(module, used, waiting)]:
+        for module in free:
+            del waiting[module]
+
+    assert sorted(waiting) == []
+
+
+def is_free(module, used, waiting):
+    """Return whether a module uses none of those that are left, or none of them uses it."""
+    return not used & waiting.keys() or not any(module in others for others in waiting.values())
+
+
+@pytest.mark.parametrize("module", modules())
+def test_a_long_module_gives_the_reason(module):
+    tree = modules()[module]
+    lines = max((node.end_lineno or 0 for node in tree.body), default=0)
+
+    assert lines <= LONGEST_MODULE or "one module because" in (ast.get_docstring(tree) or "")
+
+
+def test_only_their_own_package_names_agents():
+    agents = {"gemini", "claude", "terminai", "generic"}
+    for module, tree in modules().items():
+        if module.startswith("anyhook.agents"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare):
+                compared = {str(c.value) for c in node.comparators if isinstance(c, ast.Constant)}
+                assert not agents & compared, module
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_path_that_a_page_names_is_there(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[^`]*)`", text)
+
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_every_target_that_contributing_names_is_in_the_makefile():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = re.findall(r"^\$ make ([\w-]+)", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.M)
+
+    assert targets
+    assert [name for name in targets if f"\n{name}:" not in makefile] == []
