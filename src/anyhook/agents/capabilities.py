@@ -22,7 +22,7 @@ class Support(StrEnum):
     YES = "yes"
     PROMISED = "promised"
     """Its reference says so; the release that was observed ignores it."""
-    UNTOLD = "untold"
+    UNDOCUMENTED = "undocumented"
     """Its reference does not say so; the release that was observed does it."""
     NO = "no"
 
@@ -66,7 +66,7 @@ def _support(agent: AgentSpec, event: str, ability: str) -> Support:
     kept = _has(agent, observed.by_canonical.get(event), ability) if observed else promised
     if promised:
         return Support.YES if kept else Support.PROMISED
-    return Support.UNTOLD if kept else Support.NO
+    return Support.UNDOCUMENTED if kept else Support.NO
 
 
 def shows_stderr(agent: AgentSpec, event: str) -> bool:
@@ -118,9 +118,9 @@ def abilities_of(answer: Answer) -> list[str]:
 
 def _has(agent: AgentSpec, spec: EventSpec | None, ability: str) -> bool:
     field, sample = ABILITIES[ability]
-    if spec is None or field not in spec.acts_on or field in spec.backfires:
+    if spec is None or field not in spec.effective_fields or field in spec.inverted_fields:
         return False
-    if spec.any_output and field not in spec.any_output:
+    if spec.any_output_sets and field not in spec.any_output_sets:
         return False  # saying it would say something else too
     if ability == "deny" and spec.denial is Denial.NOTHING:
         return False
@@ -132,10 +132,10 @@ def _has(agent: AgentSpec, spec: EventSpec | None, ability: str) -> bool:
 def _has_member(agent: AgentSpec, spec: EventSpec, field: str, sample: Answer) -> bool:
     """Tell whether the agent's JSON has a member for it on the event."""
     wanted = "outcome" if field == "approve" else field
-    for item in agent.written(spec.canonical):
+    for item in agent.written_fields(spec.canonical):
         if item.field != wanted:
             continue
-        words = item.words or agent.words
+        words = item.words or agent.decision_words
         if wanted != "outcome" or (sample.outcome, sample.approve) in words.values():
             return True
     return False

@@ -125,7 +125,7 @@ def decode_exit(
         return HookOutput(Status.RAN, NO_OPINION, (), False)
     reader = _Reader(agent, rules, spec, handler)
     reader.tools = tools
-    row = rules.exit_table(spec.canonical).row(end.code)
+    row = rules.exit_rules_for(spec.canonical).rule_for(end.code)
     output = _look(rules, row, end)
     take: OutputAction = getattr(row, output.form)
     status, answer = TAKES[take](reader, end, output)
@@ -133,16 +133,16 @@ def decode_exit(
         reader.report_on_stderr(trim(end.stderr))
     if "stdout" not in row.streams and status is Status.WARNED and answer is not NO_OPINION:
         reader.report_ignored(end.stdout)
-    if answer is not NO_OPINION and rules.ignores_unused:
+    if answer is not NO_OPINION and rules.drops_ineffective_fields:
         answer = _only_used(spec, answer)
     prints = end.code == 0 and status is Status.RAN and answer.outcome is not Outcome.DENY
-    if spec.printed_as and prints and output.text:
-        answer = answer.replace(**{spec.printed_as: output.text})
-    if spec.any_output and output.form != "empty" and not _is_scalar(output):
-        answer = answer.replace(**{**spec.any_output, **_set_fields(answer)})
+    if spec.stdout_field and prints and output.text:
+        answer = answer.replace(**{spec.stdout_field: output.text})
+    if spec.any_output_sets and output.form != "empty" and not _is_scalar(output):
+        answer = answer.replace(**{**spec.any_output_sets, **_set_fields(answer)})
     failed = (
         end.code not in (0, 2)
-        or output.form in ("broken", "cut")
+        or output.form in ("malformed", "truncated")
         or (output.form == "text" and _is_unreadable(output.text))
         or (status is Status.WARNED and spec.can_block)
         or any(problem.code in _INVALID for problem in reader.problems)
@@ -193,7 +193,7 @@ def report_unused(
 
 
 class _Output:
-    """The output that counts, and its form: `json`, `broken`, `cut`, `text` or `empty`."""
+    """The output that counts, and its form: `json`, `malformed`, `truncated`, `text` or `empty`."""
 
     __slots__ = ("error", "form", "text", "twice", "value")
 
@@ -209,14 +209,14 @@ class _Output:
 
 def _look(rules: RuleSet, row: ExitRule, end: ProcessExit) -> _Output:
     if end.truncated and "stdout" in row.streams and _was_reply(end.stdout):
-        return _Output("cut", trim(end.stdout))
+        return _Output("truncated", trim(end.stdout))
     streams = {"stdout": end.stdout, "stderr": end.stderr}
     text = next((found for name in row.streams if (found := trim(streams[name]))), "")
     if not text:
         return _Output("empty")
-    if not row.parses:
+    if not row.parses_json:
         return _Output("text", text)
-    return _look_for_object(text) if rules.whole_object else _look_for_json(rules, text)
+    return _look_for_object(text) if rules.objects_only else _look_for_json(rules, text)
 
 
 def _was_reply(cut: str) -> bool:
@@ -247,7 +247,7 @@ def _look_for_object(text: str) -> _Output:
     except ValueError as error:
         if _is_log(text):
             return _Output("text", text)
-        return _Output("broken", text, error=str(error))
+        return _Output("malformed", text, error=str(error))
 
 
 _SAYS = frozenset(
@@ -276,8 +276,10 @@ def _is_scalar(output: _Output) -> bool:
 
 def _only_used(spec: EventSpec, answer: Answer) -> Answer:
     """Leave out what has no effect on the event."""
-    kept = {name: value for name, value in _set_fields(answer).items() if name in spec.acts_on}
-    extra = {k: v for k, v in (answer.extra or {}).items() if EXTRA + k in spec.acts_on}
+    kept = {
+        name: value for name, value in _set_fields(answer).items() if name in spec.effective_fields
+    }
+    extra = {k: v for k, v in (answer.extra or {}).items() if EXTRA + k in spec.effective_fields}
     if extra:
         kept["extra"] = extra
     outcome = kept.get("outcome", Outcome.NONE)
@@ -299,7 +301,7 @@ class _Reader:
         self.spec = spec
         self.handler = handler
         self.problems: list[Diagnostic] = []
-        self.output = agent.members(spec.canonical)
+        self.output = agent.output_fields_of(spec.canonical)
         self.verdict_place: tuple[str, ...] | None = None
         """Path of the object that holds the verdict that counts."""
         self.tools = _NO_TOOLS
@@ -396,7 +398,7 @@ class _Reader:
         )
 
     def _looks_like_reply(self, text: str) -> bool:
-        keys = (field.path[-1] for field in self.agent.output)
+        keys = (field.path[-1] for field in self.agent.output_fields)
         return "{" in text and any(f'"{key}"' in text or f"'{key}'" in text for key in keys)
 
     def take_message(self, _end: ProcessExit, output: _Output) -> tuple[Status, Answer]:
@@ -411,14 +413,14 @@ class _Reader:
         return Status.RAN, Answer(outcome=Outcome.DENY, reason=output.text)
 
     def take_failure(self, end: ProcessExit, output: _Output) -> tuple[Status, Answer]:
-        if output.form == "broken":
+        if output.form == "malformed":
             self.report("output-not-object", f"the printed JSON cannot be read{_because(output)}")
         how = end.signal or f"exit code {end.code}"
         lines = trim(end.stderr).splitlines() or [""]
         told = lines[-1] if lines[0].startswith("Traceback") else lines[0]
         if end.code != 0:
             text = f"ended with {how}" + (f": {told[:200]}" if told else "")
-            hint = self.rules.exit_table(self.spec.canonical).row(end.code).hint
+            hint = self.rules.exit_rules_for(self.spec.canonical).rule_for(end.code).hint
             shows_hint = hint and self.spec.can_block
             self.report("handler-exit", f"{text} ({hint})" if shows_hint else text)
         self.report_ignored(end.stdout)
@@ -439,7 +441,7 @@ class _Reader:
             said = value.get("reason")
             reason = reason or (trim(said) if isinstance(said, str) else "")
             self._report_not_applied(value, end)
-        elif not reason and output.form != "cut":
+        elif not reason and output.form != "truncated":
             reason = _text_of(printed)
         self._report_powerless_exit(end)
         return Status.RAN, self._denial(reason, end)
@@ -448,7 +450,7 @@ class _Reader:
         """Apply the members, and deny: nothing that was printed undoes the block."""
         blocks = self._blocks(end, output)
         value = output.value if isinstance(output.value, dict) else {}
-        if blocks and self.rules.strict and self.rules.invalid_blocks:
+        if blocks and self.rules.strict and self.rules.blocks_despite_invalid_json:
             answer = self.read_object(value)
             if not self._is_valid(0):
                 return Status.RAN, self._denial(trim(end.stderr), end)
@@ -472,7 +474,7 @@ class _Reader:
         return Status.RAN, self._with_denial(answer, end)
 
     def _with_denial(self, answer: Answer, end: ProcessExit) -> Answer:
-        explains = self.rules.stderr_explains or answer.outcome is not Outcome.DENY
+        explains = self.rules.stderr_as_reason or answer.outcome is not Outcome.DENY
         denial = self._denial(trim(end.stderr) if explains else "", end)
         return answer.replace(outcome=Outcome.DENY, approve=False, reason=denial.reason)
 
@@ -484,7 +486,7 @@ class _Reader:
         )
 
     def _blocks(self, end: ProcessExit, output: _Output) -> bool:
-        forgiving = self.spec.forgives_missing
+        forgiving = self.spec.tolerates_missing_file
         if forgiving is not None and output.form == "empty" and _names_no_file(end.stderr):
             return bool(forgiving) and self.handler.layer not in forgiving
         return self.spec.can_block
@@ -506,7 +508,9 @@ class _Reader:
                 "exit with 0 to use JSON",
             )
         word = value.get("decision")
-        meant = self.agent.words.get(word, (Outcome.DENY,)) if isinstance(word, str) else None
+        meant = (
+            self.agent.decision_words.get(word, (Outcome.DENY,)) if isinstance(word, str) else None
+        )
         if meant is not None and meant[0] is not Outcome.DENY:
             self.report(
                 "ignored-output",
@@ -540,16 +544,16 @@ class _Reader:
 
     def read_object(self, value: Mapping[str, Any]) -> Answer:
         fields = self._read_members(value)
-        if self._report_repeated(value) and not self.rules.last_key_counts:
+        if self._report_repeated(value) and not self.rules.last_duplicate_wins:
             self._read_repeated(value, fields)
         self._report_unknown(value)
         self._report_foreign(value)
         self._report_shapes(value)
-        if self.spec.discards:
+        if self.spec.discarded_fields:
             self._discard(fields)
         if not fields:
             return NO_OPINION
-        if self.spec.denial is Denial.CONTINUES and self.rules.unexplained:
+        if self.spec.denial is Denial.CONTINUES and self.rules.default_reason:
             self._report_missing_reason(fields)
         extra = {k.removeprefix(EXTRA): v for k, v in fields.items() if k.startswith(EXTRA)}
         own = {key: item for key, item in fields.items() if not key.startswith(EXTRA)}
@@ -577,7 +581,7 @@ class _Reader:
                 read_unchecked(item.field, found, fields)
             if item.field == "reason" and "reason" in fields:
                 reasons[item.path[:-1]] = fields["reason"]
-            if len(self.problems) == before and item.field not in self.spec.acts_on:
+            if len(self.problems) == before and item.field not in self.spec.effective_fields:
                 self._report_no_effect(item, fields)
         if self.verdict_place in reasons:  # two verdicts in one reply each have a reason
             fields["reason"] = reasons[self.verdict_place]
@@ -585,12 +589,12 @@ class _Reader:
 
     def _discard(self, fields: dict[str, Any]) -> None:
         """Leave out what the reference gives no effect; the user sees why a hook denied."""
-        if "outcome" in self.spec.discards and fields.get("outcome") is Outcome.DENY:
+        if "outcome" in self.spec.discarded_fields and fields.get("outcome") is Outcome.DENY:
             reason = fields.get("reason")
             if reason and self.spec.block_audience is Audience.USER:
                 messages = [fields.get("system_message"), reason]
                 fields["system_message"] = "\n".join(filter(None, messages))
-        for name in self.spec.discards:
+        for name in self.spec.discarded_fields:
             fields.pop(name, None)
 
     def _report_missing_reason(self, fields: Mapping[str, Any]) -> None:
@@ -615,7 +619,7 @@ class _Reader:
 
     def _report_powerless_exit(self, end: ProcessExit) -> None:
         """Report a denial by exit code on an event that cannot be denied, like one in JSON."""
-        if "outcome" not in self.spec.acts_on:
+        if "outcome" not in self.spec.effective_fields:
             how = end.signal or f"exit code {end.code}"
             self.report(
                 "output-no-effect",
@@ -645,7 +649,7 @@ class _Reader:
     def _report_repeated(self, value: Mapping[str, Any]) -> bool:
         """Report keys that an object of the reply has twice; return whether there are any."""
         repeats = False
-        for parent in self.agent.containers(self.spec.canonical):
+        for parent in self.agent.reply_objects(self.spec.canonical):
             container = self._lookup(value, parent)
             if isinstance(container, RepeatedKeys):
                 repeats = True
@@ -657,7 +661,7 @@ class _Reader:
         for key in container:
             if keys.count(key) > 1:
                 counts = "the last one counts"
-                if not self.rules.last_key_counts:
+                if not self.rules.last_duplicate_wins:
                     counts += ", of verdicts the strongest"
                 name = ".".join((*parent, key))
                 self.report(
@@ -679,21 +683,21 @@ class _Reader:
 
     def _report_unknown(self, value: Mapping[str, Any]) -> None:
         """Report members that the reply does not have. They are kept, and have no effect."""
-        for parent, names in self.agent.containers(self.spec.canonical).items():
+        for parent, names in self.agent.reply_objects(self.spec.canonical).items():
             container = self._lookup(value, parent)
             if isinstance(container, dict) and not container.keys() <= names:
                 self._explain_unknown(parent, container.keys() - names)
 
     def _explain_unknown(self, parent: tuple[str, ...], names: set[str]) -> None:
-        from anyhook.agents.members import explain_members
+        from anyhook.agents.unknown_members import explain_members
 
         for problem in explain_members(self.agent, self.spec.canonical, parent, names):
             self.report(problem.code, problem.message, problem.severity)
 
     def _report_foreign(self, value: Mapping[str, Any]) -> None:
-        for path, instead in self.agent.foreign_output.items():
+        for path, instead in self.agent.foreign_members.items():
             if path[0] in value and self._lookup(value, path) is not _MISSING:
-                from anyhook.agents.members import owner_of
+                from anyhook.agents.unknown_members import owner_of
 
                 owner = owner_of(path, self.agent)
                 whose = f"is a member of {owner}'s replies and " if owner else ""
@@ -824,14 +828,14 @@ def _read_interrupt(reader: _Reader, item: OutputField, value: Any, fields: dict
 
 
 def _read_decision(reader: _Reader, item: OutputField, value: Any, fields: dict[str, Any]) -> None:
-    words = item.words or reader.agent.words
+    words = item.words or reader.agent.decision_words
     if isinstance(value, str) and value in words:
         _set_verdict(reader, item, fields, *words[value])
         return
-    if isinstance(value, str) and value in reader.rules.valid_words:
+    if isinstance(value, str) and value in reader.rules.accepted_decisions:
         reader.report("output-no-effect", f"{_short(value)} has no effect on this event")
         return
-    foreign = reader.agent.foreign_words.get(value) if isinstance(value, str) else None
+    foreign = reader.agent.foreign_decisions.get(value) if isinstance(value, str) else None
     if foreign is not None:
         _set_verdict(reader, item, fields, *foreign)
         reader.report(

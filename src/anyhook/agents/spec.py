@@ -71,7 +71,7 @@ class Denial(StrEnum):
     """What was about to happen does not happen."""
     HIDES = "hides"
     """It has happened; the agent gets the reason in place of the result."""
-    TELLS = "tells"
+    INFORMS = "informs"
     """It has happened; the agent gets the reason beside the result."""
     ENDS = "ends"
     """It has happened; the agent ends its turn, and the user gets the reason."""
@@ -81,7 +81,7 @@ class Denial(StrEnum):
     """Nothing; the event cannot be denied."""
 
 
-SHORTEST_TIMEOUT = 0.01
+MIN_TIMEOUT = 0.01
 """Seconds; no command ends sooner, so that a shorter timeout would switch its hook off."""
 ONLY_WARNS = "exit code 2 blocks; 1 only warns"
 """The hint for exit code 1 where it denies nothing: authors of guards expect that it does."""
@@ -92,26 +92,26 @@ class ExitRule(Record, kw_only=False):
 
     Attributes:
         json: What JSON does.
-        broken: What text does that looks like a JSON object and is none.
+        malformed: What text does that looks like a JSON object and is none.
         text: What other text does.
         empty: What silence does.
         streams: Where the output is looked for; the first that is not blank counts.
-        parses: Whether JSON is looked for at all.
+        parses_json: Whether JSON is looked for at all.
         hint: What is added to the report of a failure on an event that exit code 2 denies.
     """
 
     json: OutputAction
-    broken: OutputAction
+    malformed: OutputAction
     text: OutputAction
     empty: OutputAction
     streams: tuple[str, ...] = ("stdout",)
-    parses: bool = True
+    parses_json: bool = True
     hint: str = ""
 
     @property
-    def cut(self) -> OutputAction:
+    def truncated(self) -> OutputAction:
         """What a JSON reply does that was longer than what is kept: a verdict in it is lost."""
-        return OutputAction.FAIL if self.json is OutputAction.APPLY else self.broken
+        return OutputAction.FAIL if self.json is OutputAction.APPLY else self.malformed
 
 
 class ExitRules(Record, kw_only=False):
@@ -127,7 +127,7 @@ class ExitRules(Record, kw_only=False):
     other: ExitRule
     signal: ExitRule
 
-    def row(self, code: int | None) -> ExitRule:
+    def rule_for(self, code: int | None) -> ExitRule:
         """Return how an end is read; `None` is a death by a signal."""
         return self.signal if code is None else self.codes.get(code, self.other)
 
@@ -140,8 +140,8 @@ class EventSpec(Record, kw_only=False):
         wire: The agent's name.
         subject: Attribute that matchers see; `None` if the event has none.
         subjects: The values that the subject can take; empty if they are open.
-        style: How a matcher is read, a key of `anyhook.matching.matchers.STYLES`.
-        acts_on: Fields of an answer that have an effect; others are told about.
+        matcher_style: How a matcher is read, a key of `anyhook.matching.matchers.STYLES`.
+        effective_fields: Fields of an answer that have an effect; others are told about.
         outcomes: Verdicts that have an effect; `None` for all.
         denial: What a denial does.
         reason_audience: Who reads the reason of a denial.
@@ -151,45 +151,45 @@ class EventSpec(Record, kw_only=False):
         plain_text: What output means that is not JSON.
         can_block: Whether exit code 2 denies.
         block_audience: Who sees standard error where exit code 2 denies nothing.
-        forgives_missing: Layers (empty: all) whose exit code 2 is a mere failure when it only
+        tolerates_missing_file: Layers (empty: all) whose exit code 2 is a mere failure when it only
             says that a file is missing; `None` for no such rule.
         fails_closed: Whether `onFailure: block` makes a failure deny.
         blocks_at_timeout: Whether a timeout denies by itself.
-        verdict: How verdicts are combined, a key of `anyhook.engine.combine.VERDICTS`.
-        reasons: Whose reasons count: of the handlers that `carried` the verdict, or of `all`.
-        combine: Field of an answer to the name of a policy (`anyhook.engine.combine.RULES`)
+        verdict_policy: How verdicts are combined, a key of `anyhook.engine.combine.VERDICTS`.
+        reason_policy: Whose reasons count: of the handlers that `carried` the verdict, or of `all`.
+        field_policies: Field of an answer to the name of a policy (`anyhook.engine.combine.RULES`)
             where it is not the usual one.
-        chain: Field of an answer to the event's field that the next handler of a sequence sees
+        chained_fields: Field of an answer to the event's field that the next handler of a sequence sees
             changed by it.
-        any_output: Fields of the answer that any output at all sets.
-        implied: Fields of an answer that another one implies when a hook writes its reply.
-        backfires: Fields of an answer that do the opposite of what they say.
-        discards: Fields of an answer that are left out, because the reference gives them no
+        any_output_sets: Fields of the answer that any output at all sets.
+        implied_fields: Fields of an answer that another one implies when a hook writes its reply.
+        inverted_fields: Fields of an answer that do the opposite of what they say.
+        discarded_fields: Fields of an answer that are left out, because the reference gives them no
             effect; the reason of a denial that is left out is a message for the user.
-        denial_discards: Fields of every answer that count for nothing if the event is denied.
-        keys: Field of the event to its key in the payload; `None` if the payload lacks it.
-        optional: Fields that may be missing in a payload without a word.
-        kinds: Kinds of handlers that run on it; `None` for all.
-        timeouts: Kind of handler to seconds, where it is not the usual default.
-        caps: Layer to the seconds that no timeout of its hooks exceeds.
-        conditions: Whether a handler's condition is looked at; elsewhere such a handler never
+        discarded_on_denial: Fields of every answer that count for nothing if the event is denied.
+        payload_keys: Field of the event to its key in the payload; `None` if the payload lacks it.
+        optional_fields: Fields that may be missing in a payload without a word.
+        handler_kinds: Kinds of handlers that run on it; `None` for all.
+        default_timeouts: Kind of handler to seconds, where it is not the usual default.
+        max_timeouts: Layer to the seconds that no timeout of its hooks exceeds.
+        supports_conditions: Whether a handler's condition is looked at; elsewhere such a handler never
             runs.
-        refusal: Fields of the answer when a prompt handler says no, and when it says no and may
+        prompt_refusals: Fields of the answer when a prompt handler says no, and when it says no and may
             not end the turn.
-        silence: What a hook prints that has no opinion: nothing where the agent reads all text.
+        no_opinion_output: What a hook prints that has no opinion: nothing where the agent reads all text.
         reads_all_output: Whether the agent takes any output for an answer, on standard error too.
-        printed_as: Field of the answer that all output of a command that succeeded becomes, JSON
+        stdout_field: Field of the answer that all output of a command that succeeded becomes, JSON
             too; `None` if only the members of the JSON count.
         stop_prevents: Whether ending the loop (`continue: false`) alone prevents the action.
-        words: Those of the subjects that other agents call something else, with the usual word.
+        subject_aliases: Those of the subjects that other agents call something else, with the usual word.
     """
 
     canonical: str
     wire: str
     subject: str | None = None
     subjects: tuple[str, ...] = ()
-    style: str = "usual"
-    acts_on: frozenset[str] = frozenset()
+    matcher_style: str = "usual"
+    effective_fields: frozenset[str] = frozenset()
     outcomes: frozenset[Outcome] | None = None
     denial: Denial = Denial.PREVENTS
     reason_audience: Audience = Audience.USER
@@ -199,30 +199,30 @@ class EventSpec(Record, kw_only=False):
     plain_text: PlainText = PlainText.SYSTEM_MESSAGE
     can_block: bool = True
     block_audience: Audience = Audience.USER
-    forgives_missing: frozenset[Layer] | None = None
+    tolerates_missing_file: frozenset[Layer] | None = None
     fails_closed: bool = True
     blocks_at_timeout: bool = False
-    verdict: str = "strongest"
-    reasons: str = "carried"
-    combine: Mapping[str, str] = EMPTY
-    chain: Mapping[str, str] = EMPTY
-    any_output: Mapping[str, Any] = EMPTY
-    implied: Mapping[str, Mapping[str, Any]] = EMPTY
-    backfires: frozenset[str] = frozenset()
-    discards: frozenset[str] = frozenset()
-    denial_discards: frozenset[str] = frozenset()
-    keys: Mapping[str, str | None] = EMPTY
-    optional: frozenset[str] = frozenset()
-    kinds: frozenset[str] | None = None
-    timeouts: Mapping[str, float] = EMPTY
-    caps: Mapping[Layer, float] = EMPTY
-    conditions: bool = False
-    refusal: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
-    silence: str = "{}"
+    verdict_policy: str = "strongest"
+    reason_policy: str = "carried"
+    field_policies: Mapping[str, str] = EMPTY
+    chained_fields: Mapping[str, str] = EMPTY
+    any_output_sets: Mapping[str, Any] = EMPTY
+    implied_fields: Mapping[str, Mapping[str, Any]] = EMPTY
+    inverted_fields: frozenset[str] = frozenset()
+    discarded_fields: frozenset[str] = frozenset()
+    discarded_on_denial: frozenset[str] = frozenset()
+    payload_keys: Mapping[str, str | None] = EMPTY
+    optional_fields: frozenset[str] = frozenset()
+    handler_kinds: frozenset[str] | None = None
+    default_timeouts: Mapping[str, float] = EMPTY
+    max_timeouts: Mapping[Layer, float] = EMPTY
+    supports_conditions: bool = False
+    prompt_refusals: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
+    no_opinion_output: str = "{}"
     reads_all_output: bool = False
-    printed_as: str | None = None
+    stdout_field: str | None = None
     stop_prevents: bool = True
-    words: Mapping[str, str] = EMPTY
+    subject_aliases: Mapping[str, str] = EMPTY
 
     @property
     def shows_stderr(self) -> bool:
@@ -230,7 +230,7 @@ class EventSpec(Record, kw_only=False):
         return not self.can_block and self.block_audience is Audience.USER
 
     @property
-    def closes(self) -> bool:
+    def can_fail_closed(self) -> bool:
         """Whether a failure may deny: not where that could go on for ever."""
         return self.fails_closed and self.denial not in (Denial.NOTHING, Denial.CONTINUES)
 
@@ -242,56 +242,56 @@ class RuleSet(Record):
         name: `documented` or `observed`.
         release: What it describes.
         events: The agent's events, as they are under this reading.
-        exits: Canonical name of an event to what the end of a command means; `*` for the others.
-        whole_object: Only text from `{` to `}` is JSON; otherwise any JSON text is.
+        exit_rules: Canonical name of an event to what the end of a command means; `*` for the others.
+        objects_only: Only text from `{` to `}` is JSON; otherwise any JSON text is.
         strings_are_text: A JSON string is text, quotes and all.
         async_replies: A command whose output starts with the object `{"async": true}` is one that
             runs in the background: nothing else that it prints, and no exit code, has an effect.
         strict: A reply with one wrong member does not count at all, and `null` is wrong.
-        invalid_blocks: Exit code 2 blocks even though the JSON printed with it does not count.
-        stderr_explains: Standard error is the reason of a denial in JSON that has none, when the
+        blocks_despite_invalid_json: Exit code 2 blocks even though the JSON printed with it does not count.
+        stderr_as_reason: Standard error is the reason of a denial in JSON that has none, when the
             command ends with exit code 2.
-        valid_words: Decision words that the agent accepts on every event, with effect or without.
-        ignores_unused: Members that have no effect on the event are left out.
+        accepted_decisions: Decision words that the agent accepts on every event, with effect or without.
+        drops_ineffective_fields: Members that have no effect on the event are left out.
         unchecked: A member of a wrong type counts for what JavaScript makes of it, what takes the
             place of another value takes it whatever it is, and objects are merged one level deep.
-        sequence: Who runs in order when a definition is `sequential`: the handlers of that
+        sequence_scope: Who runs in order when a definition is `sequential`: the handlers of that
             `definition`, or `all` of the event.
         ends_sequence: Whether a denial ends a sequence.
-        same: What makes two handlers one: `identity`, or `name_and_command`.
-        switches: Who has the last word on switches: the strongest `authority`, or the layer of
+        handler_identity: What makes two handlers one: `identity`, or `name_and_command`.
+        toggle_policy: Who has the last word on switches: the strongest `authority`, or the layer of
             the highest `precedence`.
-        enabled: Whether hooks run when no file says so.
+        enabled_by_default: Whether hooks run when no file says so.
         warning_audience: Who sees standard error of a command that failed.
         merged_by_agent: Fields of a decision that the agent itself lays over those of the event.
-        unexplained: Reason of a denial that gives none, with `{label}` for the hook; empty if it
+        default_reason: Reason of a denial that gives none, with `{label}` for the hook; empty if it
             has none.
-        last_key_counts: Of a verdict that a reply holds twice the last one counts; otherwise the
+        last_duplicate_wins: Of a verdict that a reply holds twice the last one counts; otherwise the
             strongest one does.
     """
 
     name: str
     release: str
     events: tuple[EventSpec, ...]
-    exits: Mapping[str, ExitRules]
+    exit_rules: Mapping[str, ExitRules]
     merged_by_agent: frozenset[str] = frozenset()
-    whole_object: bool = False
+    objects_only: bool = False
     strings_are_text: bool = False
     async_replies: bool = False
     strict: bool = False
-    invalid_blocks: bool = True
-    stderr_explains: bool = True
-    valid_words: frozenset[str] = frozenset()
-    ignores_unused: bool = False
+    blocks_despite_invalid_json: bool = True
+    stderr_as_reason: bool = True
+    accepted_decisions: frozenset[str] = frozenset()
+    drops_ineffective_fields: bool = False
     unchecked: bool = False
-    sequence: str = "definition"
+    sequence_scope: str = "definition"
     ends_sequence: bool = True
-    same: str = "identity"
-    switches: str = "authority"
-    enabled: bool = True
+    handler_identity: str = "identity"
+    toggle_policy: str = "authority"
+    enabled_by_default: bool = True
     warning_audience: Audience = Audience.DEBUG
-    unexplained: str = "blocked by hook '{label}'"
-    last_key_counts: bool = False
+    default_reason: str = "blocked by hook '{label}'"
+    last_duplicate_wins: bool = False
 
     @cached_property
     def by_canonical(self) -> Mapping[str, EventSpec]:
@@ -303,7 +303,7 @@ class RuleSet(Record):
         """The release alone, without the name of the program: `2.1.330`."""
         return self.release.rpartition(" ")[2]
 
-    def changed(self, differences: Differences) -> RuleSet:
+    def with_differences(self, differences: Differences) -> RuleSet:
         """Return rules that differ from these by a table."""
         events = [
             spec.replace(
@@ -313,9 +313,9 @@ class RuleSet(Record):
         ]
         return self.replace(events=tuple(events), **differences.rules)
 
-    def exit_table(self, event: str) -> ExitRules:
+    def exit_rules_for(self, event: str) -> ExitRules:
         """Return what the end of a command means on an event."""
-        return self.exits.get(event) or self.exits["*"]
+        return self.exit_rules.get(event) or self.exit_rules["*"]
 
 
 class Differences(Record):
@@ -552,29 +552,29 @@ class AgentSpec(Record):
         event_key: Member of a payload that holds the event's name.
         raw_key: Member of a payload that holds the one it was translated from, if there is one.
         agent_key: Member that names the agent that the event came from, likewise.
-        keys: Field of every event to its key in payloads; `None` if they lack it.
+        payload_keys: Field of every event to its key in payloads; `None` if they lack it.
         rule_sets: Rule sets by name: `documented`, the usual one, and `observed`, that of the
             newest release that was observed.
-        older: Former releases that were observed, the newest first: version to how it differs from
+        older_releases: Former releases that were observed, the newest first: version to how it differs from
             the release after it. Their rule sets are called `observed@VERSION`.
-        output: Members of a command's JSON, in the order in which a reply is written.
+        output_fields: Members of a command's JSON, in the order in which a reply is written.
         output_event_key: Member that repeats the event's name; empty if there is none.
         reply_signals: Members of a reply that are no part of an answer (`async`).
         needs_event_name: Whether the agent drops a reply that does not repeat it.
-        words: Decision word to verdict and whether it approves.
-        foreign_words: Words of other agents that are read too, with a warning.
-        foreign_output: Members that other agents' hooks print, with what to write here.
+        decision_words: Decision word to verdict and whether it approves.
+        foreign_decisions: Words of other agents that are read too, with a warning.
+        foreign_members: Members that other agents' hooks print, with what to write here.
         tools: Real tool names; a matcher that hits none of them is dead.
         vocabulary: The agent's words for tools.
-        response_form: How it writes what tools returned, a key of
-            `anyhook.agents.responses.READERS`.
-        failed_tools: The event in which it tells of tools that failed; `None` for either.
+        tool_result_form: How it writes what tools returned, a key of
+            `anyhook.agents.tool_results.READERS`.
+        tool_failure_event: The event in which it tells of tools that failed; `None` for either.
         absolute_paths: Paths in arguments of its tools are always absolute.
         fills: Field of an event that it always sends to how it is made up, a key of
             `anyhook.agents.translate.FILLS`.
         tool_prefix: What names of MCP tools start with.
         foreign_tool_prefixes: What they start with elsewhere, with what to write here.
-        old_tools: Tool names of former releases and other agents, with the name to write.
+        renamed_tools: Tool names of former releases and other agents, with the name to write.
         tool_aliases: Tool names of former releases to those of today. Matchers that use either
             cover the tool.
         settings: Files from the strongest claim to be read first to the last.
@@ -582,10 +582,10 @@ class AgentSpec(Record):
         precedence: Layers from the weakest to the strongest word on a scalar setting.
         authority: A layer can switch off or stand in for layers that do not rank higher.
         needs_trust: Layers that run only when the project is trusted.
-        switches: Where hooks are switched off.
+        hook_toggles: Where hooks are switched off.
         hooks_path: Keys from the root of a settings file to the hooks.
-        not_events: Keys beside the events that are no events.
-        old_events: Event names of other agents, with the name to write.
+        non_event_keys: Keys beside the events that are no events.
+        renamed_events: Event names of other agents, with the name to write.
         definition_fields: Members of a definition.
         handler_fields: Members that handlers of every type may have.
         home_variable: Environment variable that stands in for the home directory.
@@ -595,19 +595,19 @@ class AgentSpec(Record):
         timeout_unit: Seconds in one unit of `timeout`.
         short_timeout: Seconds; a shorter timeout was surely meant in another unit.
         long_timeout: Seconds; a longer one likewise.
-        types: Hook `type` to what it is.
-        other_types: Types that other agents have.
+        handler_types: Hook `type` to what it is.
+        foreign_types: Types that other agents have.
         shell: Program and options in front of a command line; the first program found is used.
         shells: Shells that a handler may choose, by name, likewise.
         settings_environment: Keys from the root of a settings file to variables that it gives all
             that it starts; empty if there is no such place.
-        environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
+        hook_environment: Variable to what it holds: `project_dir`, `cwd` or `session_id`; a text with
             `=` in front is that text.
-        bare_variables: Its reference writes them without quotes, as the agent quotes their values.
+        quotes_variables_itself: Its reference writes them without quotes, as the agent quotes their values.
         env_file: The file in which hooks leave variables for shell commands, if there is one.
         drops: What names of variables start with that commands never inherit.
         expands: It puts environment variables into its settings as it reads them, quotes or not.
-        payload_end: What follows the JSON on a command's standard input.
+        payload_terminator: What follows the JSON on a command's standard input.
         redaction: Which environment variables are secret, if the agent has such rules.
         web: What bounds requests to URLs, if the agent makes some.
     """
@@ -617,35 +617,35 @@ class AgentSpec(Record):
     event_key: str
     raw_key: str | None = None
     agent_key: str | None = None
-    keys: Mapping[str, str | None] = EMPTY
+    payload_keys: Mapping[str, str | None] = EMPTY
     rule_sets: Mapping[str, RuleSet]
-    older: Mapping[str, Differences] = EMPTY
-    output: tuple[OutputField, ...]
+    older_releases: Mapping[str, Differences] = EMPTY
+    output_fields: tuple[OutputField, ...]
     output_event_key: tuple[str, ...]
     reply_signals: frozenset[str] = frozenset()
     needs_event_name: bool = False
-    words: Mapping[str, tuple[Outcome, bool]]
-    foreign_words: Mapping[str, tuple[Outcome, bool]] = EMPTY
-    foreign_output: Mapping[tuple[str, ...], str] = EMPTY
+    decision_words: Mapping[str, tuple[Outcome, bool]]
+    foreign_decisions: Mapping[str, tuple[Outcome, bool]] = EMPTY
+    foreign_members: Mapping[tuple[str, ...], str] = EMPTY
     tools: tuple[str, ...]
     vocabulary: Vocabulary
-    response_form: str = "raw"
-    failed_tools: str | None = None
+    tool_result_form: str = "raw"
+    tool_failure_event: str | None = None
     absolute_paths: bool = False
-    defaults: Mapping[str, str] = EMPTY
+    field_defaults: Mapping[str, str] = EMPTY
     tool_prefix: str
     foreign_tool_prefixes: Mapping[str, str] = EMPTY
-    old_tools: Mapping[str, str] = EMPTY
+    renamed_tools: Mapping[str, str] = EMPTY
     tool_aliases: Mapping[str, str] = EMPTY
     settings: tuple[SettingsFile, ...]
     layer_order: tuple[Layer, ...]
     precedence: tuple[Layer, ...] = ()
     authority: Mapping[Layer, int]
     needs_trust: frozenset[Layer]
-    switches: tuple[HookToggle, ...]
+    hook_toggles: tuple[HookToggle, ...]
     hooks_path: tuple[str, ...] = ("hooks",)
-    not_events: frozenset[str] = frozenset()
-    old_events: Mapping[str, str] = EMPTY
+    non_event_keys: frozenset[str] = frozenset()
+    renamed_events: Mapping[str, str] = EMPTY
     definition_fields: frozenset[str]
     handler_fields: frozenset[str]
     home_variable: str | None = None
@@ -655,17 +655,17 @@ class AgentSpec(Record):
     timeout_unit: float
     short_timeout: float = 0.0
     long_timeout: float = float("inf")
-    types: Mapping[str, HandlerType]
-    other_types: Mapping[str, str] = EMPTY
+    handler_types: Mapping[str, HandlerType]
+    foreign_types: Mapping[str, str] = EMPTY
     shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
     settings_environment: tuple[str, ...] = ()
-    environment: Mapping[str, str]
-    bare_variables: bool = False
+    hook_environment: Mapping[str, str]
+    quotes_variables_itself: bool = False
     env_file: EnvFileRules | None = None
     stripped_prefixes: tuple[str, ...] = ()
     expands_env: bool = False
-    payload_end: bytes = b""
+    payload_terminator: bytes = b""
     redaction: RedactionRules | None = None
     web: WebRules | None = None
 
@@ -694,22 +694,22 @@ class AgentSpec(Record):
         """What was worked out of these tables, by who did and of what."""
         return {}
 
-    def members(self, event: str) -> tuple[OutputField, ...]:
+    def output_fields_of(self, event: str) -> tuple[OutputField, ...]:
         """Return one output member for each path: the event's own, where it has one."""
         found: tuple[OutputField, ...] | None = self.known.get(("members", event))
         if found is None:
             by_path: dict[tuple[str, ...], OutputField] = {}
-            for item in self.output:
+            for item in self.output_fields:
                 if item.path not in by_path or item.belongs_to(event):
                     by_path[item.path] = item
             found = self.known["members", event] = tuple(by_path.values())
         return found
 
-    def containers(self, event: str) -> Mapping[tuple[str, ...], frozenset[str]]:
+    def reply_objects(self, event: str) -> Mapping[tuple[str, ...], frozenset[str]]:
         """Return the objects of a reply to an event, by path, with the members that they have."""
         found: dict[tuple[str, ...], frozenset[str]] | None = self.known.get(("objects", event))
         if found is None:
-            paths = [item.path for item in self.output if item.belongs_to(event)]
+            paths = [item.path for item in self.output_fields if item.belongs_to(event)]
             if self.output_event_key:
                 paths.append(self.output_event_key)
             found = {(): self.reply_signals}
@@ -719,18 +719,20 @@ class AgentSpec(Record):
             self.known["objects", event] = found
         return found
 
-    def written(self, event: str) -> tuple[OutputField, ...]:
+    def written_fields(self, event: str) -> tuple[OutputField, ...]:
         """Return the output members that a reply to an event may have, in their order."""
         found: tuple[OutputField, ...] | None = self.known.get(("written", event))
         if found is None:
-            ours = [item for item in self.output if not item.legacy and item.belongs_to(event)]
+            ours = [
+                item for item in self.output_fields if not item.legacy and item.belongs_to(event)
+            ]
             found = self.known["written", event] = tuple(ours)
         return found
 
     @property
     def default_timeout(self) -> float:
         """Seconds that a command has."""
-        return self.types["command"].timeout
+        return self.handler_types["command"].timeout
 
     def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
         """Return the shells that may run a command line, each with its options, the best first.
@@ -765,7 +767,7 @@ class AgentSpec(Record):
     @property
     def rule_set_names(self) -> tuple[str, ...]:
         """The names of all rule sets: `documented`, `observed`, `observed@2.1.197`."""
-        return (*self.rule_sets, *[f"observed@{version}" for version in self.older])
+        return (*self.rule_sets, *[f"observed@{version}" for version in self.older_releases])
 
     def rules(self, name: str = "documented") -> RuleSet:
         """Return a rule set.
@@ -794,8 +796,8 @@ class AgentSpec(Record):
     def _older(self, newest: RuleSet, version: str) -> RuleSet:
         """Go back from the newest release, one release at a time."""
         rules = newest
-        for release, differences in self.older.items():
-            rules = rules.changed(differences).replace(
+        for release, differences in self.older_releases.items():
+            rules = rules.with_differences(differences).replace(
                 name=f"{newest.name}@{release}", release=release
             )
             if release == version:

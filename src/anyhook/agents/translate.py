@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from anyhook.agents.responses import read_response, write_response
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, encode_event, payload_key
 from anyhook.agents.spec import Denial
-from anyhook.agents.wire import NOT_ON_WIRE, decode_event, encode_event, wire_key
+from anyhook.agents.tool_results import read_tool_result, write_tool_result
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import AfterTool, ToolEvent, event_class
 from anyhook.model.tools import MCP_PREFIX, PATHS, ToolCall, ToolResult
@@ -38,11 +38,15 @@ def counterparts(source: AgentSpec, event: str, target: AgentSpec) -> tuple[str,
         Canonical names; none if the other agent never tells of it. Of tools that failed some agents
         tell in the event of all tools, and some in one of their own.
     """
-    if event == FAILED_TOOL and target.failed_tools == AFTER_TOOL:
+    if event == FAILED_TOOL and target.tool_failure_event == AFTER_TOOL:
         return (AFTER_TOOL,)
     if event not in target.by_canonical:
         return ()
-    if event == AFTER_TOOL and source.failed_tools == event and target.failed_tools == FAILED_TOOL:
+    if (
+        event == AFTER_TOOL
+        and source.tool_failure_event == event
+        and target.tool_failure_event == FAILED_TOOL
+    ):
         return (AFTER_TOOL, FAILED_TOOL)
     return (event,)
 
@@ -63,7 +67,7 @@ def translate_event(event: Event, source: AgentSpec, target: AgentSpec) -> Event
         An event that was built in Python. A tool outside the vocabulary keeps its raw name, and an
         event that the target does not have its own.
     """
-    own = {f: getattr(event, f) for f in event.record_fields if f not in NOT_ON_WIRE}
+    own = {f: getattr(event, f) for f in event.record_fields if f not in NOT_IN_PAYLOAD}
     name = event.name
     if isinstance(event, ToolEvent):
         call = call_of(event, source)
@@ -81,8 +85,10 @@ def translate_event(event: Event, source: AgentSpec, target: AgentSpec) -> Event
     spec = target.by_canonical.get(name)
     old = source.by_canonical.get(name)
     if old is not None and spec is not None and old.subject in own and old.subject == spec.subject:
-        own[old.subject] = translate_subject(own[old.subject], old.words, spec.words)
-    for field, filler in target.defaults.items():
+        own[old.subject] = translate_subject(
+            own[old.subject], old.subject_aliases, spec.subject_aliases
+        )
+    for field, filler in target.field_defaults.items():
         if field in cls.record_names and own.get(field) in (None, ""):
             own[field] = FILLS[filler](own)
     wire = spec.wire if spec is not None else event.wire_name
@@ -173,10 +179,10 @@ def translate_answer(
             if removed:
                 notes.append(f"{target.title} cannot take arguments away: {', '.join(removed)}")
         if answer.tool_output is not None and _differ(source, target):
-            result = read_response(source, call, answer.tool_output)
+            result = read_tool_result(source, call, answer.tool_output)
             spec = target.by_canonical.get(asked.name)
-            takes = spec is not None and "tool_output" in spec.acts_on
-            made = write_response(target, call, result) if takes else result.text
+            takes = spec is not None and "tool_output" in spec.effective_fields
+            made = write_tool_result(target, call, result) if takes else result.text
             changes["tool_output"] = made
         changes |= _hidden(answer, shown, asked, source, target)
     if answer.tail_tool_call is not None:
@@ -193,8 +199,8 @@ def translate_answer(
         ]
         changes["tool_config"] = {**answer.tool_config, "allowedFunctionNames": names}
     spec = target.by_canonical.get(asked.name)
-    acts_on = spec.acts_on if spec is not None else frozenset()
-    lost = [name for name in answer.extra or {} if f"extra.{name}" not in acts_on]
+    effective_fields = spec.effective_fields if spec is not None else frozenset()
+    lost = [name for name in answer.extra or {} if f"extra.{name}" not in effective_fields]
     notes += [f"{target.title} has no {name.replace('_', ' ')} here" for name in lost]
     return (answer.replace(**changes) if changes else answer), notes
 
@@ -227,7 +233,7 @@ def translate_subject(value: Any, old: Mapping[str, str], new: Mapping[str, str]
 
 def _differ(source: AgentSpec, target: AgentSpec) -> bool:
     """Tell whether what tools take and return has to be written anew."""
-    forms = {source.response_form, target.response_form}
+    forms = {source.tool_result_form, target.tool_result_form}
     return len(forms) == 2 and RAW not in forms
 
 
@@ -259,7 +265,7 @@ def _tool_fields(event: ToolEvent, call: ToolCall, target: AgentSpec) -> dict[st
     }
     if event.mcp_context is None and call.tool.startswith(MCP_PREFIX):
         server, _, tool = call.tool.removeprefix(MCP_PREFIX).partition("__")
-        if wire_key(target, target.by_canonical.get(event.name), "mcp_context"):
+        if payload_key(target, target.by_canonical.get(event.name), "mcp_context"):
             fields["mcp_context"] = {"server_name": server, "tool_name": tool}
     return fields
 
@@ -293,16 +299,16 @@ def _lacks(target: AgentSpec, tool: str, argument: str) -> bool:
 def _result(event: ToolEvent, call: ToolCall, source: AgentSpec) -> ToolResult | None:
     """Read what a tool returned; `None` before it has run."""
     if isinstance(event, AfterTool):
-        return read_response(source, call, event.tool_response)
+        return read_tool_result(source, call, event.tool_response)
     if event.name == FAILED_TOOL:
-        return read_response(source, call, None, getattr(event, "error", ""))
+        return read_tool_result(source, call, None, getattr(event, "error", ""))
     return None
 
 
 def _event_of(event: ToolEvent, result: ToolResult | None, target: AgentSpec) -> str:
-    if result is None or target.failed_tools is None:
+    if result is None or target.tool_failure_event is None:
         return event.name
-    return AFTER_TOOL if result.error is None else target.failed_tools
+    return AFTER_TOOL if result.error is None else target.tool_failure_event
 
 
 def _outcome_fields(  # noqa: PLR0917 - one result, and who wants it
@@ -317,7 +323,7 @@ def _outcome_fields(  # noqa: PLR0917 - one result, and who wants it
         return {"error": result.error or "", "is_interrupt": result.interrupted}
     if name == event.name and not _differ(source, target):
         return {}
-    return {"tool_response": write_response(target, call, result)}
+    return {"tool_response": write_tool_result(target, call, result)}
 
 
 def _changed_input(
@@ -332,7 +338,7 @@ def _changed_input(
     before = shown.tool_input
     changed = {k: v for k, v in wanted.items() if before.get(k, nothing) != v}
     spec = source.by_canonical.get(shown.name)
-    replaces = spec is not None and spec.combine.get("tool_input") == "replace"
+    replaces = spec is not None and spec.field_policies.get("tool_input") == "replace"
     removed = [key for key in before if key not in wanted] if replaces else []
     if not changed:
         return None, removed
@@ -350,10 +356,10 @@ def _hidden(
         return {}
     if here.denial is not Denial.HIDES or there.denial is Denial.HIDES:
         return {}
-    if "tool_output" not in there.acts_on or answer.tool_output is not None:
+    if "tool_output" not in there.effective_fields or answer.tool_output is not None:
         return {}
     reason = ToolResult(text=answer.reason or "", exit_code=None)
-    return {"tool_output": write_response(target, call_of(asked, target), reason)}
+    return {"tool_output": write_tool_result(target, call_of(asked, target), reason)}
 
 
 # -- what an agent always sends

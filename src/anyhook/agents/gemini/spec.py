@@ -59,7 +59,7 @@ EVENTS = (
         "SessionStart",
         subject="source",
         subjects=("startup", "resume", "clear"),
-        acts_on=COMMON | {"context"},
+        effective_fields=COMMON | {"context"},
         denial=Denial.NOTHING,
     ),
     EventSpec(
@@ -67,60 +67,60 @@ EVENTS = (
         "SessionEnd",
         subject="reason",
         subjects=("exit", "clear", "logout", "prompt_input_exit", "other"),
-        acts_on=COMMON,
+        effective_fields=COMMON,
         denial=Denial.NOTHING,
     ),
     EventSpec(
         "before_prompt",
         "BeforeAgent",
-        acts_on=VERDICT | {"context"},
-        keys={"source": None},
-        chain={"context": "prompt"},
+        effective_fields=VERDICT | {"context"},
+        payload_keys={"source": None},
+        chained_fields={"context": "prompt"},
     ),
     EventSpec(
         "after_agent",
         "AfterAgent",
-        acts_on=VERDICT | {"context", "clear_context"},
+        effective_fields=VERDICT | {"context", "clear_context"},
         denial=Denial.CONTINUES,
         reason_audience=Audience.AGENT,
     ),
     EventSpec(
         "before_model",
         "BeforeModel",
-        acts_on=VERDICT | {"llm_request", "llm_response"},
-        combine={"llm_response": "response"},
-        implied={"llm_response": {"outcome": Outcome.DENY}},
-        chain={"llm_request": "llm_request"},
+        effective_fields=VERDICT | {"llm_request", "llm_response"},
+        field_policies={"llm_response": "response"},
+        implied_fields={"llm_response": {"outcome": Outcome.DENY}},
+        chained_fields={"llm_request": "llm_request"},
     ),
     EventSpec(
         "after_model",
         "AfterModel",
-        acts_on=VERDICT | {"llm_response"},
-        combine={"llm_response": "response_patch"},
-        chain={"llm_response": "llm_response"},
+        effective_fields=VERDICT | {"llm_response"},
+        field_policies={"llm_response": "response_patch"},
+        chained_fields={"llm_response": "llm_response"},
     ),
     EventSpec(
         "before_tool_selection",
         "BeforeToolSelection",
-        acts_on=COMMON | {"tool_config"},
+        effective_fields=COMMON | {"tool_config"},
         denial=Denial.NOTHING,
         plain_text=PlainText.TOOL_NAMES,
-        silence="",
+        no_opinion_output="",
         reads_all_output=True,
     ),
     EventSpec(
         "before_tool",
         "BeforeTool",
         subject="tool_name",
-        acts_on=VERDICT | {"context", "tool_input"},
+        effective_fields=VERDICT | {"context", "tool_input"},
         reason_audience=Audience.AGENT,
-        chain={"tool_input": "tool_input"},
+        chained_fields={"tool_input": "tool_input"},
     ),
     EventSpec(
         "after_tool",
         "AfterTool",
         subject="tool_name",
-        acts_on=VERDICT | {"context", "tail_tool_call"},
+        effective_fields=VERDICT | {"context", "tail_tool_call"},
         denial=Denial.HIDES,
         reason_audience=Audience.AGENT,
     ),
@@ -129,7 +129,7 @@ EVENTS = (
         "PreCompress",
         subject="trigger",
         subjects=("manual", "auto"),
-        acts_on=COMMON,
+        effective_fields=COMMON,
         denial=Denial.NOTHING,
     ),
     EventSpec(
@@ -137,8 +137,8 @@ EVENTS = (
         "Notification",
         subject="notification_type",
         subjects=("ToolPermission",),
-        words={"ToolPermission": "permission_prompt"},
-        acts_on=COMMON,
+        subject_aliases={"ToolPermission": "permission_prompt"},
+        effective_fields=COMMON,
         denial=Denial.NOTHING,
     ),
 )
@@ -323,7 +323,7 @@ DOCUMENTED = RuleSet(
     name="documented",
     release="hooks reference of 2026-01",
     events=EVENTS,
-    exits={
+    exit_rules={
         "*": ExitRules(
             {
                 0: ExitRule(
@@ -348,38 +348,38 @@ CONTEXTS = {"context": "every_context"}
 
 OBSERVED_EVENTS: dict[str, dict[str, object]] = {
     "session_start": {
-        "style": "equal",
-        "acts_on": frozenset({"system_message", "context"}),
-        "combine": CONTEXTS,
+        "matcher_style": "equal",
+        "effective_fields": frozenset({"system_message", "context"}),
+        "field_policies": CONTEXTS,
     },
-    "session_end": {"style": "equal", "verdict": "none"},
-    "before_prompt": {"acts_on": ACTS | {"context"}, "combine": CONTEXTS},
-    "after_agent": {"acts_on": ACTS | {"clear_context"}},
+    "session_end": {"matcher_style": "equal", "verdict_policy": "none"},
+    "before_prompt": {"effective_fields": ACTS | {"context"}, "field_policies": CONTEXTS},
+    "after_agent": {"effective_fields": ACTS | {"clear_context"}},
     "before_model": {
-        "acts_on": ACTS | {"llm_request", "llm_response"},
-        "verdict": "last",
-        "combine": {"llm_request": "raw_request", "llm_response": "raw_response_of_denial"},
+        "effective_fields": ACTS | {"llm_request", "llm_response"},
+        "verdict_policy": "last",
+        "field_policies": {"llm_request": "raw_request", "llm_response": "raw_response_of_denial"},
     },
     "after_model": {
-        "acts_on": ACTS | {"llm_response"},
-        "verdict": "last",
-        "combine": {"llm_response": "raw_shown_response"},
-        "chain": {},
+        "effective_fields": ACTS | {"llm_response"},
+        "verdict_policy": "last",
+        "field_policies": {"llm_response": "raw_shown_response"},
+        "chained_fields": {},
     },
-    "before_tool_selection": {"verdict": "none", "any_output": ANY_OUTPUT},
+    "before_tool_selection": {"verdict_policy": "none", "any_output_sets": ANY_OUTPUT},
     "before_tool": {
-        "style": "expression",
-        "acts_on": ACTS | {"tool_input"},
+        "matcher_style": "expression",
+        "effective_fields": ACTS | {"tool_input"},
         "outcomes": BLOCKS | {Outcome.ASK},
-        "combine": {"tool_input": "last"},
+        "field_policies": {"tool_input": "last"},
     },
     "after_tool": {
-        "style": "expression",
-        "acts_on": ACTS | {"context", "tail_tool_call"},
-        "combine": CONTEXTS,
+        "matcher_style": "expression",
+        "effective_fields": ACTS | {"context", "tail_tool_call"},
+        "field_policies": CONTEXTS,
     },
-    "before_compress": {"style": "equal", "verdict": "none"},
-    "notification": {"subject": None, "subjects": (), "verdict": "none"},
+    "before_compress": {"matcher_style": "equal", "verdict_policy": "none"},
+    "notification": {"subject": None, "subjects": (), "verdict_policy": "none"},
 }
 """What release 0.61 does differently on each event."""
 
@@ -388,12 +388,12 @@ OBSERVED = RuleSet(
     release="@google/gemini-cli-core 0.61.0",
     events=tuple(
         spec.replace(
-            **{"outcomes": BLOCKS, "reasons": "all", "plain_text": PlainText.SYSTEM_MESSAGE}
+            **{"outcomes": BLOCKS, "reason_policy": "all", "plain_text": PlainText.SYSTEM_MESSAGE}
             | OBSERVED_EVENTS[spec.canonical]
         )
         for spec in EVENTS
     ),
-    exits={
+    exit_rules={
         "*": ExitRules(
             {
                 0: ExitRule(
@@ -428,15 +428,15 @@ OBSERVED = RuleSet(
         )
     },
     strings_are_text=True,
-    ignores_unused=True,
+    drops_ineffective_fields=True,
     unchecked=True,
     merged_by_agent=frozenset({"tool_input"}),
-    sequence="all",
+    sequence_scope="all",
     ends_sequence=False,
-    same="name_and_command",
-    switches="precedence",
-    unexplained="",
-    last_key_counts=True,
+    handler_identity="name_and_command",
+    toggle_policy="precedence",
+    default_reason="",
+    last_duplicate_wins=True,
 )
 
 WORDS = {
@@ -451,26 +451,26 @@ GEMINI = AgentSpec(
     name="gemini",
     title="Gemini CLI",
     event_key="hook_event_name",
-    keys=dict.fromkeys(CLAUDE_FIELDS),
+    payload_keys=dict.fromkeys(CLAUDE_FIELDS),
     rule_sets={"documented": DOCUMENTED, "observed": OBSERVED},
-    output=OUTPUT,
+    output_fields=OUTPUT,
     output_event_key=(SPECIFIC, "hookEventName"),
-    words=WORDS,
-    foreign_output=FOREIGN_OUTPUT,
+    decision_words=WORDS,
+    foreign_members=FOREIGN_OUTPUT,
     tools=TOOLS,
     vocabulary=Vocabulary(agent="Gemini CLI", tools=TOOL_TABLE, mcp_name="mcp_{server}_{tool}"),
-    response_form="content",
-    failed_tools="after_tool",
-    defaults={"timestamp": "now", "details": "no_details"},
+    tool_result_form="content",
+    tool_failure_event="after_tool",
+    field_defaults={"timestamp": "now", "details": "no_details"},
     tool_prefix="mcp_",
     foreign_tool_prefixes={"mcp__": "mcp_SERVER_TOOL"},
-    old_tools=OLD_TOOLS,
+    renamed_tools=OLD_TOOLS,
     settings=SETTINGS,
     layer_order=LAYER_ORDER,
     precedence=(Layer.SYSTEM_DEFAULTS, Layer.USER, Layer.PROJECT, Layer.SYSTEM),
     authority=AUTHORITY,
     needs_trust=frozenset({Layer.PROJECT}),
-    switches=(
+    hook_toggles=(
         HookToggle(("hooksConfig", "enabled"), "enabled"),
         HookToggle(("hooksConfig", "disabled"), "disabled"),
         HookToggle(("hooks", "enabled"), "enabled", legacy=True),
@@ -478,8 +478,8 @@ GEMINI = AgentSpec(
         HookToggle(("tools", "enableHooks"), "enabled", legacy=True),
     ),
     hooks_path=("hooks",),
-    not_events=frozenset({"enabled", "disabled", "notifications"}),
-    old_events={
+    non_event_keys=frozenset({"enabled", "disabled", "notifications"}),
+    renamed_events={
         "PreToolUse": "BeforeTool",
         "PostToolUse": "AfterTool",
         "UserPromptSubmit": "BeforeAgent",
@@ -501,20 +501,20 @@ GEMINI = AgentSpec(
     ),
     timeout_unit=0.001,
     short_timeout=0.5,
-    types={"command": HandlerType("command", 60.0)},
-    other_types={
+    handler_types={"command": HandlerType("command", 60.0)},
+    foreign_types={
         "prompt": "Claude Code",
         "agent": "Claude Code",
         "http": "Claude Code",
         "mcp_tool": "Claude Code",
     },
-    environment={
+    hook_environment={
         "GEMINI_PROJECT_DIR": "project_dir",
         "GEMINI_CWD": "cwd",
         "GEMINI_SESSION_ID": "session_id",
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
-    bare_variables=True,
+    quotes_variables_itself=True,
     expands_env=True,
     redaction=REDACTION,
 )

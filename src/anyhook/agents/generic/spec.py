@@ -64,7 +64,7 @@ MORE = {
 """What an event acts on beside the usual."""
 DENIALS = {
     "after_tool": Denial.HIDES,
-    "post_tool_use_failure": Denial.TELLS,
+    "post_tool_use_failure": Denial.INFORMS,
     "after_agent": Denial.CONTINUES,
     "subagent_stop": Denial.CONTINUES,
     "teammate_idle": Denial.CONTINUES,
@@ -111,13 +111,13 @@ EVENTS = tuple(
         name,
         name,
         subject=SUBJECTS.get(name),
-        acts_on=(COMMON if DENIALS.get(name) is Denial.NOTHING else VERDICT)
+        effective_fields=(COMMON if DENIALS.get(name) is Denial.NOTHING else VERDICT)
         | MORE.get(name, set()),
         denial=DENIALS.get(name, Denial.PREVENTS),
         reason_audience=Audience.AGENT if name in FOR_AGENT else Audience.USER,
-        combine=COMBINE.get(name, {}),
-        chain=SEQUENCE.get(name, {}),
-        optional=frozenset({"prompt", "prompt_response", "agent_type", "notification_type"}),
+        field_policies=COMBINE.get(name, {}),
+        chained_fields=SEQUENCE.get(name, {}),
+        optional_fields=frozenset({"prompt", "prompt_response", "agent_type", "notification_type"}),
     )
     for name in NAMES
 )
@@ -145,7 +145,7 @@ DOCUMENTED = RuleSet(
     name="documented",
     release="canonical names of anyhook",
     events=EVENTS,
-    exits={
+    exit_rules={
         "*": ExitRules(
             {
                 0: ExitRule(
@@ -169,9 +169,9 @@ GENERIC = AgentSpec(
     raw_key="raw_input",
     agent_key="platform",
     rule_sets={"documented": DOCUMENTED},
-    output=OUTPUT,
+    output_fields=OUTPUT,
     output_event_key=(),
-    words={
+    decision_words={
         "allow": (Outcome.ALLOW, False),
         "approve": (Outcome.ALLOW, True),
         "deny": (Outcome.DENY, False),
@@ -179,7 +179,7 @@ GENERIC = AgentSpec(
         "ask": (Outcome.ASK, False),
         "defer": (Outcome.DEFER, False),
     },
-    foreign_output={
+    foreign_members={
         ("hookSpecificOutput",): "the members without it (tool_input, context, …)",
         ("systemMessage",): "system_message",
         ("stopReason",): "stop_reason",
@@ -192,7 +192,7 @@ GENERIC = AgentSpec(
         mcp_name="mcp__{server}__{tool}",
     ),
     tool_prefix="mcp__",
-    old_tools={
+    renamed_tools={
         "Bash": "shell",
         "run_shell_command": "shell",
         "run_terminal_command": "shell",
@@ -215,11 +215,11 @@ GENERIC = AgentSpec(
     precedence=(Layer.USER, Layer.PROJECT, Layer.SYSTEM),
     authority={Layer.PROJECT: 0, Layer.USER: 2, Layer.SYSTEM: 3, Layer.RUNTIME: 4},
     needs_trust=frozenset({Layer.PROJECT}),
-    switches=(
+    hook_toggles=(
         HookToggle(("hooksConfig", "enabled"), "enabled"),
         HookToggle(("hooksConfig", "disabled"), "disabled"),
     ),
-    old_events={
+    renamed_events={
         "BeforeTool": "before_tool",
         "PreToolUse": "before_tool",
         "AfterTool": "after_tool",
@@ -236,6 +236,6 @@ GENERIC = AgentSpec(
     config_dir="{home}/.anyhook",
     timeout_unit=1.0,
     long_timeout=6 * 3600.0,
-    types={"command": HandlerType("command", 60.0, programs=True)},
-    environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
+    handler_types={"command": HandlerType("command", 60.0, programs=True)},
+    hook_environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
 )

@@ -29,11 +29,13 @@ CONTEXT_EVENTS = frozenset({"session_start", "before_prompt", "after_tool"})
 
 EVENTS = tuple(
     spec.replace(
-        acts_on=spec.acts_on
+        effective_fields=spec.effective_fields
         - NOT_HERE
         - (frozenset() if spec.canonical in CONTEXT_EVENTS else frozenset({"context"})),
         plain_text=PlainText.SYSTEM_MESSAGE,
-        chain={field: target for field, target in spec.chain.items() if field not in NOT_HERE},
+        chained_fields={
+            field: target for field, target in spec.chained_fields.items() if field not in NOT_HERE
+        },
     )
     for spec in GEMINI.events
 )
@@ -47,46 +49,57 @@ TELLS = ExitRule(
     OutputAction.WARNING_MESSAGE,
     OutputAction.WARN,
     STDERR,
-    parses=False,
+    parses_json=False,
 )
 ACTS = frozenset({"outcome", "reason", "stop", "stop_reason"})
 BLOCKS = frozenset({Outcome.ALLOW, Outcome.DENY})
 
 OBSERVED_EVENTS: dict[str, dict[str, object]] = {
-    "session_start": {"style": "equal", "acts_on": frozenset()},
-    "session_end": {"style": "equal", "acts_on": frozenset(), "verdict": "none"},
-    "before_prompt": {"acts_on": ACTS | {"context"}},
+    "session_start": {"matcher_style": "equal", "effective_fields": frozenset()},
+    "session_end": {
+        "matcher_style": "equal",
+        "effective_fields": frozenset(),
+        "verdict_policy": "none",
+    },
+    "before_prompt": {"effective_fields": ACTS | {"context"}},
     "after_agent": {
-        "acts_on": ACTS - {"stop", "stop_reason"},
-        "backfires": frozenset({"stop"}),
+        "effective_fields": ACTS - {"stop", "stop_reason"},
+        "inverted_fields": frozenset({"stop"}),
     },
     "before_model": {
-        "acts_on": ACTS | {"llm_request", "llm_response"},
-        "verdict": "last",
-        "combine": {"llm_request": "last_request", "llm_response": "response_of_denial"},
+        "effective_fields": ACTS | {"llm_request", "llm_response"},
+        "verdict_policy": "last",
+        "field_policies": {"llm_request": "last_request", "llm_response": "response_of_denial"},
     },
     "after_model": {
-        "acts_on": frozenset({"stop", "stop_reason", "llm_response"}),
-        "verdict": "last",
-        "combine": {"llm_response": "shown_response"},
+        "effective_fields": frozenset({"stop", "stop_reason", "llm_response"}),
+        "verdict_policy": "last",
+        "field_policies": {"llm_response": "shown_response"},
     },
     "before_tool_selection": {
-        "acts_on": frozenset({"tool_config"}),
-        "verdict": "none",
-        "any_output": {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}},
+        "effective_fields": frozenset({"tool_config"}),
+        "verdict_policy": "none",
+        "any_output_sets": {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}},
     },
-    "before_tool": {"style": "expression", "acts_on": ACTS - {"stop", "stop_reason"}},
+    "before_tool": {
+        "matcher_style": "expression",
+        "effective_fields": ACTS - {"stop", "stop_reason"},
+    },
     "after_tool": {
-        "style": "expression",
-        "acts_on": frozenset({"context"}),
+        "matcher_style": "expression",
+        "effective_fields": frozenset({"context"}),
         "denial": Denial.NOTHING,
     },
-    "before_compress": {"style": "equal", "acts_on": frozenset(), "verdict": "none"},
+    "before_compress": {
+        "matcher_style": "equal",
+        "effective_fields": frozenset(),
+        "verdict_policy": "none",
+    },
     "notification": {
         "subject": None,
         "subjects": (),
-        "acts_on": frozenset(),
-        "verdict": "none",
+        "effective_fields": frozenset(),
+        "verdict_policy": "none",
     },
 }
 """What the engine of v0.23 does on each event."""
@@ -95,7 +108,7 @@ OBSERVED_EVENTS: dict[str, dict[str, object]] = {
 def _observed(spec: EventSpec) -> EventSpec:
     usual: dict[str, object] = {
         "outcomes": BLOCKS,
-        "reasons": "all",
+        "reason_policy": "all",
         "plain_text": GEMINI.event("before_tool").plain_text,
     }
     return spec.replace(**usual | OBSERVED_EVENTS[spec.canonical])
@@ -105,7 +118,7 @@ OBSERVED = RuleSet(
     name="observed",
     release="engine of Gemini CLI 0.23",
     events=tuple(_observed(spec) for spec in EVENTS),
-    exits={
+    exit_rules={
         "*": ExitRules(
             {
                 0: ExitRule(
@@ -120,7 +133,7 @@ OBSERVED = RuleSet(
                     OutputAction.DENY_TEXT,
                     OutputAction.WARN,
                     STDERR,
-                    parses=False,
+                    parses_json=False,
                 ),
             },
             other=TELLS,
@@ -128,14 +141,14 @@ OBSERVED = RuleSet(
         )
     },
     strings_are_text=True,
-    ignores_unused=True,
-    sequence="all",
+    drops_ineffective_fields=True,
+    sequence_scope="all",
     ends_sequence=False,
-    same="name_and_command",
-    switches="precedence",
-    enabled=False,
-    unexplained="",
-    last_key_counts=True,
+    handler_identity="name_and_command",
+    toggle_policy="precedence",
+    enabled_by_default=False,
+    default_reason="",
+    last_duplicate_wins=True,
 )
 
 REFERENCE_TOOLS = (
@@ -200,18 +213,18 @@ TERMINAI = GEMINI.replace(
     vocabulary=Vocabulary(agent="TerminaI", tools=TOOL_TABLE, mcp_name="{server}__{tool}"),
     tool_prefix="",
     foreign_tool_prefixes={"mcp__": "SERVER__TOOL"},
-    old_tools=OLD_TOOLS,
+    renamed_tools=OLD_TOOLS,
     settings=(
         SettingsFile(Layer.PROJECT, {"*": "{project}/.terminai/settings.json"}),
         SettingsFile(Layer.USER, {"*": "{home}/.terminai/settings.json"}),
         *(file for file in SETTINGS if file.layer in (Layer.SYSTEM, Layer.SYSTEM_DEFAULTS)),
     ),
     precedence=(Layer.SYSTEM_DEFAULTS, Layer.USER, Layer.PROJECT, Layer.SYSTEM),
-    switches=(
+    hook_toggles=(
         HookToggle(("tools", "enableHooks"), "enabled"),
         HookToggle(("hooks", "disabled"), "disabled"),
     ),
-    not_events=frozenset({"disabled"}),
+    non_event_keys=frozenset({"disabled"}),
     home_variable=None,
     config_dir="{home}/.terminai",
     packages=Extensions(
@@ -223,11 +236,11 @@ TERMINAI = GEMINI.replace(
         path_variables={"extensionPath": "extension", "workspacePath": "project"},
         text_variables={"/": "/", "pathSeparator": "/"},
     ),
-    environment={
+    hook_environment={
         "TERMINAI_PROJECT_DIR": "project_dir",
         "GEMINI_PROJECT_DIR": "project_dir",
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
-    bare_variables=True,
+    quotes_variables_itself=True,
     redaction=None,
 )

@@ -37,7 +37,7 @@ NOTHING_SAID = ("(empty)", "(none)", "(no output)")
 OUTPUTS = ("Output: ", "Stdout: ")
 
 
-def read_response(
+def read_tool_result(
     source: AgentSpec, call: ToolCall, response: Any, error: str | None = None
 ) -> ToolResult:
     """Read what a tool returned.
@@ -48,10 +48,10 @@ def read_response(
         response: The agent's JSON; of a failed tool there may be none.
         error: What went wrong, where the agent tells that apart.
     """
-    return READERS[source.response_form](call, response, error)
+    return READERS[source.tool_result_form](call, response, error)
 
 
-def write_response(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
+def write_tool_result(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
     """Write what a tool returned in an agent's form.
 
     Args:
@@ -59,7 +59,7 @@ def write_response(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any
         call: The call, in canonical words.
         result: What the tool returned.
     """
-    return WRITERS[target.response_form](call, result)
+    return WRITERS[target.tool_result_form](call, result)
 
 
 # -- content

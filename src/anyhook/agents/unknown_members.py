@@ -45,10 +45,10 @@ def explain_members(
         names: Their names.
 
     Yields:
-        One problem for each member that is not reported elsewhere (`AgentSpec.foreign_output`,
+        One problem for each member that is not reported elsewhere (`AgentSpec.foreign_members`,
         members of other events).
     """
-    reported = {*agent.foreign_output, *(item.path for item in agent.output)}
+    reported = {*agent.foreign_members, *(item.path for item in agent.output_fields)}
     for name in sorted(names):
         if (*parent, name) not in reported:
             yield _explain(agent, event, parent, name)
@@ -63,7 +63,7 @@ def owner_of(path: Path, agent: AgentSpec) -> str | None:
 
 
 def _has(agent: AgentSpec, name: str) -> bool:
-    return any(item.path[-1] == name for item in agent.output)
+    return any(item.path[-1] == name for item in agent.output_fields)
 
 
 def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberProblem:
@@ -96,7 +96,7 @@ def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberPro
 
 def _members(agent: AgentSpec, event: str, parent: Path) -> list[Path]:
     """Return the paths of all members of a reply, those inside `parent` first."""
-    containers = agent.containers(event)
+    containers = agent.reply_objects(event)
     places = [parent, *(place for place in containers if place != parent)]
     return [(*place, name) for place in places for name in sorted(containers.get(place, ()))]
 
