@@ -1,4 +1,4 @@
-"""Replies as agents read them."""
+"""Answers and decisions to replies in an agent's own form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from anyhook.model.answers import Answer, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from anyhook.agents.spec import AgentSpec, EventSpec, OutputField
@@ -14,48 +13,82 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 EXTRA = "extra."
-_ABSENT = frozenset([name for name in Answer.record_fields if getattr(Answer, name) is None])
-"""Fields of an answer that mean nothing unless they are set."""
+"""Prefix of `OutputField.field` of members that are entries of `Answer.extra`."""
+_UNSET_BY_DEFAULT = frozenset(
+    [name for name in Answer.record_fields if getattr(Answer, name) is None]
+)
 
 
 def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str, Any]:
-    """Write what one hook says as its agent's JSON.
+    """Return the answer of a hook as a reply to its agent.
 
     Args:
-        agent: Whose form.
+        agent: The agent that reads the reply.
         spec: The event.
-        answer: What to say; `tool_input` is the whole input where the agent replaces it.
+        answer: The answer; `tool_input` is the whole input where the agent replaces it.
 
     Returns:
-        A JSON object; empty if there is nothing to say. What the event has no member for is not
-        in it.
+        A JSON object; empty if there is nothing to reply. Fields of the answer for which the
+        event has no member are left out.
     """
     reply: dict[str, Any] = {}
-    said = answer.__dict__
     for item in agent.written_fields(spec.canonical):
-        if item.field in _ABSENT and item.field not in said:
+        if item.field in _UNSET_BY_DEFAULT and item.field not in answer.__dict__:
             continue
-        value = _value(agent, item, answer)
-        if value is None:
-            continue
-        target = reply
-        for depth, key in enumerate(item.path[:-1]):
-            target = target.setdefault(key, _with_event_name(agent, spec, key, depth))
-        target[item.path[-1]] = value
+        value = _member_value(agent, item, answer)
+        if value is not None:
+            container = reply
+            for key in item.path[:-1]:
+                container = container.setdefault(key, {})
+            container[item.path[-1]] = value
+    if agent.output_event_key and agent.output_event_key[0] in reply:
+        _insert_event_name(agent, spec, reply)
     return reply
+
+
+def _insert_event_name(agent: AgentSpec, spec: EventSpec, reply: dict[str, Any]) -> None:
+    """Put the name of the event first in the object that has to repeat it."""
+    container, key = agent.output_event_key
+    reply[container] = {key: spec.wire, **reply[container]}
+
+
+def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
+    """Return the value of a member of the reply; `None` to leave it out."""
+    if item.field.startswith(EXTRA):
+        return (answer.extra or {}).get(item.field.removeprefix(EXTRA))
+    value = getattr(answer, item.field)
+    if value is None or (value is False and item.kind != "any"):
+        return None
+    match item.kind:
+        case "decision":
+            return _decision_word(agent, item, answer)
+        case "not_boolean":
+            return False
+        case "interrupt":  # only a denial can interrupt the agent
+            return True if answer.outcome is Outcome.DENY else None
+        case _:
+            return value
+
+
+def _decision_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | None:
+    verdict = (answer.outcome, answer.approve)
+    for word, meaning in (item.words or agent.decision_words).items():
+        if meaning == verdict:
+            return word
+    return None
 
 
 def encode_decision(
     agent: AgentSpec, spec: EventSpec, decision: Decision, event: Event | None = None
 ) -> dict[str, Any]:
-    """Write a decision as one reply in the agent's own form.
+    """Return a decision as one reply to an agent.
 
     Args:
-        agent: Whose form.
+        agent: The agent that reads the reply.
         spec: The event.
         decision: The decision.
-        event: The event that it is about; a tool configuration has the shape that its request
-            has (flat, or under `functionCallingConfig`).
+        event: The event that was decided. A tool configuration gets the form that the event's
+            request has: flat, or under `functionCallingConfig`.
 
     Returns:
         A JSON object; empty if the decision is to do nothing.
@@ -65,17 +98,19 @@ def encode_decision(
     if answer.tool_config is not None and isinstance(request, dict):
         from anyhook.model.llm import like_tool_config
 
-        shaped: Any = like_tool_config(answer.tool_config, request.get("toolConfig"))
-        answer = answer.replace(tool_config=shaped)
+        tool_config: Any = like_tool_config(answer.tool_config, request.get("toolConfig"))
+        answer = answer.replace(tool_config=tool_config)
     return encode_answer(agent, spec, answer)
 
 
 def answer_of(decision: Decision) -> Answer:
-    """Write a decision as the answer of one hook that says all of it."""
+    """Return a decision as the answer of one hook."""
+    winners = [r.answer for r in decision.results if r.answer.outcome is decision.outcome]
+    reasons = [answer.reason for answer in winners if answer.reason]
     return Answer(
         outcome=decision.outcome,
         approve=decision.approve,
-        reason=_verdict_reason(decision) or None,
+        reason="\n".join(reasons) or None,
         stop=decision.stop,
         stop_reason=decision.reason if decision.stop else None,
         system_message="\n".join(decision.system_messages) or None,
@@ -93,29 +128,33 @@ def answer_of(decision: Decision) -> Answer:
 
 
 def reply_bytes(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bytes:
-    """Write what a program prints to give an answer: JSON, or what stands for no opinion.
+    """Return what a hook prints on standard output to give an answer.
 
     Args:
-        agent: Whose form.
+        agent: The agent that reads the output.
         spec: The event.
-        answer: What to say; what JSON does not have of it is repaired.
+        answer: The answer. Values that are not valid JSON are repaired.
     """
-    path = (answer.extra or {}).get("worktree_path")
     if not spec.no_opinion_output:
-        text = path if isinstance(path, str) else _only_text(agent, spec, answer)
+        text = _plain_output(agent, spec, answer)
         if text is not None:
             return text.encode("utf-8", "replace")
     reply = encode_answer(agent, spec, answer)
     return _dump(reply) if reply else spec.no_opinion_output.encode()
 
 
-def _only_text(agent: AgentSpec, spec: EventSpec, answer: Answer) -> str | None:
-    """Return the only text of an answer, where the agent reads all output as such a text."""
+def _plain_output(agent: AgentSpec, spec: EventSpec, answer: Answer) -> str | None:
+    """Return the text to print, where the agent interprets all output as one field."""
+    path = (answer.extra or {}).get("worktree_path")
+    if isinstance(path, str):
+        return path
     rules = agent.rule_sets.get("observed", agent.documented)
     field = rules.by_canonical[spec.canonical].stdout_field
-    empty = (None, False, Outcome.NONE)
-    fields = [name for name in answer.record_fields if getattr(answer, name) not in empty]
-    text = getattr(answer, field) if field is not None and fields == [field] else None
+    unset = (None, False, Outcome.NONE)
+    fields = [name for name in answer.record_fields if getattr(answer, name) not in unset]
+    if field is None or fields != [field]:
+        return None
+    text = getattr(answer, field)
     return text if isinstance(text, str) else None
 
 
@@ -128,37 +167,3 @@ def _dump(reply: dict[str, Any]) -> bytes:
         from anyhook.model.json import repair
 
         return json.dumps(repair(reply)).encode()
-
-
-def _value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
-    if item.field.startswith(EXTRA):
-        return (answer.extra or {}).get(item.field.removeprefix(EXTRA))
-    value = getattr(answer, item.field)
-    if value is None or (value is False and item.kind != "any"):
-        return None
-    write = WRITERS.get(item.kind)
-    return write(agent, item, answer) if write else value
-
-
-def _write_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | None:
-    said = (answer.outcome, answer.approve)
-    words = item.words or agent.decision_words
-    return next((word for word, meaning in words.items() if meaning == said), None)
-
-
-WRITERS: dict[str, Callable[[AgentSpec, OutputField, Answer], Any]] = {
-    "decision": _write_word,
-    "not_boolean": lambda _agent, _item, _answer: False,
-    "interrupt": lambda _agent, _item, answer: answer.outcome is Outcome.DENY or None,
-}
-"""Kinds of members that are not written as they are."""
-
-
-def _with_event_name(agent: AgentSpec, spec: EventSpec, key: str, depth: int) -> dict[str, Any]:
-    path = agent.output_event_key
-    return {path[1]: spec.wire} if depth == 0 and path and path[0] == key else {}
-
-
-def _verdict_reason(decision: Decision) -> str:
-    said = (r.answer.reason for r in decision.results if r.answer.outcome is decision.outcome)
-    return "\n".join(reason for reason in said if reason)

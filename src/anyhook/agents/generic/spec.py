@@ -7,7 +7,7 @@ The names are DeepWork's where it has one; the forms of its `HookInput` and `Hoo
 from __future__ import annotations
 
 from anyhook.agents.spec import (
-    ONLY_WARNS,
+    EXIT_1_HINT,
     AgentSpec,
     Denial,
     EventSpec,
@@ -140,26 +140,18 @@ OUTPUT = (
     OutputField(("tail_tool_call",), "tail_tool_call", "tool_call"),
 )
 
-WARNS = ExitRule(OutputAction.WARN, OutputAction.WARN, OutputAction.WARN, OutputAction.WARN)
+SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING)
+BLOCKS = ExitRule.always(OutputAction.BLOCK)
+WARNS = ExitRule.always(OutputAction.WARN)
+EXITS = ExitRules(
+    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
+)
+
 DOCUMENTED = RuleSet(
     name="documented",
     release="canonical names of anyhook",
     events=EVENTS,
-    exit_rules={
-        "*": ExitRules(
-            {
-                0: ExitRule(
-                    OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING
-                ),
-                1: WARNS.replace(hint=ONLY_WARNS),
-                2: ExitRule(
-                    OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK
-                ),
-            },
-            other=WARNS,
-            signal=WARNS,
-        )
-    },
+    exit_rules={"*": EXITS},
 )
 
 GENERIC = AgentSpec(
