@@ -29,9 +29,6 @@ AGENTS: Mapping[str, AgentEntry] = {
 CODING_AGENTS = tuple(name for name, entry in AGENTS.items() if entry.is_program)
 """The agents that are programs; `generic` is none."""
 
-EVENT_KEYS = tuple(dict.fromkeys(entry.event_key for entry in AGENTS.values()))
-"""The members by which payloads name their event."""
-
 
 def get_agent(name: str) -> AgentSpec:
     """Return the tables of an agent.

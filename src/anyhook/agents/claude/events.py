@@ -7,6 +7,7 @@ at code.claude.com as of 2026-10 (release 2.1.296).
 from __future__ import annotations
 
 from anyhook.agents.spec import Denial, EventSpec, PlainText
+from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
 from anyhook.model.sequence import SEQUENCE
@@ -49,41 +50,66 @@ DENY_ONLY = ({"outcome": Outcome.DENY}, {"outcome": Outcome.DENY})
 
 TOOL: dict[str, Any] = {"subject": "tool_name", "supports_conditions": True}
 
-_EVENTS = (
-    EventSpec(
+CLASSIC_OUTPUT = frozenset({"before_tool", "after_tool", "after_agent", "subagent_stop"})
+"""Events whose output is shown in the transcript (C)."""
+
+
+def _event(
+    canonical: str, wire: str, plain_text: PlainText = PlainText.NOTHING, **attributes: Any
+) -> EventSpec:
+    """Return an event that hooks can influence."""
+    is_classic = canonical in CLASSIC_OUTPUT
+    return EventSpec(
+        canonical,
+        wire,
+        plain_text=plain_text,
+        chained_fields=SEQUENCE.get(canonical, EMPTY),
+        stdout_audience=Audience.TRANSCRIPT if is_classic else Audience.DEBUG,
+        **attributes,
+    )
+
+
+def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
+    """Return an event that cannot be denied; prompt handlers do not run on it."""
+    return _event(
+        canonical,
+        wire,
+        **{
+            "denial": Denial.NOTHING,
+            "can_block": False,
+            "handler_kinds": NO_PROMPT,
+            "effective_fields": SIGNALS,
+            **attributes,
+        },
+    )
+
+
+EVENTS = (
+    _notice(
         "session_start",
         "SessionStart",
         subject="source",
         subjects=("startup", "resume", "clear", "compact", "fork"),
         effective_fields=COMMON | STARTS,
-        denial=Denial.NOTHING,
-        can_block=False,
         plain_text=PlainText.CONTEXT,
         handler_kinds=frozenset({"command", "mcp_tool", "function"}),
     ),
-    EventSpec(
+    _notice(
         "setup",
         "Setup",
         subject="trigger",
         subjects=("init", "maintenance"),
-        effective_fields=SIGNALS,
-        denial=Denial.NOTHING,
-        can_block=False,
         block_audience=Audience.DEBUG,
         handler_kinds=frozenset({"command", "function"}),
     ),
-    EventSpec(
+    _notice(
         "instructions_loaded",
         "InstructionsLoaded",
         subject="load_reason",
         subjects=("session_start", "nested_traversal", "path_glob_match", "include", "compact"),
-        effective_fields=SIGNALS,
-        denial=Denial.NOTHING,
-        can_block=False,
         block_audience=Audience.DEBUG,
-        handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _event(
         "before_prompt",
         "UserPromptSubmit",
         discarded_on_denial=frozenset({"context"}),
@@ -96,7 +122,7 @@ _EVENTS = (
         default_timeouts=SHORT_TIMEOUTS,
         prompt_refusals=STOP_ALWAYS,
     ),
-    EventSpec(
+    _event(
         "user_prompt_expansion",
         "UserPromptExpansion",
         subject="command_name",
@@ -106,17 +132,14 @@ _EVENTS = (
         handler_kinds=ALL,
         prompt_refusals=STOP_ALWAYS,
     ),
-    EventSpec(
+    _notice(
         "message_display",
         "MessageDisplay",
         effective_fields=COMMON | {"extra.display_content"},
-        denial=Denial.NOTHING,
-        can_block=False,
         block_audience=Audience.DEBUG,
-        handler_kinds=NO_PROMPT,
         default_timeouts={"command": 10.0, "http": 10.0, "mcp_tool": 10.0},
     ),
-    EventSpec(
+    _event(
         "before_tool",
         "PreToolUse",
         effective_fields=BLOCK | {"approve", "context", "tool_input"},
@@ -128,7 +151,7 @@ _EVENTS = (
         prompt_refusals=DENY_AND_STOP,
         **TOOL,
     ),
-    EventSpec(
+    _event(
         "permission_request",
         "PermissionRequest",
         effective_fields=BLOCK | {"approve", "tool_input", "extra.updated_permissions"},
@@ -140,18 +163,16 @@ _EVENTS = (
         handler_kinds=ALL - {"agent"},
         **TOOL,
     ),
-    EventSpec(
+    _notice(
         "permission_denied",
         "PermissionDenied",
         effective_fields=COMMON | {"extra.retry"},
-        denial=Denial.NOTHING,
-        can_block=False,
         block_audience=Audience.DEBUG,
         handler_kinds=ALL,
         fails_closed=False,
         **TOOL,
     ),
-    EventSpec(
+    _event(
         "after_tool",
         "PostToolUse",
         effective_fields=BLOCK | {"context", "tool_output", "extra.classifier_context"},
@@ -162,7 +183,7 @@ _EVENTS = (
         prompt_refusals=DENY_AND_STOP,
         **TOOL,
     ),
-    EventSpec(
+    _event(
         "post_tool_use_failure",
         "PostToolUseFailure",
         effective_fields=BLOCK | {"context"},
@@ -173,7 +194,7 @@ _EVENTS = (
         prompt_refusals=DENY_ONLY,
         **TOOL,
     ),
-    EventSpec(
+    _event(
         "post_tool_batch",
         "PostToolBatch",
         effective_fields=BLOCK | {"context"},
@@ -182,48 +203,30 @@ _EVENTS = (
         handler_kinds=ALL,
         prompt_refusals=STOP_ALWAYS,
     ),
-    EventSpec(
+    _notice(
         "notification",
         "Notification",
         discarded_fields=frozenset({"context"}),
         subject="notification_type",
-        subjects=(
-            "permission_prompt",
-            "idle_prompt",
-            "auth_success",
-            "elicitation_dialog",
-            "elicitation_url_dialog",
-            "elicitation_complete",
-            "elicitation_response",
-            "agent_needs_input",
-            "agent_completed",
-            "quota_auto_resume_fired",
-            "quota_auto_resume_stale",
-            "quota_auto_resume_disabled",
-            "worker_permission_prompt",
-            "push_notification",
-            "computer_use_enter",
-            "computer_use_exit",
-            "model_refusal_fallback",
-            "auth_storage_failure",
-            "plugin_notification",
+        subjects=tuple(
+            (
+                "permission_prompt idle_prompt auth_success elicitation_dialog "
+                "elicitation_url_dialog elicitation_complete elicitation_response "
+                "agent_needs_input agent_completed quota_auto_resume_fired "
+                "quota_auto_resume_stale quota_auto_resume_disabled worker_permission_prompt "
+                "push_notification computer_use_enter computer_use_exit model_refusal_fallback "
+                "auth_storage_failure plugin_notification"
+            ).split()
         ),
-        effective_fields=SIGNALS,
-        denial=Denial.NOTHING,
-        can_block=False,
-        handler_kinds=NO_PROMPT,
         optional_fields=frozenset({"notification_type"}),
     ),
-    EventSpec(
+    _notice(
         "subagent_start",
         "SubagentStart",
         subject="agent_type",
         effective_fields=COMMON | {"context"},
-        denial=Denial.NOTHING,
-        can_block=False,
-        handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _event(
         "subagent_stop",
         "SubagentStop",
         subject="agent_type",
@@ -238,7 +241,7 @@ _EVENTS = (
         optional_fields=frozenset({"agent_type"}),
         payload_keys={"prompt_response": "last_assistant_message"},
     ),
-    EventSpec(
+    _event(
         "task_created",
         "TaskCreated",
         effective_fields=BLOCK - {"stop", "stop_reason"},
@@ -247,7 +250,7 @@ _EVENTS = (
         handler_kinds=ALL,
         prompt_refusals=DENY_ONLY,
     ),
-    EventSpec(
+    _event(
         "task_completed",
         "TaskCompleted",
         effective_fields=BLOCK,
@@ -258,7 +261,7 @@ _EVENTS = (
         handler_kinds=ALL,
         prompt_refusals=DENY_ONLY,
     ),
-    EventSpec(
+    _event(
         "after_agent",
         "Stop",
         effective_fields=BLOCK | {"context"},
@@ -272,33 +275,21 @@ _EVENTS = (
         optional_fields=frozenset({"prompt_response"}),
         payload_keys={"prompt": None, "prompt_response": "last_assistant_message"},
     ),
-    EventSpec(
+    _notice(
         "stop_failure",
         "StopFailure",
         subject="error",
-        subjects=(
-            "rate_limit",
-            "overloaded",
-            "authentication_failed",
-            "oauth_org_not_allowed",
-            "account_on_hold",
-            "billing_error",
-            "invalid_request",
-            "model_not_found",
-            "server_error",
-            "max_output_tokens",
-            "cloud_credential_error",
-            "verification_required",
-            "unknown",
+        subjects=tuple(
+            (
+                "rate_limit overloaded authentication_failed oauth_org_not_allowed "
+                "account_on_hold billing_error invalid_request model_not_found server_error "
+                "max_output_tokens cloud_credential_error verification_required unknown"
+            ).split()
         ),
         matcher_style="narrow",
-        effective_fields=SIGNALS,
-        denial=Denial.NOTHING,
-        can_block=False,
         block_audience=Audience.DEBUG,
-        handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _event(
         "teammate_idle",
         "TeammateIdle",
         effective_fields=BLOCK,
@@ -309,7 +300,7 @@ _EVENTS = (
         handler_kinds=ALL,
         prompt_refusals=({"stop": True}, {"outcome": Outcome.DENY}),
     ),
-    EventSpec(
+    _event(
         "config_change",
         "ConfigChange",
         subject="source",
@@ -325,38 +316,29 @@ _EVENTS = (
         reason_audience=Audience.DEBUG,
         handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _notice(
         "cwd_changed",
         "CwdChanged",
         effective_fields=SIGNALS | {"system_message", "extra.watch_paths"},
-        denial=Denial.NOTHING,
-        can_block=False,
-        handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _notice(
         "directory_added",
         "DirectoryAdded",
         subject="source",
         subjects=("slash_command", "register_repo_root"),
         effective_fields=SIGNALS | {"system_message"},
-        denial=Denial.NOTHING,
-        can_block=False,
         block_audience=Audience.DEBUG,
         message_audience=Audience.AGENT,
-        handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _notice(
         "file_changed",
         "FileChanged",
         subject="file_name",
         matcher_style="narrow",
         effective_fields=SIGNALS | {"system_message", "extra.watch_paths"},
-        denial=Denial.NOTHING,
-        can_block=False,
-        handler_kinds=NO_PROMPT,
         payload_keys={"change": "event"},
     ),
-    EventSpec(
+    _event(
         "worktree_create",
         "WorktreeCreate",
         effective_fields=SIGNALS | {"outcome", "reason", "extra.worktree_path"},
@@ -367,37 +349,29 @@ _EVENTS = (
         no_opinion_output="",
         reads_all_output=True,
     ),
-    EventSpec(
+    _event(
         "worktree_remove",
         "WorktreeRemove",
         effective_fields=SIGNALS | {"outcome", "reason"},
         outcomes=DENIES,
         handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _notice(
         "before_compress",
         "PreCompact",
         discarded_fields=frozenset({"context", "outcome", "approve", "reason"}),
         subject="trigger",
         subjects=("manual", "auto"),
-        effective_fields=SIGNALS,
-        denial=Denial.NOTHING,
-        can_block=False,
-        handler_kinds=NO_PROMPT,
         no_opinion_output="",
     ),
-    EventSpec(
+    _notice(
         "post_compact",
         "PostCompact",
         subject="trigger",
         subjects=("manual", "auto"),
-        effective_fields=SIGNALS,
-        denial=Denial.NOTHING,
-        can_block=False,
-        handler_kinds=NO_PROMPT,
         no_opinion_output="",
     ),
-    EventSpec(
+    _event(
         "pre_model_switch",
         "PreModelSwitch",
         subject="model_name",
@@ -407,39 +381,26 @@ _EVENTS = (
         handler_kinds=NO_PROMPT,
         default_timeouts=SHORT_TIMEOUTS,
     ),
-    EventSpec(
+    _notice(
         "post_model_switch",
         "PostModelSwitch",
         subject="model_name",
         effective_fields=COMMON | {"context"},
-        denial=Denial.NOTHING,
-        can_block=False,
         plain_text=PlainText.CONTEXT,
-        handler_kinds=NO_PROMPT,
         default_timeouts=SHORT_TIMEOUTS,
     ),
-    EventSpec(
+    _notice(
         "session_end",
         "SessionEnd",
         discarded_fields=frozenset({"context"}),
         subject="reason",
-        subjects=(
-            "clear",
-            "resume",
-            "logout",
-            "prompt_input_exit",
-            "other",
-            "exit",
-            "bypass_permissions_disabled",
+        subjects=tuple(
+            ("clear resume logout prompt_input_exit other exit bypass_permissions_disabled").split()
         ),
-        effective_fields=SIGNALS,
-        denial=Denial.NOTHING,
-        can_block=False,
-        handler_kinds=NO_PROMPT,
         default_timeouts={"command": 1.5, "http": 1.5, "mcp_tool": 1.5},
         max_timeouts={**dict.fromkeys(Layer, 60.0), Layer.PLUGIN: 1.5},
     ),
-    EventSpec(
+    _event(
         "elicitation",
         "Elicitation",
         subject="mcp_server_name",
@@ -448,7 +409,7 @@ _EVENTS = (
         reason_audience=Audience.DEBUG,
         handler_kinds=NO_PROMPT,
     ),
-    EventSpec(
+    _event(
         "elicitation_result",
         "ElicitationResult",
         subject="mcp_server_name",
@@ -458,20 +419,3 @@ _EVENTS = (
         handler_kinds=NO_PROMPT,
     ),
 )
-
-CLASSIC_OUTPUT = frozenset({"before_tool", "after_tool", "after_agent", "subagent_stop"})
-"""Events whose output is shown in the transcript (C)."""
-
-
-def _complete(spec: EventSpec) -> EventSpec:
-    """Set what follows from the name of the event or is the same for all events."""
-    is_classic = spec.canonical in CLASSIC_OUTPUT
-    is_plain = spec.plain_text is PlainText.SYSTEM_MESSAGE  # the default of `EventSpec`
-    return spec.replace(
-        chained_fields=SEQUENCE.get(spec.canonical, {}),
-        plain_text=PlainText.NOTHING if is_plain else spec.plain_text,
-        stdout_audience=Audience.TRANSCRIPT if is_classic else Audience.DEBUG,
-    )
-
-
-EVENTS = tuple(_complete(spec) for spec in _EVENTS)

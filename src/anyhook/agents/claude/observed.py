@@ -21,38 +21,36 @@ DOCUMENTED = RuleSet(
     warning_audience=Audience.USER,
 )
 
-OBSERVED = DOCUMENTED.with_differences(
-    Differences(
-        rules={
-            "name": "observed",
-            "release": "2.1.330",
-            "strict": True,
-            "stderr_as_reason": False,
-            "accepted_decisions": frozenset(OLD_WORDS),
-            "default_reason": "",
-            "last_duplicate_wins": True,
-            "drops_ineffective_fields": True,
-            "toggle_policy": "precedence",
+OBSERVED = Differences(
+    rules={
+        "name": "observed",
+        "release": "2.1.330",
+        "strict": True,
+        "stderr_as_reason": False,
+        "accepted_decisions": frozenset(OLD_WORDS),
+        "default_reason": "",
+        "last_duplicate_wins": True,
+        "drops_ineffective_fields": True,
+        "toggle_policy": "precedence",
+    },
+    every_event={"stdout_audience": Audience.DEBUG},
+    events={
+        "before_tool": {"stop_prevents": False},
+        "before_compress": {
+            "discarded_fields": frozenset(),
+            "can_block": True,
+            "denial": Denial.PREVENTS,
+            "effective_fields": SIGNALS | {"outcome", "reason", "context"},
+            "outcomes": DENIES,
+            "stdout_field": "context",
         },
-        every_event={"stdout_audience": Audience.DEBUG},
-        events={
-            "before_tool": {"stop_prevents": False},
-            "before_compress": {
-                "discarded_fields": frozenset(),
-                "can_block": True,
-                "denial": Denial.PREVENTS,
-                "effective_fields": SIGNALS | {"outcome", "reason", "context"},
-                "outcomes": DENIES,
-                "stdout_field": "context",
-            },
-            "post_compact": {
-                "effective_fields": SIGNALS | {"system_message"},
-                "stdout_field": "system_message",
-            },
-            "session_start": {"effective_fields": COMMON - {"stop", "stop_reason"} | STARTS},
-            "notification": {"block_audience": Audience.DEBUG},
+        "post_compact": {
+            "effective_fields": SIGNALS | {"system_message"},
+            "stdout_field": "system_message",
         },
-    )
+        "session_start": {"effective_fields": COMMON - {"stop", "stop_reason"} | STARTS},
+        "notification": {"block_audience": Audience.DEBUG},
+    },
 )
 
 OLD_SUCCEEDS = ExitRule(

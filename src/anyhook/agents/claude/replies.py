@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anyhook.agents.claude.events import DENIES, EVENTS
 from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
-from anyhook.agents.spec.events import EMPTY
+from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Outcome
 
 TYPE_CHECKING = False

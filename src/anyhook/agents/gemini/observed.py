@@ -76,30 +76,28 @@ SHOWS = _read_both_streams(OutputAction.MESSAGE)
 WARNS = _read_both_streams(OutputAction.WARNING_MESSAGE)
 DENIES = _read_both_streams(OutputAction.DENY_TEXT)
 
-OBSERVED = DOCUMENTED.with_differences(
-    Differences(
-        rules={
-            "name": "observed",
-            "release": "@google/gemini-cli-core 0.61.0",
-            "exit_rules": {"*": ExitRules({0: SHOWS, 1: WARNS}, other=DENIES, signal=SHOWS)},
-            "strings_are_text": True,
-            "drops_ineffective_fields": True,
-            "coercions": "anyhook.agents.gemini.coercions:COERCIONS",
-            "cleared_by_invalid": REPLACED,
-            "chains_failures": False,
-            "merged_by_agent": frozenset({"tool_input"}),
-            "sequence_scope": "all",
-            "ends_sequence": False,
-            "handler_identity": "name_and_command",
-            "toggle_policy": "precedence",
-            "default_reason": "",
-            "last_duplicate_wins": True,
-        },
-        every_event={
-            "outcomes": VERDICTS,
-            "reason_policy": "all",
-            "plain_text": PlainText.SYSTEM_MESSAGE,
-        },
-        events=OBSERVED_EVENTS,
-    )
+OBSERVED = Differences(
+    rules={
+        "name": "observed",
+        "release": "@google/gemini-cli-core 0.61.0",
+        "exit_rules": {"*": ExitRules({0: SHOWS, 1: WARNS}, other=DENIES, signal=SHOWS)},
+        "strings_are_text": True,
+        "drops_ineffective_fields": True,
+        "coercions": "anyhook.agents.gemini.coercions:COERCIONS",
+        "cleared_by_invalid": REPLACED,
+        "chains_failures": False,
+        "merged_by_agent": frozenset({"tool_input"}),
+        "sequence_scope": "all",
+        "ends_sequence": False,
+        "handler_identity": "name_and_command",
+        "toggle_policy": "precedence",
+        "default_reason": "",
+        "last_duplicate_wins": True,
+    },
+    every_event={
+        "outcomes": VERDICTS,
+        "reason_policy": "all",
+        "plain_text": PlainText.SYSTEM_MESSAGE,
+    },
+    events=OBSERVED_EVENTS,
 )

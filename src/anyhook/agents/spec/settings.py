@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from anyhook.agents.spec.events import EMPTY
+from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False

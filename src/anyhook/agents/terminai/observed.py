@@ -113,27 +113,25 @@ EXITS = ExitRules(
     signal=WARNS,
 )
 
-OBSERVED = DOCUMENTED.with_differences(
-    Differences(
-        rules={
-            "name": "observed",
-            "release": "engine of Gemini CLI 0.23",
-            "exit_rules": {"*": EXITS},
-            "strings_are_text": True,
-            "drops_ineffective_fields": True,
-            "sequence_scope": "all",
-            "ends_sequence": False,
-            "handler_identity": "name_and_command",
-            "toggle_policy": "precedence",
-            "enabled_by_default": False,
-            "default_reason": "",
-            "last_duplicate_wins": True,
-        },
-        every_event={
-            "outcomes": VERDICTS,
-            "reason_policy": "all",
-            "plain_text": PlainText.SYSTEM_MESSAGE,
-        },
-        events=OBSERVED_EVENTS,
-    )
+OBSERVED = Differences(
+    rules={
+        "name": "observed",
+        "release": "engine of Gemini CLI 0.23",
+        "exit_rules": {"*": EXITS},
+        "strings_are_text": True,
+        "drops_ineffective_fields": True,
+        "sequence_scope": "all",
+        "ends_sequence": False,
+        "handler_identity": "name_and_command",
+        "toggle_policy": "precedence",
+        "enabled_by_default": False,
+        "default_reason": "",
+        "last_duplicate_wins": True,
+    },
+    every_event={
+        "outcomes": VERDICTS,
+        "reason_policy": "all",
+        "plain_text": PlainText.SYSTEM_MESSAGE,
+    },
+    events=OBSERVED_EVENTS,
 )

@@ -12,7 +12,8 @@ from anyhook.model.layers import Layer
 TERMINAI = GEMINI.replace(
     name="terminai",
     title="TerminaI",
-    rule_sets={"documented": DOCUMENTED, "observed": OBSERVED},
+    documented=DOCUMENTED,
+    observed=OBSERVED,
     tools=TOOLS,
     vocabulary=VOCABULARY,
     tool_prefix="",
