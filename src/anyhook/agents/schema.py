@@ -1,4 +1,4 @@
-"""JSON Schemas of settings, payloads and replies, from the same tables that read them."""
+"""JSON Schemas of settings, payloads and replies, from the tables by which they are read."""
 
 from __future__ import annotations
 
@@ -125,45 +125,48 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     """Return the schema of the parts of a settings file that are about hooks."""
     handlers = [_handler_schema(agent, word, kind) for word, kind in agent.handler_types.items()]
     handler = handlers[0] if len(handlers) == 1 else {"oneOf": handlers}
-    definition: dict[str, Any] = {
-        "type": "object",
-        "required": ["hooks"],
-        "properties": {
-            "matcher": {
-                "type": "string",
-                "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
-            },
-            "sequential": {"type": "boolean", "default": False},
-            "description": {"type": "string"},
-            "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
-        },
-        "additionalProperties": False,
-    }
-    for name in [n for n in definition["properties"] if n not in agent.definition_fields]:
-        del definition["properties"][name]
-    hooks = {
-        spec.wire: {"type": "array", "items": {"$ref": "#/$defs/definition"}}
-        for spec in agent.events
-    }
+    definitions = {"type": "array", "items": {"$ref": "#/$defs/definition"}}
+    events: dict[str, Any] = {spec.wire: definitions for spec in agent.events}
     root: dict[str, Any] = {
         "$schema": DRAFT,
         "title": f"Hooks of {agent.title}",
         "type": "object",
         "properties": {},
-        "$defs": {"handler": handler, "definition": definition},
+        "$defs": {"handler": handler, "definition": _definition_schema(agent)},
     }
-    _put(root, agent.hooks_path, {"type": "object", "properties": hooks})
-    for switch in agent.hook_toggles:
-        kind: dict[str, Any] = {"type": "boolean"}
-        if switch.kind == "disabled" or switch.value is not None:
-            kind = {"type": "array", "items": {"type": "string"}}
-        _put(root, switch.path, {**kind, "deprecated": True} if switch.legacy else kind)
-    known = {*hooks, *agent.non_event_keys}
-    root["properties"][agent.hooks_path[0]]["additionalProperties"] = False
-    root["properties"][agent.hooks_path[0]]["properties"] |= {
-        name: {} for name in known - root["properties"][agent.hooks_path[0]]["properties"].keys()
-    }
+    _put(root, agent.hooks_path, {"type": "object", "properties": events})
+    for toggle in agent.hook_toggles:
+        schema: dict[str, Any] = {"type": "boolean"}
+        if toggle.kind == "disabled" or toggle.value is not None:
+            schema = {"type": "array", "items": {"type": "string"}}
+        if toggle.legacy:
+            schema["deprecated"] = True
+        _put(root, toggle.path, schema)
+    hooks = root["properties"][agent.hooks_path[0]]
+    hooks["additionalProperties"] = False
+    for name in (*events, *agent.non_event_keys):
+        hooks["properties"].setdefault(name, {})
     return root
+
+
+def _definition_schema(agent: AgentSpec) -> dict[str, Any]:
+    members: dict[str, Any] = {
+        "matcher": {
+            "type": "string",
+            "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
+        },
+        "sequential": {"type": "boolean", "default": False},
+        "description": {"type": "string"},
+        "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
+    }
+    return {
+        "type": "object",
+        "required": ["hooks"],
+        "properties": {
+            name: schema for name, schema in members.items() if name in agent.definition_fields
+        },
+        "additionalProperties": False,
+    }
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -192,29 +195,30 @@ _SHARED: dict[str, dict[str, Any]] = {
 
 
 def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str, Any]:
-    own = _COMMAND if kind.kind == "command" else {}
-    options = {
-        key: {**_OPTIONS[item.kind], **({"enum": list(item.words)} if item.words else {})}
-        for key, item in kind.fields.items()
-    }
-    shared = {key: value for key, value in _SHARED.items() if key in agent.handler_fields}
-    timeout = {
+    properties: dict[str, Any] = {"type": {"const": word, "description": "Kind of handler."}}
+    required = ["type"]
+    if kind.kind == "command":
+        properties |= _COMMAND
+        required.append("command")
+    for name, field in kind.fields.items():
+        properties[name] = dict(_OPTIONS[field.kind])
+        if field.words:
+            properties[name]["enum"] = list(field.words)
+        if field.required:
+            required.append(name)
+    for name, schema in _SHARED.items():
+        if name in agent.handler_fields:
+            properties[name] = schema
+    properties["timeout"] = {
         "type": "number",
         "minimum": MIN_TIMEOUT / agent.timeout_unit,
         "default": kind.timeout / agent.timeout_unit,
         "description": f"In units of {agent.timeout_unit:g} s.",
     }
-    needed = [key for key, item in kind.fields.items() if item.required]
     return {
         "type": "object",
-        "required": ["type", *(["command"] if own else []), *needed],
-        "properties": {
-            "type": {"const": word, "description": "Kind of handler."},
-            **own,
-            **options,
-            **shared,
-            "timeout": timeout,
-        },
+        "required": required,
+        "properties": properties,
         "additionalProperties": False,
     }
 
@@ -270,26 +274,25 @@ def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
 
 
 def _refuse_mistaken(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> None:
-    """Refuse names that are mistaken for a member; other unknown members are kept."""
-    containers = agent.reply_objects(spec.canonical)
-    everywhere = {name for names in containers.values() for name in names}
-    for parent, names in containers.items():
+    """Refuse names that are mistaken for a member; other unknown members are allowed."""
+    objects = agent.reply_objects(spec.canonical)
+    all_names = {name for names in objects.values() for name in names}
+    for parent, names in objects.items():
         schema: dict[str, Any] = root
         for key in parent:
             schema = schema.get("properties", {}).get(key, {})
-        if "properties" not in schema:  # the event gives this object no effect
+        # An object without effect on the event has no schema.
+        if "properties" not in schema:
             continue
-        here = {item.path[len(parent)] for item in agent.output_fields if item.path[:-1] == parent}
-        foreign = [path[-1] for path in agent.foreign_members if path[:-1] == parent]
-        alike = "|".join(_alike(name) for name in sorted(names))
-        mistaken: list[dict[str, Any]] = [
-            {"enum": sorted({*(everywhere - names - here), *foreign})}
-        ]
-        mistaken.append({"pattern": f"^(?:{alike})$"})
+        siblings = {item.path[-1] for item in agent.output_fields if item.path[:-1] == parent}
+        foreign = {path[-1] for path in agent.foreign_members if path[:-1] == parent}
+        misplaced = all_names - names - siblings
+        misspelled = "|".join([_alike(name) for name in sorted(names)])
+        mistaken = [{"enum": sorted(misplaced | foreign)}, {"pattern": f"^(?:{misspelled})$"}]
         if agent.needs_event_name and parent == agent.output_event_key[:-1]:
             schema["required"] = [agent.output_event_key[-1]]
         schema["propertyNames"] = {
-            "anyOf": [{"enum": sorted(names | here)}, {"not": {"anyOf": mistaken}}]
+            "anyOf": [{"enum": sorted(names | siblings)}, {"not": {"anyOf": mistaken}}]
         }
 
 

@@ -125,7 +125,8 @@ class AgentSpec(Record):
         foreign_members: Path of a member of other agents' replies to what to write instead.
         tools: Names of the agent's tools; a matcher that matches none of them never matches.
         vocabulary: Canonical names of tools and arguments to the agent's names.
-        tool_result_form: Form of tool results, a key of `anyhook.agents.tool_results.FORMS`.
+        tool_result_form: `module:NAME` of the `ToolResultForm` of tool results; `raw` if they are
+            kept as they are.
         tool_failure_event: Canonical name of the event of tools that failed; `None` if the agent
             uses either event.
         absolute_paths: Whether paths in arguments of tools are always absolute.

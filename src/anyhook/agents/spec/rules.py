@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
 
+from anyhook.agents.entry import load_object
 from anyhook.model.answers import Audience
 from anyhook.model.record import Record
 
@@ -356,8 +357,7 @@ class RuleSet(Record):
         """The object that `coercions` names; imported only when a reply is read."""
         if not self.coercions:
             return None
-        module, _, name = self.coercions.partition(":")
-        coercions: Coercions = getattr(__import__(module, fromlist=[name]), name)
+        coercions: Coercions = load_object(self.coercions)
         return coercions
 
     def exit_rules_for(self, event: str) -> ExitRules:
