@@ -1,13 +1,12 @@
 """The registry of coding agents.
 
-An agent is a folder of this package and a line of `AGENTS`. The folder's `__init__.py` holds the
+An agent is a folder of this package and a line of `NAMES`. The folder's `__init__.py` holds the
 marks by which payloads are recognized. The tables are imported by `get_agent`, because a hook that
 an agent starts on every event needs those of one agent only.
 """
 
 from __future__ import annotations
 
-from anyhook.agents import claude, gemini, generic, terminai
 from anyhook.agents.entry import load_object
 from anyhook.errors import UnknownNameError
 
@@ -19,11 +18,15 @@ if TYPE_CHECKING:
     from anyhook.agents.entry import AgentEntry
     from anyhook.agents.spec import AgentSpec
 
+NAMES = (
+    "gemini",
+    "claude",
+    "terminai",
+    "generic",
+)
+
 AGENTS: Mapping[str, AgentEntry] = {
-    "gemini": gemini.ENTRY,
-    "claude": claude.ENTRY,
-    "terminai": terminai.ENTRY,
-    "generic": generic.ENTRY,
+    name: load_object(f"anyhook.agents.{name}:ENTRY") for name in NAMES
 }
 """Name to entry. A payload that could be of several agents is attributed to the first one."""
 

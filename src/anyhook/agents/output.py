@@ -71,12 +71,6 @@ class HookOutput(Record, kw_only=False):
     diagnostics: tuple[Diagnostic, ...]
     failed: bool
 
-    # Written out, because one is made for every hook that runs.
-    def __init__(
-        self, status: Status, answer: Answer, diagnostics: tuple[Diagnostic, ...], failed: bool
-    ) -> None:
-        self.__dict__.update(status=status, answer=answer, diagnostics=diagnostics, failed=failed)
-
 
 def decode_exit(
     agent: AgentSpec,

@@ -43,19 +43,6 @@ class ProcessExit(Record, kw_only=False):
     stderr: str = ""
     truncated: bool = False
 
-    # Written out, because one is made for every hook that runs.
-    def __init__(
-        self,
-        code: int | None,
-        signal: str | None = None,
-        stdout: str = "",
-        stderr: str = "",
-        truncated: bool = False,
-    ) -> None:
-        self.__dict__.update(
-            code=code, signal=signal, stdout=stdout, stderr=stderr, truncated=truncated
-        )
-
     @property
     def cause(self) -> str:
         """The signal or the exit code, for messages."""

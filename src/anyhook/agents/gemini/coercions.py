@@ -1,7 +1,7 @@
 """How Gemini CLI 0.61 interprets replies whose members have the wrong type.
 
-It checks no types, so each member counts for what JavaScript makes of it. A value that replaces the
-one of an earlier hook does so whatever its type is; `None` stands for a value that is unusable.
+It checks no types, so each member counts for what JavaScript makes of it. A value of any type
+replaces the one of an earlier hook; `None` stands for a value that is unusable.
 """
 
 from __future__ import annotations

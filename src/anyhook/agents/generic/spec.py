@@ -6,6 +6,7 @@ The names are DeepWork's where it has one; the forms of its `HookInput` and `Hoo
 
 from __future__ import annotations
 
+from anyhook.agents.generic import EVENT_NAMES
 from anyhook.agents.spec import (
     EXIT_1_HINT,
     AgentSpec,
@@ -96,16 +97,6 @@ COMBINE = {
     "before_model": {"llm_response": "response"},
     "after_model": {"llm_response": "response_patch"},
 }
-NAMES = (
-    "session_start session_end before_prompt after_agent before_model after_model "
-    "before_tool_selection before_tool after_tool before_compress notification setup "
-    "instructions_loaded user_prompt_expansion message_display permission_request "
-    "permission_denied post_tool_use_failure post_tool_batch subagent_start subagent_stop "
-    "task_created task_completed stop_failure teammate_idle config_change cwd_changed "
-    "directory_added file_changed worktree_create worktree_remove post_compact pre_model_switch "
-    "post_model_switch elicitation elicitation_result"
-).split()
-
 EVENTS = tuple(
     EventSpec(
         name,
@@ -119,7 +110,7 @@ EVENTS = tuple(
         chained_fields=SEQUENCE.get(name, {}),
         optional_fields=frozenset({"prompt", "prompt_response", "agent_type", "notification_type"}),
     )
-    for name in NAMES
+    for name in EVENT_NAMES
 )
 
 OUTPUT = (

@@ -187,7 +187,7 @@ class OutputAction(StrEnum):
     WARN = "warn"
     """Report a failure of the command; apply nothing."""
     FAIL = "fail"
-    """Report a reply that cannot be read; the handler has failed, whatever its exit code."""
+    """Report a reply that cannot be read; the handler has failed, also with exit code 0."""
 
 
 class ExitRule(Record, kw_only=False):

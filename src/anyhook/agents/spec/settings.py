@@ -149,7 +149,7 @@ class RedactionRules(Record):
         path: Keys from the root of a settings file to the switch and the lists of names.
         strict_where: Variable to the value (empty: any) that enables strict redaction.
         secret_values: Patterns of values; a variable with such a value is removed.
-        kept_prefixes: Prefixes of names that are kept, whatever their values.
+        kept_prefixes: Prefixes of names that are kept, even if the value is secret.
         harmless_prefixes: Prefixes of names that are kept unless the value is secret.
         always_allowed: Names that are kept.
         never_allowed: Names that are removed.

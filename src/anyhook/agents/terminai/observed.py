@@ -1,6 +1,6 @@
 """The rule sets of TerminaI: its reference (T), and the engine that was observed.
 
-The engine is that of Gemini CLI v0.23, whatever TerminaI's own version is.
+The engine is that of Gemini CLI v0.23; TerminaI has version numbers of its own.
 """
 
 from __future__ import annotations
