@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 MARKS = {
     Support.YES: ("yes", "green"),
     Support.PROMISED: ("promised", "yellow"),
-    Support.UNTOLD: ("untold", "cyan"),
+    Support.UNDOCUMENTED: ("undocumented", "cyan"),
     Support.NO: ("-", "dim"),
 }
 LEGEND = (
     "yes: the reference says so, and the release that was observed does it. promised: the "
-    "reference says so, the release ignores it. untold: the release does it, the reference does "
-    "not say so."
+    "reference says so, the release ignores it. undocumented: the release does it, the reference "
+    "does not say so."
 )
 
 
