@@ -28,10 +28,10 @@ from anyhook.model.answers import change_request as change_request
 from anyhook.model.answers import context as context
 from anyhook.model.answers import defer as defer
 from anyhook.model.answers import deny as deny
+from anyhook.model.answers import message as message
 from anyhook.model.answers import replace_result as replace_result
 from anyhook.model.answers import respond as respond
 from anyhook.model.answers import stop as stop
-from anyhook.model.answers import tell as tell
 
 __all__ = [
     "Agent",
@@ -61,8 +61,8 @@ __all__ = [
     "context",
     "defer",
     "deny",
+    "message",
     "replace_result",
     "respond",
     "stop",
-    "tell",
 ]

@@ -108,7 +108,7 @@ Expectation: TypeAlias = Literal[
     "rewrite",
     "replace_result",
     "context",
-    "tell",
+    "message",
     "change_request",
     "respond",
     "filter_tools",
