@@ -155,10 +155,10 @@ class EventSpec(Record, kw_only=False):
             says that a file is missing; `None` for no such rule.
         fails_closed: Whether `onFailure: block` makes a failure deny.
         blocks_at_timeout: Whether a timeout denies by itself.
-        verdict: How verdicts are combined, a key of `anyhook.engine.combine.VERDICTS`.
+        verdict: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`.
         reasons: Whose reasons count: of the handlers that `carried` the verdict, or of `all`.
-        combine: Field of an answer to the name of a policy (`anyhook.engine.combine.RULES`)
-            where it is not the usual one.
+        combine: Field of an answer to the name of a policy, where it is not the usual one: a key
+            of `anyhook.engine.policies.NAMED_POLICIES`, or `module:function`.
         chain: Field of an answer to the event's field that the next handler of a sequence sees
             changed by it.
         any_output: Fields of the answer that any output at all sets.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 PRELOADED = (
     "anyhook.authoring.degrade",
     "anyhook.authoring.process_exit",
-    "anyhook.authoring.sequence",
     "anyhook.authoring.hooks",
     "anyhook.authoring.run",
     "anyhook.agents.wire",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from anyhook.model.draft import DecisionDraft, FieldValue
+
 
 def read_unchecked(field: str, value: object, fields: dict[str, Any]) -> None:
     """Read a member that is there, over what a reader that checks types made of it.
@@ -94,3 +96,66 @@ READERS: dict[str, Callable[[str, object, dict[str, Any]], None]] = {
     "tool_config": _tool_config,
 }
 """Field of an answer to how it is read; the others only count if they have the right type."""
+
+
+# -- how the releases combine the values of several hooks (`EventSpec.combine`)
+
+SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
+"""Sampling parameters of a request; those that a hook does not name are unset."""
+
+
+def merge_request(draft: DecisionDraft, name: str, values: list[FieldValue]) -> None:
+    """Lay the last partial request over the event's; its messages replace the first ones."""
+    last, base = values[-1], draft.event_object(name)
+    model = last.value.get("model")
+    merged = {**base, "model": base.get("model") if model is None else model}
+    messages = last.value.get("messages")
+    if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
+        own_messages = base.get("messages") or ()
+        changed = [_with_text_content(message) for message in messages]
+        merged["messages"] = [*changed, *own_messages[len(messages) :]]
+    config = last.value.get("config")
+    if is_truthy(config):
+        sampling = config if isinstance(config, dict) else {}
+        merged["config"] = {key: sampling[key] for key in SAMPLING if sampling.get(key) is not None}
+    if merged != base:
+        draft.set(name, merged, [last.blame()])
+
+
+def _with_text_content(message: dict[str, Any]) -> dict[str, Any]:
+    if "content" not in message:
+        return message
+    return {**message, "content": to_string(message["content"])}
+
+
+def take_response_of_denial(draft: DecisionDraft, name: str, values: list[FieldValue]) -> None:
+    """Use the last response only with a denial; one that cannot be used cancels the denial."""
+    if draft.outcome is not Outcome.DENY or draft.stops:
+        return
+    last = values[-1]
+    if not _is_usable(last.value):
+        draft.discard("outcome", "reason", "llm_request")
+        return
+    candidates = [{"finishReason": "STOP", **candidate} for candidate in last.value["candidates"]]
+    draft.set(name, {**last.value, "candidates": candidates}, [last.blame()])
+
+
+def take_shown_response(draft: DecisionDraft, name: str, values: list[FieldValue]) -> None:
+    """Use the last response if nothing denies or stops, and its first candidate has parts."""
+    last = values[-1]
+    if draft.stops or draft.outcome is Outcome.DENY or not _is_usable(last.value):
+        return
+    candidates = last.value["candidates"]
+    if candidates and candidates[0]["content"]["parts"]:
+        draft.set(name, last.value, [last.blame()])
+
+
+def _is_usable(response: dict[str, Any]) -> bool:
+    """Return whether a response has a list of candidates and every candidate has parts."""
+    candidates = response.get("candidates")
+    return isinstance(candidates, list) and all(map(_has_parts, candidates))
+
+
+def _has_parts(candidate: object) -> bool:
+    content = candidate.get("content") if isinstance(candidate, dict) else None
+    return isinstance(content, dict) and isinstance(content.get("parts"), list)

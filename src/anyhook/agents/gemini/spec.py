@@ -345,6 +345,8 @@ ANY_OUTPUT = {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}}
 BLOCKS = frozenset({Outcome.ALLOW, Outcome.DENY})
 ACTS = frozenset({"system_message", "outcome", "reason", "stop", "stop_reason"})
 CONTEXTS = {"context": "every_context"}
+POLICIES = "anyhook.agents.gemini.observed"
+"""Module of the ways in which only these releases combine the values of several hooks."""
 
 OBSERVED_EVENTS: dict[str, dict[str, object]] = {
     "session_start": {
@@ -358,12 +360,15 @@ OBSERVED_EVENTS: dict[str, dict[str, object]] = {
     "before_model": {
         "acts_on": ACTS | {"llm_request", "llm_response"},
         "verdict": "last",
-        "combine": {"llm_request": "raw_request", "llm_response": "raw_response_of_denial"},
+        "combine": {
+            "llm_request": f"{POLICIES}:merge_request",
+            "llm_response": f"{POLICIES}:take_response_of_denial",
+        },
     },
     "after_model": {
         "acts_on": ACTS | {"llm_response"},
         "verdict": "last",
-        "combine": {"llm_response": "raw_shown_response"},
+        "combine": {"llm_response": f"{POLICIES}:take_shown_response"},
         "chain": {},
     },
     "before_tool_selection": {"verdict": "none", "any_output": ANY_OUTPUT},
