@@ -22,18 +22,20 @@ from anyhook.model.sequence import (
 from anyhook.model.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from anyhook.engine.plan import Plan
     from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec
 
+    Changes = dict[str, Callable[[Any, Any], Any]]
+
 Results = tuple[tuple[HandlerResult, ...], ...]
 """Results in the shape of the plan's groups."""
 
-REPLACED_INPUT = {**CHANGES, "tool_input": replace_value}
+REPLACED_INPUT: Changes = {**CHANGES, "tool_input": replace_value}
 """Changes of an event whose arguments a hook replaces as a whole."""
-SHALLOW_CHANGES = {
+SHALLOW_CHANGES: Changes = {
     "tool_input": update_object,
     "context": append_paragraph,
     "llm_request": update_object,
@@ -89,7 +91,7 @@ def _changes_event(context: HookContext, result: HandlerResult) -> bool:
 
 
 def _advance(context: HookContext, result: HandlerResult) -> HookContext:
-    changes: Mapping[str, Callable[[Any, Any], Any]] = CHANGES
+    changes = CHANGES
     if context.rules.unchecked:
         changes = SHALLOW_CHANGES
     elif context.spec.combine.get("tool_input") == "replace":

@@ -57,7 +57,7 @@ class DecisionDraft:
     @property
     def outcome(self) -> Outcome:
         """The verdict so far."""
-        return self.fields.get("outcome", Outcome.NONE)
+        return Outcome(self.fields.get("outcome", Outcome.NONE))
 
     @property
     def stops(self) -> bool:

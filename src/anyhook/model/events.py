@@ -60,7 +60,7 @@ class AfterTool(ToolEvent[CallT_co]):
 
     @property
     def result(self) -> ToolResult:
-        """The result in a form that does not depend on the agent: `text`, `exit_code` and others."""
+        """The result in a form that does not depend on the agent: `text`, `exit_code`, etc."""
         from anyhook.model.tools import read_result
 
         return read_result(self.tool_response)
