@@ -16,6 +16,7 @@ from anyhook.agents.capabilities import (
 from anyhook.agents.spec import Denial
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome, join_lines
+from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
     from anyhook.model.llm import ToolConfig
 
-    Fallback = Callable[[AgentSpec, Event, Answer, Support], tuple[Answer, str]]
-    """Returns another answer, and what happens instead; `SAME_EFFECT` if that needs no note."""
+    Fallback = tuple[Answer, str]
+    """Another answer, and what happens instead; `SAME_EFFECT` if that needs no note."""
 
 SAME_EFFECT = ""
 LOST = "it reaches neither the agent nor the user"
@@ -63,12 +64,12 @@ def fit(
         how = support(agent, event.name, ability)
         if how in (Support.YES, Support.UNTOLD):
             continue
-        fallback, instead = FALLBACKS[ability](agent, event, answer, how)
+        gap = Gap(agent=agent, event=event, answer=answer, ability=ability, support=how)
+        fallback, instead = FALLBACKS[ability](gap)
         if instead == SAME_EFFECT:
             continue
-        wire = event.wire_name or event.name
         verb = "ignores" if how is Support.PROMISED else "has no"
-        note = f"{agent.title} {verb} {NAMES[ability]} on {wire}"
+        note = f"{agent.title} {verb} {NAMES[ability]} on {event.wire_name or event.name}"
         if refuse:
             raise UnsupportedError(note)
         notes.append(f"{note}; {instead}")
@@ -157,154 +158,141 @@ def _observed_spec(agent: AgentSpec, event: Event) -> EventSpec:
 # -- a fallback for each ability
 
 
-def _supports(agent: AgentSpec, event: Event, ability: str) -> bool:
-    return support(agent, event.name, ability) in (Support.YES, Support.UNTOLD)
+class Gap(Record):
+    """An ability that an answer needs and the agent lacks.
+
+    Attributes:
+        agent: The agent.
+        event: The event that is answered.
+        answer: The answer.
+        ability: The ability, a key of `ABILITIES`.
+        support: `PROMISED` or `NO`.
+    """
+
+    agent: AgentSpec
+    event: Event
+    answer: Answer
+    ability: str
+    support: Support
+
+    @property
+    def denial(self) -> Denial:
+        """What a denial does on the event."""
+        return self.agent.by_canonical[self.event.name].denial
+
+    def supports(self, ability: str) -> bool:
+        """Return whether the agent has another ability on the event."""
+        return support(self.agent, self.event.name, ability) in (Support.YES, Support.UNTOLD)
+
+    def rest(self) -> Answer:
+        """Return the answer without the ability."""
+        # Another release of the agent may keep what its reference promises.
+        if self.support is Support.PROMISED and self.ability not in ("stop", "ask", "defer"):
+            return self.answer
+        field, _ = ABILITIES[self.ability]
+        if field == "outcome":
+            return self.answer.replace(outcome=Outcome.NONE, reason=None)
+        empty_values = {"stop": False, "approve": False, "clear_context": False}
+        return self.answer.replace(**{field: empty_values.get(field)})
+
+    def deliver(self, answer: Answer, text: str | None) -> Fallback:
+        """Pass a text to the agent if possible, else to the user."""
+        if not text:
+            return answer, LEFT_OUT
+        # At the end of an agent, context would make the agent continue.
+        if self.denial is not Denial.CONTINUES and self.supports("context"):
+            context = join_lines((answer.context, text))
+            return answer.replace(context=context), "the agent gets it as context"
+        message_support = support(self.agent, self.event.name, "message")
+        if message_support is Support.PROMISED:
+            instead = "only the log has it"
+        elif message_support is not Support.NO:
+            instead = "the user gets it as a message"
+        elif shows_stderr(self.agent, self.event.name):
+            instead = "the user gets it on standard error"
+        else:
+            return answer, LOST
+        return answer.replace(system_message=join_lines((answer.system_message, text))), instead
+
+    def deny(self, answer: Answer, reason: str) -> Fallback:
+        """Deny if possible, else stop the agent, else pass the reason to the agent or the user."""
+        if self.denial is Denial.CONTINUES:  # the agent would continue with the reason, for ever
+            return self.deliver(answer, reason)
+        if self.supports("deny"):
+            if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
+                answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+            return answer, "it is denied"
+        if self.denial is not Denial.NOTHING and self.supports("stop"):
+            return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
+        if self.supports("filter_tools"):
+            return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
+        return self.deliver(answer, reason)
 
 
-def _without(answer: Answer, ability: str, how: Support) -> Answer:
-    """Remove a field, unless the reference promises it: another release may support it."""
-    field, _ = ABILITIES[ability]
-    if how is Support.PROMISED and ability not in ("stop", "ask", "defer"):
-        return answer
-    if field == "outcome":
-        return answer.replace(outcome=Outcome.NONE, reason=None)
-    empty_values = {"stop": False, "approve": False, "clear_context": False}
-    return answer.replace(**{field: empty_values.get(field)})
+def _replace_deny(gap: Gap) -> Fallback:
+    return gap.deny(gap.rest(), gap.answer.reason or "denied by a hook")
 
 
-def _deliver(
-    agent: AgentSpec, event: Event, answer: Answer, text: str | None
-) -> tuple[Answer, str]:
-    """Pass a text to the agent if possible, else to the user."""
-    if not text:
-        return answer, LEFT_OUT
-    # At the end of an agent, context would make the agent continue.
-    continues = agent.by_canonical[event.name].denial is Denial.CONTINUES
-    if not continues and _supports(agent, event, "context"):
-        context = join_lines((answer.context, text))
-        return answer.replace(context=context), "the agent gets it as context"
-    message_support = support(agent, event.name, "message")
-    if message_support is Support.PROMISED:
-        instead = "only the log has it"
-    elif message_support is not Support.NO:
-        instead = "the user gets it as a message"
-    elif shows_stderr(agent, event.name):
-        instead = "the user gets it on standard error"
-    else:
-        return answer, LOST
-    return answer.replace(system_message=join_lines((answer.system_message, text))), instead
+def _replace_ask(gap: Gap) -> Fallback:
+    if gap.event.name in ASK_ANYWAY:
+        return gap.rest(), "the user is asked anyway"
+    reason = gap.answer.reason or "a hook wants the user to confirm this"
+    return gap.deny(gap.rest(), f"{reason} (the user cannot be asked)")
 
 
-def _deny_instead(
-    agent: AgentSpec, event: Event, answer: Answer, reason: str
-) -> tuple[Answer, str]:
-    """Deny if possible, else stop the agent, else pass the reason to the agent or the user."""
-    denial = agent.by_canonical[event.name].denial
-    if denial is Denial.CONTINUES:  # the agent would continue with the reason, for ever
-        return _deliver(agent, event, answer, reason)
-    if _supports(agent, event, "deny"):
-        if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
-            answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
-        return answer, "it is denied"
-    if denial is not Denial.NOTHING and _supports(agent, event, "stop"):
-        return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
-    if _supports(agent, event, "filter_tools"):
-        return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
-    return _deliver(agent, event, answer, reason)
+def _replace_defer(gap: Gap) -> Fallback:
+    if gap.event.name in ASK_ANYWAY:
+        return gap.rest(), "the user is asked"
+    reason = gap.answer.reason
+    if gap.supports("ask"):
+        return gap.rest().replace(outcome=Outcome.ASK, reason=reason), "the user is asked"
+    return gap.deny(gap.rest(), reason or "a hook wants this decided later")
 
 
-def _replace_deny(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    rest = _without(answer, "deny", how)
-    return _deny_instead(agent, event, rest, answer.reason or "denied by a hook")
+def _replace_approve(gap: Gap) -> Fallback:
+    return gap.rest(), "the agent may still ask its user"
 
 
-def _replace_ask(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    rest = _without(answer, "ask", how)
-    if event.name in ASK_ANYWAY:
-        return rest, "the user is asked anyway"
-    reason = answer.reason or "a hook wants the user to confirm this"
-    return _deny_instead(agent, event, rest, f"{reason} (the user cannot be asked)")
+def _replace_stop(gap: Gap) -> Fallback:
+    reason = gap.answer.stop_reason or gap.answer.reason or "stopped by a hook"
+    return gap.deny(gap.rest().replace(stop_reason=None), reason)
 
 
-def _replace_defer(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    rest = _without(answer, "defer", how)
-    if event.name in ASK_ANYWAY:
-        return rest, "the user is asked"
-    if _supports(agent, event, "ask"):
-        return rest.replace(outcome=Outcome.ASK, reason=answer.reason), "the user is asked"
-    return _deny_instead(agent, event, rest, answer.reason or "a hook wants this decided later")
-
-
-def _replace_approve(
-    _agent: AgentSpec, _event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    return _without(answer, "approve", how), "the agent may still ask its user"
-
-
-def _replace_stop(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    reason = answer.stop_reason or answer.reason or "stopped by a hook"
-    rest = _without(answer, "stop", how).replace(stop_reason=None)
-    return _deny_instead(agent, event, rest, reason)
-
-
-def _replace_rewrite(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
+def _replace_rewrite(gap: Gap) -> Fallback:
     import json
 
-    arguments = json.dumps(answer.tool_input, ensure_ascii=False, default=str)
-    rest = _without(answer, "rewrite", how)
-    return _deny_instead(agent, event, rest, f"call it with these arguments instead: {arguments}")
+    arguments = json.dumps(gap.answer.tool_input, ensure_ascii=False, default=str)
+    return gap.deny(gap.rest(), f"call it with these arguments instead: {arguments}")
 
 
-def _replace_result(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
+def _replace_result(gap: Gap) -> Fallback:
     from anyhook.model.tools import all_texts
 
-    text = "\n".join(all_texts(answer.tool_output)) or str(answer.tool_output)
-    rest = _without(answer, "replace_result", how)
-    hides_result = agent.by_canonical[event.name].denial is Denial.HIDES
-    if hides_result and _supports(agent, event, "deny"):
-        return _deny_instead(agent, event, rest, text)
-    return _deliver(agent, event, rest, text)
+    output = gap.answer.tool_output
+    text = "\n".join(all_texts(output)) or str(output)
+    if gap.denial is Denial.HIDES and gap.supports("deny"):
+        return gap.deny(gap.rest(), text)
+    return gap.deliver(gap.rest(), text)
 
 
-def _replace_context(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    return _deliver(agent, event, _without(answer, "context", how), answer.context)
+def _replace_context(gap: Gap) -> Fallback:
+    return gap.deliver(gap.rest(), gap.answer.context)
 
 
-def _replace_message(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    if shows_stderr(agent, event.name):
-        return answer, SAME_EFFECT
-    return _without(answer, "message", how), LOST
+def _replace_message(gap: Gap) -> Fallback:
+    if shows_stderr(gap.agent, gap.event.name):
+        return gap.answer, SAME_EFFECT
+    return gap.rest(), LOST
 
 
-def _leave_out(ability: str) -> Fallback:
-    def fallback(
-        _agent: AgentSpec, _event: Event, answer: Answer, how: Support
-    ) -> tuple[Answer, str]:
-        return _without(answer, ability, how), LEFT_OUT
-
-    return fallback
+def _leave_out(gap: Gap) -> Fallback:
+    return gap.rest(), LEFT_OUT
 
 
 ASK_ANYWAY = frozenset({"permission_request", "elicitation"})
 """Events at which the agent asks the user if no hook decides."""
 
-FALLBACKS: dict[str, Fallback] = {
+FALLBACKS: dict[str, Callable[[Gap], Fallback]] = {
     "deny": _replace_deny,
     "ask": _replace_ask,
     "defer": _replace_defer,
@@ -314,11 +302,11 @@ FALLBACKS: dict[str, Fallback] = {
     "replace_result": _replace_result,
     "context": _replace_context,
     "message": _replace_message,
-    "change_request": _leave_out("change_request"),
-    "respond": _leave_out("respond"),
-    "filter_tools": _leave_out("filter_tools"),
-    "clear_context": _leave_out("clear_context"),
-    "tail_call": _leave_out("tail_call"),
+    "change_request": _leave_out,
+    "respond": _leave_out,
+    "filter_tools": _leave_out,
+    "clear_context": _leave_out,
+    "tail_call": _leave_out,
 }
 """Ability to what is done in an agent that lacks it."""
 

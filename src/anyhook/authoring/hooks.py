@@ -317,23 +317,9 @@ class Hooks(EventDecorators):
         run(self, sys.argv[1:] if argv is None else argv)
 
 
-EXPECTATIONS = (
-    "none",
-    "allow",
-    "deny",
-    "ask",
-    "defer",
-    "approve",
-    "stop",
-    "rewrite",
-    "replace_result",
-    "context",
-    "message",
-    "change_request",
-    "respond",
-    "filter_tools",
-    "clear_context",
-    "tail_call",
+EXPECTATIONS = tuple(
+    "none allow deny ask defer approve stop rewrite replace_result context message change_request "
+    "respond filter_tools clear_context tail_call".split()
 )
 """What an example may expect."""
 

@@ -99,16 +99,11 @@ def _take_shown_response(draft: DecisionDraft, name: str, entries: list[FieldVal
 
 
 def _merge_input(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
-    """Lay objects over the event's own; every key has its own blame."""
+    """Lay objects over the event's own."""
     base = draft.event_object(name)
     merged = merge_objects([entry.value for entry in entries], base)
     draft.set(name, merged, [entry.blame() for entry in entries])
-    for key, setters in _group_by_member(entries, _top_members).items():
-        winner = setters[-1]
-        overrode = draft.override(f"{name}.{key}", winner, setters[:-1])
-        if key in base and base[key] != winner.value:
-            overrode = (Overridden(None, base[key]), *overrode)
-        draft.blame[f"{name}.{key}"] = (winner.blame(overrode),)
+    _blame_members(draft, name, _group_by_member(entries, _top_members), base)
 
 
 def _merge_request(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
@@ -116,12 +111,34 @@ def _merge_request(draft: DecisionDraft, name: str, entries: list[FieldValue]) -
     base = draft.event_object(name)
     merged = merge_requests([entry.value for entry in entries], base)
     draft.set(name, merged, [entry.blame() for entry in entries])
-    for path, setters in _group_by_member(entries, _request_members).items():
-        winner = setters[-1]
-        overrode = draft.override(f"{name}.{path}", winner, setters[:-1])
-        own = _member_of(base, path)
-        if own not in (None, winner.value) and path != "messages":
-            overrode = (Overridden(None, own), *overrode)
+    values_of = _group_by_member(entries, _request_members)
+    own_values: dict[str, Any] = {}
+    for path in values_of:
+        own_value = _member_of(base, path)
+        if own_value is not None and path != "messages":  # a conversation is too long to report
+            own_values[path] = own_value
+    _blame_members(draft, name, values_of, own_values)
+
+
+def _blame_members(
+    draft: DecisionDraft,
+    name: str,
+    values_of: dict[str, list[FieldValue]],
+    own_values: dict[str, Any],
+) -> None:
+    """Set the blame of every member of an object.
+
+    Args:
+        draft: The decision.
+        name: Its field.
+        values_of: Path of a member to its values in plan order.
+        own_values: Path of a member to its value in the event.
+    """
+    for path, values in values_of.items():
+        winner = values[-1]
+        overrode = draft.override(f"{name}.{path}", winner, values[:-1])
+        if path in own_values and own_values[path] != winner.value:
+            overrode = (Overridden(None, own_values[path]), *overrode)
         draft.blame[f"{name}.{path}"] = (winner.blame(overrode),)
 
 

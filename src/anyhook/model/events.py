@@ -7,7 +7,12 @@ has its default. The events that only Claude Code has are in `anyhook.model.furt
 
 from __future__ import annotations
 
-from anyhook.model.event import CallT_co, Event, ToolEvent, UnknownEvent, copy_json, json_kind
+from anyhook.model.event import CallT_co as CallT_co
+from anyhook.model.event import Event as Event
+from anyhook.model.event import ToolEvent as ToolEvent
+from anyhook.model.event import UnknownEvent as UnknownEvent
+from anyhook.model.event import copy_json as copy_json
+from anyhook.model.event import json_kind as json_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,27 +21,6 @@ if TYPE_CHECKING:
     from anyhook.model.answers import Answer
     from anyhook.model.llm import LLMRequest, LLMResponse
     from anyhook.model.tools import ToolResult
-
-__all__ = [
-    "EVENTS",
-    "AfterAgent",
-    "AfterModel",
-    "AfterTool",
-    "BeforeCompress",
-    "BeforeModel",
-    "BeforePrompt",
-    "BeforeTool",
-    "BeforeToolSelection",
-    "Event",
-    "Notification",
-    "SessionEnd",
-    "SessionStart",
-    "ToolEvent",
-    "UnknownEvent",
-    "copy_json",
-    "event_class",
-    "json_kind",
-]
 
 
 class BeforeTool(ToolEvent[CallT_co]):
