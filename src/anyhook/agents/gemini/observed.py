@@ -100,12 +100,14 @@ READERS: dict[str, Callable[[str, object, dict[str, Any]], None]] = {
 
 # -- how the releases combine the values of several hooks (`EventSpec.combine`)
 
-SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
-"""Sampling parameters of a request; those that a hook does not name are unset."""
-
 
 def merge_request(draft: DecisionDraft, name: str, values: list[FieldValue]) -> None:
-    """Lay the last partial request over the event's; its messages replace the first ones."""
+    """Lay the last partial request over the event's; its messages replace the first ones.
+
+    Sampling parameters that it does not name are unset.
+    """
+    from anyhook.model.llm import SAMPLING
+
     last, base = values[-1], draft.event_object(name)
     model = last.value.get("model")
     merged = {**base, "model": base.get("model") if model is None else model}
