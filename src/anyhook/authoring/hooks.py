@@ -1,4 +1,7 @@
-"""`Hooks`: the functions of one hook file, and their answer to an event."""
+"""`Hooks`: the functions of one hook file, and their answer to an event.
+
+It is one module because a cold hook imports all of it, and every further module costs 0.1 ms.
+"""
 
 from __future__ import annotations
 

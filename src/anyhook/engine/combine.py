@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from anyhook.engine.policies import POLICIES, find_policy
+from anyhook.engine.policies import POLICIES, combine_field
 from anyhook.engine.verdicts import set_verdict
 from anyhook.model.answers import NO_OPINION, Audience, Outcome
 from anyhook.model.decisions import NO_DECISION, Decision, Message
@@ -96,7 +96,7 @@ def _set_fields(
         last_replaces = rules.unchecked and field in REPLACED_FIELDS
         values = _values_of(results, field, last_replaces=last_replaces)
         if values:
-            find_policy(spec, field)(draft, field, values)
+            combine_field(spec, draft, field, values)
 
 
 def _values_of(

@@ -1,6 +1,6 @@
 """The engine that a host embeds: settings in, decisions out.
 
-The module is long because `Engine` is the API of hosts, documented method by method. Planning,
+It is one module because `Engine` is the API of hosts, documented method by method. Planning,
 running and combining are modules of their own.
 """
 

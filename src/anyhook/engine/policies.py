@@ -31,15 +31,25 @@ if TYPE_CHECKING:
     Policy = Callable[[DecisionDraft, str, list[FieldValue]], None]
 
 
-def find_policy(spec: EventSpec, field: str) -> Policy:
-    """Return the policy of a field of an answer on an event."""
+def combine_field(
+    spec: EventSpec, draft: DecisionDraft, field: str, values: list[FieldValue]
+) -> None:
+    """Set a field of a decision by the policy that the event has for it.
+
+    Args:
+        spec: The event.
+        draft: The decision.
+        field: Field of the answers.
+        values: Its values in plan order; at least one.
+    """
     name = spec.combine.get(field)
     if name is None:
-        return POLICIES[field]
-    policy = NAMED_POLICIES.get(name)
-    if policy is None:
-        policy = NAMED_POLICIES[name] = resolve_name(name)
-    return policy
+        policy = POLICIES[field]
+    elif name in NAMED_POLICIES:
+        policy = NAMED_POLICIES[name]
+    else:  # a policy that only one agent needs is in its folder
+        policy = resolve_name(name)
+    policy(draft, field, values)
 
 
 # -- flags and texts

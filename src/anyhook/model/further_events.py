@@ -1,6 +1,7 @@
 """The events that only Claude Code has, typed.
 
 They keep the agent's own names in snake_case. Source: Claude Code's hooks reference (2026-10).
+It is one module because it is one list of classes without logic.
 """
 
 from __future__ import annotations

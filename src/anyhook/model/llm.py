@@ -369,21 +369,20 @@ def _candidates_problem(candidates: object) -> str | None:
         parts = content.get("parts", []) if isinstance(content, dict) else None
         if not isinstance(parts, list):
             return f"candidates[{index}] {shape}"
-        if not all(isinstance(_part_text(part), str) for part in parts):
+        if not all(isinstance(text, str) for text in _part_texts(parts)):
             return f"candidates[{index}].content.parts must be a list of strings"
     return None
-
-
-def _part_text(part: Any) -> Any:
-    return part.get("text") if isinstance(part, dict) else part
 
 
 def _with_string_parts(candidate: dict[str, Any]) -> dict[str, Any]:
     content = candidate.get("content", {})
     if "parts" not in content:
         return dict(candidate)
-    parts = [_part_text(part) for part in content["parts"]]
-    return {**candidate, "content": {**content, "parts": parts}}
+    return {**candidate, "content": {**content, "parts": _part_texts(content["parts"])}}
+
+
+def _part_texts(parts: list[Any]) -> list[Any]:
+    return [part.get("text") if isinstance(part, dict) else part for part in parts]
 
 
 def _drop_wrong_members(candidate: dict[str, Any]) -> list[str]:
