@@ -62,7 +62,7 @@ def fit(
         answer = answer.replace(approve=False)  # no agent has a word for that
     for ability in abilities_of(answer):
         how = support(agent, event.name, ability)
-        if how in (Support.YES, Support.UNTOLD):
+        if how in (Support.YES, Support.UNDOCUMENTED):
             continue
         gap = Gap(agent=agent, event=event, answer=answer, ability=ability, support=how)
         fallback, instead = FALLBACKS[ability](gap)
@@ -84,13 +84,13 @@ def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) 
     """Add complete values, and the verdicts that some fields imply."""
     spec = _observed_spec(agent, event)
     changes = _complete_values(event, answer)
-    if answer.outcome is Outcome.ALLOW and spec.verdict == "last":
+    if answer.outcome is Outcome.ALLOW and spec.verdict_policy == "last":
         changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
-    for field, implied in spec.implied.items():
+    for field, implied in spec.implied_fields.items():
         if getattr(answer, field) not in (None, False):
             changes |= implied
             changes["reason"] = answer.reason or answer.stop_reason or "answered by a hook"
-    if spec.any_output and all(getattr(answer, field) is None for field in spec.any_output):
+    if spec.any_output_sets and all(getattr(answer, field) is None for field in spec.any_output_sets):
         if answer != NO_OPINION and not notes:
             notes.append(f"{agent.title} reads any output on {spec.wire} as a tool choice; {LOST}")
         if not notes:
@@ -117,10 +117,10 @@ def _current_tool_config(event: Event) -> ToolConfig:
 
 def _may_have_reason(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bool:
     """Return whether the agent's reply has a verdict for the reason, or may hold it alone."""
-    members = agent.written(spec.canonical)
+    members = agent.written_fields(spec.canonical)
     verdict = (answer.outcome, answer.approve)
     for member in members:
-        if member.field == "outcome" and verdict in (member.words or agent.words).values():
+        if member.field == "outcome" and verdict in (member.words or agent.decision_words).values():
             return True
     is_top_level = all(len(member.path) == 1 for member in members if member.field == "reason")
     return is_top_level and answer.outcome is Outcome.NONE
@@ -182,7 +182,7 @@ class Gap(Record):
 
     def supports(self, ability: str) -> bool:
         """Return whether the agent has another ability on the event."""
-        return support(self.agent, self.event.name, ability) in (Support.YES, Support.UNTOLD)
+        return support(self.agent, self.event.name, ability) in (Support.YES, Support.UNDOCUMENTED)
 
     def rest(self) -> Answer:
         """Return the answer without the ability."""

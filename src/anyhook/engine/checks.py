@@ -119,7 +119,7 @@ def _check_matcher(
     definition: HookDefinition,
     may_match: Callable[[HookDefinition], bool],
 ) -> Iterator[Diagnostic]:
-    matcher = compile_matcher(definition.matcher, spec.style)
+    matcher = compile_matcher(definition.matcher, spec.matcher_style)
     is_rule = bool(_PERMISSION_RULE.fullmatch(definition.matcher or ""))
     if matcher.expression is not None and not may_match(definition):
         problem = _rule_as_matcher(spec, matcher) if is_rule else None
@@ -140,7 +140,7 @@ def _check_matcher(
 def _rule_as_matcher(spec: EventSpec, matcher: Matcher) -> str:
     rule = matcher.pattern
     tool = rule.partition("(")[0].strip()
-    instead = f'; write the matcher {tool!r} and "if": "{rule}"' if spec.conditions else ""
+    instead = f'; write the matcher {tool!r} and "if": "{rule}"' if spec.supports_conditions else ""
     return f"{rule!r} is a permission rule and no tool name{instead}"
 
 
@@ -173,7 +173,7 @@ def _find_dead_names(
 def _can_occur(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[str, ...]) -> bool:
     if name in subjects:
         return True
-    is_old = name in agent.old_tools
+    is_old = name in agent.renamed_tools
     is_foreign = any(name.startswith(prefix) for prefix in agent.foreign_tool_prefixes)
     if spec.subjects or is_old or is_foreign or not name.startswith(agent.tool_prefix):
         return False
@@ -200,7 +200,7 @@ def _suggest_name(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[
         pattern = agent.vocabulary.mcp_name.format(server=server, tool=".*")
         return f"names a server and no tool; for all of its tools write {pattern!r}"
     else:
-        suggestion = agent.old_tools.get(name) or closest(name, subjects)
+        suggestion = agent.renamed_tools.get(name) or closest(name, subjects)
         kind = f"no tool of {agent.title}"
     return f"is {kind}" + (f"; did you mean {suggestion!r}?" if suggestion else "")
 
@@ -219,16 +219,16 @@ def _foreign_tools(agent: AgentSpec, matcher: Matcher) -> str | None:
 def _dead_tool_pattern(agent: AgentSpec, matcher: Matcher) -> str | None:
     """Return what is wrong with a pattern that matches no tool of the agent."""
     new_names: dict[str, str] = {}
-    for old_name in sorted(agent.old_tools):
+    for old_name in sorted(agent.renamed_tools):
         if matcher.matches(old_name):
-            new_names[agent.old_tools[old_name]] = old_name
+            new_names[agent.renamed_tools[old_name]] = old_name
     if new_names:
         hints = ", ".join(f"{old} is {new!r} here" for new, old in new_names.items())
         return f"{matcher.pattern!r} hits no tool of {agent.title} ({hints})"
     if agent.tool_prefix in matcher.pattern:
         return None
-    words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in agent.old_tools]
-    hints = ", ".join(f"{word} is {agent.old_tools[word]!r} here" for word in words)
+    words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in agent.renamed_tools]
+    hints = ", ".join(f"{word} is {agent.renamed_tools[word]!r} here" for word in words)
     text = f"{matcher.pattern!r} hits no tool that {agent.title} has"
     return f"{text} ({hints})" if hints else text
 

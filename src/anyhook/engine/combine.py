@@ -72,11 +72,11 @@ def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> Hand
     answer = result.answer
     is_unexplained = answer.outcome is Outcome.DENY and not answer.reason
     has_other_text = answer.stop or answer.llm_response is not None
-    if not is_unexplained or has_other_text or "reason" not in spec.acts_on:
+    if not is_unexplained or has_other_text or "reason" not in spec.effective_fields:
         return result
-    if not rules.unexplained:
+    if not rules.default_reason:
         return result
-    reason = rules.unexplained.format(label=result.handler.label)
+    reason = rules.default_reason.format(label=result.handler.label)
     return replace(result, answer=answer.replace(reason=reason))
 
 
@@ -86,7 +86,7 @@ def _set_fields(
     set_fields = {field for _, result in results for field in result.answer.__dict__}
     void = FIELDS_WITHOUT_EFFECT.get(draft.outcome, frozenset())
     if draft.outcome is Outcome.DENY:
-        void |= spec.denial_discards
+        void |= spec.discarded_on_denial
     for field in POLICIES:
         if field not in set_fields:
             continue
@@ -134,8 +134,8 @@ def _route_texts(
     rules: RuleSet, spec: EventSpec, results: tuple[HandlerResult, ...], outcome: Outcome
 ) -> Iterator[Message]:
     """Yield every text of the answers and the streams, with its audience."""
-    is_context_void = outcome is Outcome.DENY and "context" in spec.denial_discards
-    reads_context = "context" in spec.acts_on and not is_context_void
+    is_context_void = outcome is Outcome.DENY and "context" in spec.discarded_on_denial
+    reads_context = "context" in spec.effective_fields and not is_context_void
     for result in results:
         answer = result.answer
         if answer is NO_OPINION and not result.stdout and not result.stderr:

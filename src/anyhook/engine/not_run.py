@@ -68,15 +68,15 @@ def _explain(
     switch = engine.hooks.switched_off(handler, engine.rules)
     if switch is not None:
         return f"it is switched off by {switch}"
-    matcher = compile_matcher(definition.matcher, spec.style)
+    matcher = compile_matcher(definition.matcher, spec.matcher_style)
     subject = getattr(event, spec.subject) if spec.subject else None
     names = engine.agent.match_names(spec, subject if isinstance(subject, str) else None)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
     if may_evaluate and not any(matcher.matches(name) for name in names):
         return f"its matcher {matcher.pattern!r} does not match {subject!r}"
-    if spec.kinds is not None and handler.kind not in spec.kinds:
+    if spec.handler_kinds is not None and handler.kind not in spec.handler_kinds:
         return f"{engine.agent.title} runs no {handler.kind} hooks on {spec.wire}"
-    if handler.condition is not None and not spec.conditions:
+    if handler.condition is not None and not spec.supports_conditions:
         return f'{spec.wire} has no tool call, so a hook with "if" never runs on it'
     if duplicate is not None:
         return f"it is the same hook as the one at {duplicate.place}, which ran"
@@ -93,7 +93,7 @@ def unknown_tool(engine: Engine, event: Event) -> str | None:
     is_mcp_tool = bool(agent.tool_prefix) and name.startswith(agent.tool_prefix)
     if not name or name in agent.tools or is_mcp_tool:
         return None
-    suggestion = agent.old_tools.get(name) or agent.vocabulary.name(name)
+    suggestion = agent.renamed_tools.get(name) or agent.vocabulary.name(name)
     if suggestion not in agent.tools:
         suggestion = closest(name, agent.tools)
     hint = f"; did you mean {suggestion!r}?" if suggestion else ""

@@ -77,7 +77,7 @@ def make_plan(
     for definition in definitions:
         if definition.event != event:
             continue
-        matcher = compile_matcher(definition.matcher, spec.style)
+        matcher = compile_matcher(definition.matcher, spec.matcher_style)
         if matcher.expression is not None and not may_match(definition):
             is_final = False
             matched.append(definition)
@@ -100,14 +100,14 @@ def make_plan(
 
 def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
     """Return whether an event runs this kind of handler, and conditions if the handler has one."""
-    if handler.condition is not None and not spec.conditions:
+    if handler.condition is not None and not spec.supports_conditions:
         return False
-    return spec.kinds is None or handler.kind in spec.kinds or handler.layer is Layer.RUNTIME
+    return spec.handler_kinds is None or handler.kind in spec.handler_kinds or handler.layer is Layer.RUNTIME
 
 
 def _remove_duplicates(agent: AgentSpec, rules: RuleSet, handlers: list[HandlerSpec]) -> set[int]:
     """Return the `id` of the handlers that stand for all handlers with their identity."""
-    identity_of = IDENTITIES[rules.same]
+    identity_of = IDENTITIES[rules.handler_identity]
     standing: dict[tuple[object, ...], HandlerSpec] = {}
     for handler in handlers:
         first = standing.setdefault(identity_of(handler), handler)
@@ -128,7 +128,7 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
             groups.append(handlers)
         else:
             groups += [(handler,) for handler in handlers]
-    if has_sequence and rules.sequence == "all":
+    if has_sequence and rules.sequence_scope == "all":
         groups = [tuple(handler for group in groups for handler in group)]
     return tuple(groups)
 

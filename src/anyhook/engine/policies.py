@@ -42,7 +42,7 @@ def combine_field(
         field: Field of the answers.
         values: Its values in plan order; at least one.
     """
-    name = spec.combine.get(field)
+    name = spec.field_policies.get(field)
     if name is None:
         policy = POLICIES[field]
     elif name in NAMED_POLICIES:

@@ -94,9 +94,9 @@ def _advance(context: HookContext, result: HandlerResult) -> HookContext:
     changes = CHANGES
     if context.rules.unchecked:
         changes = SHALLOW_CHANGES
-    elif context.spec.combine.get("tool_input") == "replace":
+    elif context.spec.field_policies.get("tool_input") == "replace":
         changes = REPLACED_INPUT
-    event = advance(context.spec.chain, context.event, result.answer, changes)
+    event = advance(context.spec.chained_fields, context.event, result.answer, changes)
     return context.with_event(event)
 
 
@@ -162,7 +162,7 @@ def _deny_on_failure(
     """Turn a failure into a denial, where the handler or the event says so."""
     spec = context.spec
     denies_by_event = result.timed_out and spec.blocks_at_timeout
-    denies_by_handler = handler.on_failure == "block" and result.failed and spec.closes
+    denies_by_handler = handler.on_failure == "block" and result.failed and spec.can_fail_closed
     denies = denies_by_event or denies_by_handler
     if not denies or result.answer.outcome is Outcome.DENY:
         return result

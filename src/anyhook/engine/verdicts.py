@@ -28,7 +28,7 @@ def set_verdict(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResu
         draft: The decision.
         results: The results that hold an answer, in plan order.
     """
-    VERDICTS[spec.verdict](spec, draft, results)
+    VERDICTS[spec.verdict_policy](spec, draft, results)
 
 
 def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
@@ -40,7 +40,7 @@ def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[Handler
     if stoppers:
         _set_stop(draft, stoppers)
         draft.fields["stops_after"] = not spec.stop_prevents
-    if spec.reasons == "all":
+    if spec.reason_policy == "all":
         reasons = _reasons_of_all(results, stoppers)
     else:
         reasons = _reasons_that_count(stoppers, carriers)

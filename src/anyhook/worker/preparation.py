@@ -23,7 +23,7 @@ PRELOADED = (
     "anyhook.authoring.process_exit",
     "anyhook.authoring.hooks",
     "anyhook.authoring.run",
-    "anyhook.agents.wire",
+    "anyhook.agents.payloads",
     "anyhook.model.sequence",
     "anyhook.model.further_events",
     "anyhook.model.llm",
