@@ -13,15 +13,15 @@ async def main():
 asyncio.run(main())
 ```
 
-Importing this module loads nothing else; every name is loaded when it is first used. Type checkers
-and editors read `__init__.pyi`, which `make stubs` writes.
+Importing this package imports nothing else; each name is imported when it is first used. Type
+checkers and editors read `__init__.pyi`, which `make stubs` generates.
 """
 
 from __future__ import annotations
 
 __version__ = "0.1.0"
 
-_HOMES = {
+_NAMES_OF_MODULES = {
     "anyhook.engine.engine": ("Engine",),
     "anyhook.engine.sync": ("SyncEngine",),
     "anyhook.errors": (
@@ -65,17 +65,17 @@ _HOMES = {
     "anyhook.model.layers": ("Layer",),
     "anyhook.trust.store": ("TrustStore",),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULE_OF_NAME = {name: module for module, names in _NAMES_OF_MODULES.items() for name in names}
 
-__all__ = ["__version__", *sorted(_HOME_OF)]  # noqa: PLE0604 - the table above is the one place
+__all__ = ["__version__", *sorted(_MODULE_OF_NAME)]  # noqa: PLE0604 - the names are listed above
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
+    if name not in _MODULE_OF_NAME:
         raise AttributeError(f"module 'anyhook' has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(_HOME_OF[name]), name)
+    value: object = getattr(import_module(_MODULE_OF_NAME[name]), name)
     globals()[name] = value
     return value
 

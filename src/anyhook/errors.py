@@ -1,8 +1,8 @@
-"""Every exception that anyhook raises.
+"""The exceptions that anyhook raises.
 
 ```
 AnyhookError
-├── UsageError              the caller asked for something that does not exist
+├── UsageError              wrong use of an API, an option or a name
 │   ├── UnknownNameError    an agent, event, rule set or hook name; carries suggestions
 │   │   └── UnknownEventError   an event that the agent does not have; names the agent that has it
 │   └── EventError          an event that cannot be built or fired
@@ -13,8 +13,7 @@ AnyhookError
 └── PlatformError           something that this platform cannot do
 ```
 
-A handler that runs and fails is a value (`HandlerResult`), never an exception:
-one broken hook must not take the others' answers with it.
+A handler that fails is a `HandlerResult`, not an exception: the other answers still count.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class AnyhookError(Exception):
 
 
 class UsageError(AnyhookError):
-    """The caller asked for something that does not exist or cannot be."""
+    """The caller used an API, an option or a name in a wrong way."""
 
 
 class UnknownNameError(UsageError):
@@ -41,6 +40,9 @@ class UnknownNameError(UsageError):
         kind: What was named: `"agent"`, `"event"`, `"hook"`, …
         name: The name that was given.
         known: The names that exist.
+
+    Args:
+        list_all: Add all known names to the message, even if one of them is similar.
     """
 
     def __init__(
@@ -51,33 +53,30 @@ class UnknownNameError(UsageError):
         self.kind = kind
         self.name = name
         self.known = tuple(known)
-        suggestion = did_you_mean(name, self.known)
-        everything = f"known: {', '.join(self.known)}" if self.known else "there is none"
-        hint = f"{suggestion} {everything}" if suggestion and list_all else suggestion or everything
-        super().__init__(f"no {kind} named {name!r}; {hint}")
+        hint = did_you_mean(name, self.known) or ""
+        if list_all or not hint:
+            hint += f" known: {', '.join(self.known)}" if self.known else " there is none"
+        super().__init__(f"no {kind} named {name!r}; {hint.strip()}")
 
 
 class UnknownEventError(UnknownNameError):
     """An agent has no event of that name.
 
     Args:
-        title: The agent, for people.
+        title: Title of the agent.
         name: The name that was given.
-        known: The agent's events.
-        elsewhere: Which other agent has the event, and what it is called here; `None` if none has.
+        known: The events of the agent.
+        elsewhere: The agent that has the event, and its name here; `None` if no agent has it.
     """
 
     def __init__(self, title: str, name: str, known: Iterable[str], elsewhere: str | None) -> None:
         super().__init__("event", name, known)
-        if elsewhere is not None:
-            self.args = (f"{name} is not an event of {title}; {elsewhere}",)
-        else:
-            hint = str(self).partition("; ")[2]
-            self.args = (f"{name} is not an event of {title}; {hint}",)
+        hint = elsewhere or str(self).partition("; ")[2]
+        self.args = (f"{name} is not an event of {title}; {hint}",)
 
 
 class EventError(UsageError):
-    """An event lacks what it needs, or has what it cannot have."""
+    """An event that cannot be built or dispatched."""
 
 
 class SettingsError(AnyhookError):
@@ -91,7 +90,8 @@ class SettingsError(AnyhookError):
     def __init__(self, message: str, *, path: str, line: int | None = None) -> None:
         self.path = path
         self.line = line
-        super().__init__(f"{path}{f':{line}' if line else ''}: {message}")
+        place = f"{path}:{line}" if line else path
+        super().__init__(f"{place}: {message}")
 
 
 class EngineClosedError(AnyhookError):
@@ -102,12 +102,12 @@ class RequiredHooksError(AnyhookError):
     """Hooks that the host requires (`Engine.load(require=…)`) do not run.
 
     Attributes:
-        diagnostics: Why: one for each hook, file or event concerned.
+        diagnostics: The reasons, one for each hook, file or event.
     """
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        reasons = "\n".join(f"  {found}" for found in self.diagnostics)
+        reasons = "\n".join(f"  {diagnostic}" for diagnostic in self.diagnostics)
         super().__init__(f"hooks that this program requires do not run:\n{reasons}")
 
 
@@ -115,7 +115,7 @@ class StoppedError(AnyhookError):
     """A hook ended the agent (`continue: false`).
 
     Attributes:
-        reason: Why, for the user.
+        reason: The hook's reason, for the user.
     """
 
     def __init__(self, reason: str) -> None:
@@ -124,4 +124,4 @@ class StoppedError(AnyhookError):
 
 
 class PlatformError(AnyhookError):
-    """This platform lacks what the call needs; the message says what."""
+    """The platform lacks something that the call needs."""

@@ -1,8 +1,7 @@
-"""One way to read, compare and lock the files of a user.
+"""Reading, comparing and locking files that users or repositories control.
 
-A path may name anything: a pipe without a writer, a device, a file of a terabyte. Whoever reads a
-file that users or repositories control reads it here, so that nothing waits and nothing fills the
-memory. Modules on the way of every event import this one, so it imports little.
+Such a path may name anything: a pipe without a writer, a device, a file of a terabyte. Reading must
+neither block nor exhaust the memory. Cold hooks import this module, so it imports little.
 """
 
 from __future__ import annotations
@@ -23,31 +22,30 @@ DATA_VARIABLE = "ANYHOOK_DATA_DIR"
 LOCK_SECONDS = 10.0
 """Seconds to wait for a lock that another process holds."""
 TICK = 20_000_000
-"""Nanoseconds. File systems take times from a clock that advances in steps of up to 10 ms, so two
-edits within one step cannot be distinguished by their times."""
+"""Nanoseconds. The clock of file systems advances in steps of up to 10 ms, so two edits within one
+step have the same time."""
 
 _OPEN_FLAGS = (
     os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer
-    | getattr(os, "O_NOCTTY", 0)  # a terminal must not become ours
+    | getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer must not block
+    | getattr(os, "O_NOCTTY", 0)  # a terminal must not become the controlling one
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
 
 FileIdentity = tuple[int, int, int, int, int] | None
-"""Device, inode, size in bytes, and times of the last modification and of the last change of
-content or attributes, both in nanoseconds; `None` if there is no such file. A program can set the
-time of modification back (`cp -p`, `rsync --times`), but not the time of change."""
+"""Device, inode, size in bytes, mtime and ctime in nanoseconds; `None` if the file does not exist.
+Programs can set the mtime back (`cp -p`, `rsync --times`), but not the ctime."""
 
 
 class NotReadableError(OSError):
-    """A file that exists and is not read: it is not a regular file, or it is too large."""
+    """The file is not a regular file, or it is too large."""
 
 
 def identity_of(path: str | os.PathLike[str]) -> FileIdentity:
-    """Return what changes when a file is edited or replaced, without reading it."""
+    """Return a value that changes when the file is edited or replaced, without reading it."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - no pathlib where every event passes
+        status = os.stat(path)  # noqa: PTH116 - cold hooks do not import pathlib
     except (OSError, ValueError):
         return None
     return (
@@ -60,25 +58,23 @@ def identity_of(path: str | os.PathLike[str]) -> FileIdentity:
 
 
 def changed_within_tick(identity: FileIdentity, now: int | None = None) -> bool:
-    """Return whether a later edit could have left this identity as it is.
+    """Return whether the file may have been edited again without a change of its identity.
 
     Args:
         identity: Identity of a file.
-        now: Nanoseconds since the epoch when it was taken; by default the present.
+        now: Time in nanoseconds at which it was taken; by default the current time.
     """
     return identity is not None and identity[4] > (time.time_ns() if now is None else now) - TICK
 
 
 def read_user_file(path: str | os.PathLike[str], limit: int, *, pipes: bool = False) -> bytes:
-    """Read a file that users or repositories control, without waiting.
+    """Return the content of a file, without blocking.
 
     Args:
         path: The file; links are followed.
-        limit: Bytes that it may hold at most.
-        pipes: Read pipes, too, up to their end: for paths that the user typed (`<(command)`).
-
-    Returns:
-        Its content.
+        limit: Maximum size in bytes.
+        pipes: Read pipes, too, and wait for their end: for paths that the user typed
+            (`<(command)`).
 
     Raises:
         NotReadableError: If it is not a regular file, or larger than the limit.
@@ -91,7 +87,7 @@ def read_user_file(path: str | os.PathLike[str], limit: int, *, pipes: bool = Fa
             os.set_blocking(descriptor, True)
         else:
             _check_regular(status, path, limit)
-            if not status.st_size:  # also the files of /proc, some of which wait for more
+            if not status.st_size:  # files of /proc have no size, and reading some of them blocks
                 return b""
         return _read_at_most(descriptor, path, limit)
     finally:
@@ -113,7 +109,7 @@ def _read_at_most(descriptor: int, path: str | os.PathLike[str], limit: int) -> 
     while chunk := os.read(descriptor, 1024 * 1024):
         chunks.append(chunk)
         size += len(chunk)
-        if size > limit:  # it grew while it was read
+        if size > limit:  # a pipe, or a file that grew
             raise _too_large(path, limit)
     return b"".join(chunks)
 
@@ -123,7 +119,7 @@ def _too_large(path: str | os.PathLike[str], limit: int) -> NotReadableError:
 
 
 def data_directory() -> Path:
-    """Return the directory of what anyhook keeps for the user; `ANYHOOK_DATA_DIR` overrides it."""
+    """Return the data directory of the user: `ANYHOOK_DATA_DIR`, or the platform's."""
     from pathlib import Path
 
     from platformdirs import user_data_path
@@ -134,17 +130,17 @@ def data_directory() -> Path:
 
 @contextmanager
 def locked(path: str | os.PathLike[str], *, timeout: float = LOCK_SECONDS) -> Iterator[None]:
-    """Hold the lock of a file among all processes of anyhook of this user.
+    """Lock a file against all other anyhook processes of this user.
 
-    The system releases the lock when the process ends, however it ends. The lock is a file in the
-    data directory, so that nothing appears beside the user's file.
+    The system releases the lock when the process ends in any way. The lock file is in the data
+    directory, not in the directory of the user's file.
 
     Args:
-        path: The file; it need not exist. All names of a file share a lock.
+        path: The file, which need not exist. All links to a file share a lock.
         timeout: Seconds to wait.
 
     Raises:
-        TimeoutError: If another process holds the lock for longer than that.
+        TimeoutError: If another process holds the lock for longer.
         OSError: If the data directory cannot be written.
     """
     from hashlib import sha256

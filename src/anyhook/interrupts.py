@@ -1,4 +1,4 @@
-"""How a command ends when the user interrupts it."""
+"""The end of a command that the user interrupts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130
-"""The exit code of a program that SIGINT ended, as shells report it."""
+"""Exit code of a program that SIGINT ended, as shells report it."""
 
 
 def end_quietly(_number: int, _frame: FrameType | None) -> None:
-    """End the process without a traceback: a handler of SIGINT while nothing needs a cleanup."""
+    """Handle SIGINT before anything needs a cleanup: end the process without a traceback."""
     os._exit(INTERRUPTED)

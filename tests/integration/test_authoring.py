@@ -24,10 +24,10 @@ from anyhook.authoring import (
     context,
     defer,
     deny,
+    message,
     replace_result,
     respond,
     stop,
-    tell,
 )
 from anyhook.authoring.degrade import fit
 from anyhook.authoring.inspect import gaps, scan
@@ -119,7 +119,7 @@ SAYS = st.one_of(
     st.builds(allow, st.none() | st.just("fine"), approve=st.booleans()),
     st.builds(stop, st.text(min_size=1, max_size=5)),
     st.builds(context, st.text(min_size=1, max_size=5)),
-    st.builds(tell, st.text(min_size=1, max_size=5)),
+    st.builds(message, st.text(min_size=1, max_size=5)),
     st.builds(
         lambda d: Answer(tool_input=d), st.dictionaries(st.sampled_from("abc"), st.integers())
     ),

@@ -113,7 +113,7 @@ def test_a_bug_in_the_background_is_a_result(world):
     engine.background.wait(20)
     engine.background.collect()
     handler = decision.results[0].handler
-    context = engine._firing(
+    context = engine._make_context(
         engine.rules.by_canonical["before_tool"],
         make_event("before_tool", agent="claude", **TOOL),
         engine.plan(make_event("before_tool", agent="claude", **TOOL)),
@@ -130,7 +130,7 @@ def job(world):
     world.settings("user", hooks({"command": "true"}))
     engine, event, decision = fire(world)
     spec = engine.rules.by_canonical["before_tool"]
-    yield engine._firing(spec, event, engine.plan(event)), decision.results[0].handler
+    yield engine._make_context(spec, event, engine.plan(event)), decision.results[0].handler
     engine.close()
 
 

@@ -774,7 +774,7 @@ async def test_what_a_function_in_a_thread_prints_to_its_context_stays(world):
 
 @pytest.mark.anyio
 async def test_many_subjects_are_planned_without_growing(world, monkeypatch):
-    monkeypatch.setattr("anyhook.engine.engine.PLANS", 10)
+    monkeypatch.setattr("anyhook.engine.engine.MAX_PLANS", 10)
     engine = world.load()
 
     for i in range(35):

@@ -569,7 +569,7 @@ def test_examples_are_tried_for_every_agent(world, run, hook_file):
     assert out.count("✓ deny") == 3
     assert "✓ ask" in out
     assert "~ deny" in out  # TerminaI cannot ask
-    assert "nobody can be asked" not in out
+    assert "the user cannot be asked" not in out
     assert "TerminaI ignores asking the user" in out
 
 

@@ -14,7 +14,7 @@ from anyhook.testing import make_payload, run_hook
 from tests.warm import CLIENTS, Warm
 
 SELECTION = """
-from anyhook.authoring import Hooks, context, deny, stop, tell
+from anyhook.authoring import Hooks, context, deny, message, stop
 hooks = Hooks()
 @hooks.before_tool_selection
 def choose(event):
@@ -70,7 +70,7 @@ def test_a_denial_of_the_choice_of_tools_leaves_the_model_none(hook_file, tmp_pa
 
 
 @pytest.mark.parametrize("agent", ["gemini", "terminai"])
-@pytest.mark.parametrize("says", ["tell('hi')", "context('hi')"])
+@pytest.mark.parametrize("says", ["message('hi')", "context('hi')"])
 @pytest.mark.parametrize(
     ("request_", "config"),
     [(REQUEST, REQUEST["toolConfig"]), ({"model": "m", "messages": []}, {"mode": "AUTO"})],
@@ -119,17 +119,17 @@ def test_no_opinion_on_the_choice_of_tools_stays_silent(hook_file):
 
 
 MESSAGE = """
-from anyhook.authoring import Hooks, deny, tell
+from anyhook.authoring import Hooks, deny, message
 hooks = Hooks()
 @hooks.{event}
-def message(event):
+def end(event):
     return {says}
 if __name__ == "__main__":
     hooks.run()
 """
 
 
-@pytest.mark.parametrize("says", ["tell('saved to a.txt')", "deny('saved to a.txt')"])
+@pytest.mark.parametrize("says", ["message('saved to a.txt')", "deny('saved to a.txt')"])
 def test_a_message_at_the_end_of_a_session_reaches_the_user_on_standard_error(hook_file, says):
     path = hook_file(MESSAGE.format(event="session_end", says=says))
 
@@ -144,7 +144,7 @@ def test_a_message_at_the_end_of_a_session_reaches_the_user_on_standard_error(ho
 def test_a_message_at_the_end_of_a_session_is_the_same_from_a_worker(tmp_path, client):
     warm = Warm(tmp_path, CLIENTS[client])
     try:
-        text = MESSAGE.format(event="session_end", says="tell('saved to a.txt')")
+        text = MESSAGE.format(event="session_end", says="message('saved to a.txt')")
         path = warm.hook("", footer="", header=text)
         payload = make_payload("session_end", agent="claude")
 
@@ -158,7 +158,7 @@ def test_a_message_at_the_end_of_a_session_is_the_same_from_a_worker(tmp_path, c
 
 @pytest.mark.parametrize("process", [False, True])
 def test_a_test_sees_the_message_at_the_end_of_a_session(hook_file, process):
-    path = hook_file(MESSAGE.format(event="session_end", says="tell('saved to a.txt')"))
+    path = hook_file(MESSAGE.format(event="session_end", says="message('saved to a.txt')"))
 
     ran = run_hook(path, "session_end", agent="claude", process=process)
 
@@ -169,7 +169,7 @@ def test_a_test_sees_the_message_at_the_end_of_a_session(hook_file, process):
 
 @pytest.mark.parametrize("event", ["notification", "before_compress"])
 def test_a_message_that_reaches_no_one_is_reported_to_the_author(hook_file, tmp_path, event):
-    path = hook_file(MESSAGE.format(event=event, says="tell('hello')"))
+    path = hook_file(MESSAGE.format(event=event, says="message('hello')"))
 
     payload = make_payload(event, agent="claude")
     done = feed(path, payload, "claude", ANYHOOK_LOG=str(tmp_path / "log"))

@@ -37,7 +37,7 @@ with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
 TOKEN = "correct-horse-battery"
 SECRET = "AKIA-do-not-tell"
 GUARD = """
-    from anyhook.authoring import Hooks, allow, ask, context, deny, stop, tell
+    from anyhook.authoring import Hooks, allow, ask, context, deny, message, stop
 
     hooks = Hooks()
 

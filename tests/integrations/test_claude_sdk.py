@@ -588,7 +588,7 @@ async def test_what_the_program_cannot_do_is_told_when_it_is_wanted(gemini):
     guarded.told.clear()
 
     assert await guarded.answer("Stop") == {"decision": "block", "reason": "anew"}
-    assert guarded.told == ["Claude Code has no clearing the context on Stop; nothing happens"]
+    assert guarded.told == ["Claude Code has no clearing the context on Stop; it is left out"]
 
 
 CLEARS = {"hookEventName": "AfterAgent", "clearContext": True}

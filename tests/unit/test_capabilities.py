@@ -29,7 +29,7 @@ ANSWERS = {
     "rewrite": Answer(tool_input={"command": "true"}),
     "replace_result": Answer(tool_output={"stdout": "other"}),
     "context": Answer(context="note"),
-    "tell": Answer(system_message="hello"),
+    "message": Answer(system_message="hello"),
     "change_request": Answer(llm_request={"model": "other"}),
     "respond": Answer(
         llm_response={"candidates": [{"content": {"role": "model", "parts": ["x"]}}]}
@@ -69,7 +69,7 @@ def test_a_cell_says_what_happens(name, event, ability):
     reply = encode_answer(agent, spec, fitted)
     understood, problems = decode_reply(agent, agent.documented, spec, handler(1), reply)
 
-    if how is Support.NO and ability == "tell" and shows_stderr(agent, event):
+    if how is Support.NO and ability == "message" and shows_stderr(agent, event):
         assert stderr_message(agent, event, ANSWERS[ability]) == ANSWERS[ability].system_message
         assert notes == []
     elif how is Support.YES:

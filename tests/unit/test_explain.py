@@ -1,4 +1,4 @@
-"""A decision in words."""
+"""The report of a decision."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 from anyhook import Answer, BeforeTool, Decision, HandlerSpec, Layer, Outcome, Place, deny
 from anyhook.model.decisions import HandlerResult, Status
-from anyhook.model.explain import shorten
+from anyhook.model.text import shorten
 from tests.world import World, command
 
 EVENT = BeforeTool(tool_name="t", tool_input={"a": 1})
@@ -43,23 +43,23 @@ def test_every_field_has_a_handler_a_place_and_what_it_overrode(tmp_path):
         f"tool_input.a:\n  3   set by {second}\n"
         f"    overrode 1 of the event itself\n    overrode 2 of {first}\n"
     ) in text
-    assert f"no say:\n  {third} ended with exit 1, which is a warning\n" in text
+    assert f"without effect:\n  {third} ended with exit 1, which is a warning\n" in text
     assert "diagnostics:\n" in text
     assert "warning[conflict]" in text
 
 
-def test_handlers_without_a_say_are_told_with_their_fate():
+def test_handlers_without_effect_are_listed_with_the_cause():
     handler = HandlerSpec("command", Layer.USER, Place("s.json", 3), name="h", timeout=5)
-    fates = {
+    descriptions = {
         Status.FAILED: "failed: it broke",
         Status.TIMED_OUT: "ran into its timeout of 5 s",
         Status.WITHHELD: "was not run: the project is not trusted",
-        Status.SKIPPED: "was not run: one before it in its sequence had decided",
+        Status.SKIPPED: "was not run: a hook before it in its sequence denied or stopped",
         Status.WARNED: "ended with SIGKILL, which is a warning",
     }
-    for status, words in fates.items():
+    for status, text in descriptions.items():
         result = HandlerResult(handler, status, error="it broke", signal="SIGKILL")
-        assert words in Decision(results=(result,)).explain()
+        assert text in Decision(results=(result,)).explain()
 
 
 def test_an_empty_decision_says_so():

@@ -64,6 +64,7 @@ def test_events_and_answers_are_cheap_to_import():
     assert loaded == {
         "anyhook",
         "anyhook.model",
+        "anyhook.model.event",
         "anyhook.model.events",
         "anyhook.model.answers",
         "anyhook.model.record",

@@ -36,7 +36,7 @@ ABILITIES: dict[str, tuple[str, Answer]] = {
     "rewrite": ("tool_input", Answer(tool_input={})),
     "replace_result": ("tool_output", Answer(tool_output="")),
     "context": ("context", Answer(context="")),
-    "tell": ("system_message", Answer(system_message="")),
+    "message": ("system_message", Answer(system_message="")),
     "change_request": ("llm_request", Answer(llm_request={})),
     "respond": ("llm_response", Answer(llm_response={})),
     "filter_tools": ("tool_config", Answer(tool_config={})),
@@ -78,7 +78,7 @@ def shows_stderr(agent: AgentSpec, event: str) -> bool:
 
 def stderr_message(agent: AgentSpec, event: str, answer: Answer) -> str | None:
     """Return the message to the user that has to be written to stderr, with exit code 2."""
-    if answer.system_message is None or support(agent, event, "tell") is not Support.NO:
+    if answer.system_message is None or support(agent, event, "message") is not Support.NO:
         return None
     return answer.system_message if shows_stderr(agent, event) else None
 

@@ -1,4 +1,4 @@
-"""Write a hook once, run it as the command of any agent, inside the engine, or in a test.
+"""Write a hook file that runs as the command of any agent, inside an engine, or in a test.
 
 ```python
 from anyhook.authoring import Hooks, deny
@@ -15,17 +15,17 @@ if __name__ == "__main__":
     hooks.run()
 ```
 
-Importing this costs a hook a few milliseconds: what it does not need at once is loaded when it is
-used, and nothing of the engine is.
+Importing this package takes a few milliseconds: the rest is imported when it is used, and nothing
+of the engine is.
 """
 
-# ruff: noqa: E402 - what is loaded is no garbage, and looking for some costs a hook a millisecond
+# ruff: noqa: E402 - collecting garbage during the imports costs a hook a millisecond
 
 from __future__ import annotations
 
 import gc
 
-_collects = gc.isenabled()
+_gc_was_enabled = gc.isenabled()
 gc.disable()
 
 from anyhook.authoring.hooks import Example as Example
@@ -37,37 +37,21 @@ from anyhook.model.answers import change_request as change_request
 from anyhook.model.answers import context as context
 from anyhook.model.answers import defer as defer
 from anyhook.model.answers import deny as deny
+from anyhook.model.answers import message as message
 from anyhook.model.answers import replace_result as replace_result
 from anyhook.model.answers import respond as respond
 from anyhook.model.answers import stop as stop
-from anyhook.model.answers import tell as tell
 
-if _collects:
+if _gc_was_enabled:
     gc.enable()
 
-CALLS = (
-    "Agent",
-    "AskUser",
-    "EditFile",
-    "EditNotebook",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "Glob",
-    "Grep",
-    "ListDirectory",
-    "ReadFile",
-    "ReadManyFiles",
-    "SaveMemory",
-    "Shell",
-    "Skill",
-    "WebFetch",
-    "WebSearch",
-    "WriteFile",
-    "WriteTodos",
+CALLS = tuple(
+    "Agent AskUser EditFile EditNotebook EnterPlanMode ExitPlanMode Glob Grep ListDirectory "
+    "ReadFile ReadManyFiles SaveMemory Shell Skill WebFetch WebSearch WriteFile WriteTodos".split()
 )
-"""Classes of calls (`anyhook.model.calls`), which are made when they are imported."""
+"""Classes of calls (`anyhook.model.calls`), which are created when they are imported."""
 
-__all__ = [  # noqa: PLE0604 - the table above is the one place
+__all__ = [  # noqa: PLE0604 - the classes are listed above
     "Answer",
     "Example",
     "Hooks",
@@ -80,7 +64,7 @@ __all__ = [  # noqa: PLE0604 - the table above is the one place
     "replace_result",
     "respond",
     "stop",
-    "tell",
+    "message",
     *CALLS,
 ]
 

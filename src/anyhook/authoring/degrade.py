@@ -1,4 +1,8 @@
-"""An answer as an agent can carry it out: what it cannot do is done another way, and told."""
+"""An answer in a form that an agent supports.
+
+What the agent cannot do is replaced by the nearest thing that it can do (`FALLBACKS`), and reported
+in a note.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from anyhook.agents.capabilities import (
 )
 from anyhook.agents.spec import Denial
 from anyhook.errors import UsageError
-from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
+from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome, join_lines
+from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,32 +27,35 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
     from anyhook.model.llm import ToolConfig
 
-AS_MEANT = ""
-"""What is done instead of an ability where the user notices no difference."""
+    Fallback = tuple[Answer, str]
+    """Another answer, and what happens instead; `SAME_EFFECT` if that needs no note."""
+
+SAME_EFFECT = ""
 LOST = "it reaches neither the agent nor the user"
-"""What happens to a text that can be handed to neither the agent nor the user."""
+"""What happens to a text that can be passed to neither the agent nor the user."""
+LEFT_OUT = "it is left out"
 
 
 class UnsupportedError(UsageError):
-    """The agent cannot do what the hook wants, and the hook refuses to do less."""
+    """The agent lacks an ability that a hook with `unsupported="refuse"` needs."""
 
 
 def fit(
     agent: AgentSpec, event: Event, answer: Answer, *, refuse: bool = False
 ) -> tuple[Answer, list[str]]:
-    """Make an answer one that the agent can carry out.
+    """Return an answer that the agent supports.
 
     Args:
         agent: The agent.
-        event: What it is the answer to.
-        answer: What the hook wants.
-        refuse: Raise instead of doing something else.
+        event: The event that is answered.
+        answer: The answer of the hook.
+        refuse: Raise instead of replacing anything.
 
     Returns:
-        The answer to give, and what was done another way, for people.
+        The answer to give, and a note for each ability that was replaced.
 
     Raises:
-        UnsupportedError: If something is not possible and `refuse` is set.
+        UnsupportedError: If the agent lacks an ability and `refuse` is set.
     """
     notes: list[str] = []
     if answer.approve and answer.outcome is not Outcome.ALLOW:
@@ -56,24 +64,26 @@ def fit(
         how = support(agent, event.name, ability)
         if how in (Support.YES, Support.UNDOCUMENTED):
             continue
-        step = FALLBACKS[ability]
-        changed, instead = step(agent, event, answer, how)
-        if instead == AS_MEANT:
+        gap = Gap(agent=agent, event=event, answer=answer, ability=ability, support=how)
+        fallback, instead = FALLBACKS[ability](gap)
+        if instead == SAME_EFFECT:
             continue
-        wire = event.wire_name or event.name
         verb = "ignores" if how is Support.PROMISED else "has no"
-        note = f"{agent.title} {verb} {NAMES[ability]} on {wire}"
+        note = f"{agent.title} {verb} {NAMES[ability]} on {event.wire_name or event.name}"
         if refuse:
             raise UnsupportedError(note)
         notes.append(f"{note}; {instead}")
-        answer = changed
-    return _finished(agent, event, answer, notes), notes
+        answer = fallback
+    return _complete(agent, event, answer, notes), notes
 
 
-def _finished(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) -> Answer:
-    """Add what the agent's form needs: whole values, and verdicts that go with a field."""
-    spec = _real(agent, event)
-    changes = _whole(event, answer)
+# -- what the agent's form of a reply needs
+
+
+def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) -> Answer:
+    """Add complete values, and the verdicts that some fields imply."""
+    spec = _observed_spec(agent, event)
+    changes = _complete_values(event, answer)
     if answer.outcome is Outcome.ALLOW and spec.verdict_policy == "last":
         changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
     for field, implied in spec.implied_fields.items():
@@ -84,23 +94,22 @@ def _finished(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) 
         getattr(answer, field) is None for field in spec.any_output_sets
     ):
         if answer != NO_OPINION and not notes:
-            note = f"{agent.title} takes any output on {spec.wire} for a choice of tools"
-            notes.append(f"{note}; {LOST}")
+            notes.append(f"{agent.title} reads any output on {spec.wire} as a tool choice; {LOST}")
         if not notes:
             return NO_OPINION
-        # the agent reads standard error too, unless there is an answer on standard output
-        changes["tool_config"] = _same_choice(event)
-    whole = answer.replace(**changes) if changes else answer
-    stop_reason = (whole.stop_reason or whole.reason) if whole.stop else None
-    if whole.stop_reason != stop_reason:
-        whole = whole.replace(stop_reason=stop_reason)
-    if whole.reason is not None and not _may_say_why(agent, spec, whole):
-        whole = whole.replace(reason=None)
-    return whole
+        # The agent also reads the notes on standard error, unless standard output has a reply.
+        changes["tool_config"] = _current_tool_config(event)
+    answer = answer.replace(**changes) if changes else answer
+    stop_reason = (answer.stop_reason or answer.reason) if answer.stop else None
+    if answer.stop_reason != stop_reason:
+        answer = answer.replace(stop_reason=stop_reason)
+    if answer.reason is not None and not _may_have_reason(agent, spec, answer):
+        answer = answer.replace(reason=None)
+    return answer
 
 
-def _same_choice(event: Event) -> ToolConfig:
-    """Return the choice of tools that is in force: an answer that changes nothing."""
+def _current_tool_config(event: Event) -> ToolConfig:
+    """Return the tool choice of the event: a reply that changes nothing."""
     from anyhook.model.llm import check_tool_config
 
     request: Any = getattr(event, "llm_request", {})
@@ -108,35 +117,34 @@ def _same_choice(event: Event) -> ToolConfig:
     return check_tool_config(current)[0] if isinstance(current, dict) else {"mode": "AUTO"}
 
 
-def _may_say_why(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bool:
-    """Tell whether a reason has a verdict beside it, or may stand alone."""
+def _may_have_reason(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bool:
+    """Return whether the agent's reply has a verdict for the reason, or may hold it alone."""
     members = agent.written_fields(spec.canonical)
-    said = (answer.outcome, answer.approve)
-    verdicts = [m for m in members if m.field == "outcome"]
-    if any(said in (m.words or agent.decision_words).values() for m in verdicts):
-        return True
-    alone = all(len(m.path) == 1 for m in members if m.field == "reason")
-    return alone and answer.outcome is Outcome.NONE
+    verdict = (answer.outcome, answer.approve)
+    for member in members:
+        if member.field == "outcome" and verdict in (member.words or agent.decision_words).values():
+            return True
+    is_top_level = all(len(member.path) == 1 for member in members if member.field == "reason")
+    return is_top_level and answer.outcome is Outcome.NONE
 
 
-def _whole(event: Event, answer: Answer) -> dict[str, Any]:
-    """Complete what agents put in place of their own instead of laying it over that."""
+def _complete_values(event: Event, answer: Answer) -> dict[str, Any]:
+    """Complete the values that agents use instead of their own, and do not merge with them."""
     changes: dict[str, Any] = {}
     if answer.tool_input is not None:
         changes["tool_input"] = {**getattr(event, "tool_input", {}), **answer.tool_input}
     config = (answer.llm_request or {}).get("config")
-    own = getattr(event, "llm_request", {}).get("config")
-    if answer.llm_request and isinstance(config, dict) and isinstance(own, dict):
-        changes["llm_request"] = {**answer.llm_request, "config": {**own, **config}}
+    own_config = getattr(event, "llm_request", {}).get("config")
+    if answer.llm_request and isinstance(config, dict) and isinstance(own_config, dict):
+        changes["llm_request"] = {**answer.llm_request, "config": {**own_config, **config}}
     if answer.llm_response is not None:
         from anyhook.model.llm import complete_response, merge_response
 
-        before = getattr(event, "llm_response", None)
-        changes["llm_response"] = (
-            complete_response(answer.llm_response)
-            if before is None
-            else merge_response(before, answer.llm_response)
-        )
+        own_response = getattr(event, "llm_response", None)
+        if own_response is None:
+            changes["llm_response"] = complete_response(answer.llm_response)
+        else:
+            changes["llm_response"] = merge_response(own_response, answer.llm_response)
     if answer.tool_config is not None:
         from anyhook.model.llm import check_tool_config
 
@@ -144,157 +152,165 @@ def _whole(event: Event, answer: Answer) -> dict[str, Any]:
     return changes
 
 
-def _real(agent: AgentSpec, event: Event) -> EventSpec:
+def _observed_spec(agent: AgentSpec, event: Event) -> EventSpec:
     rules = agent.rule_sets.get("observed") or agent.documented
     return rules.by_canonical.get(event.name) or agent.by_canonical[event.name]
 
 
-# -- one way out for each ability
+# -- a fallback for each ability
 
 
-def _can(agent: AgentSpec, event: Event, ability: str) -> bool:
-    return support(agent, event.name, ability) in (Support.YES, Support.UNDOCUMENTED)
+class Gap(Record):
+    """An ability that an answer needs and the agent lacks.
+
+    Attributes:
+        agent: The agent.
+        event: The event that is answered.
+        answer: The answer.
+        ability: The ability, a key of `ABILITIES`.
+        support: `PROMISED` or `NO`.
+    """
+
+    agent: AgentSpec
+    event: Event
+    answer: Answer
+    ability: str
+    support: Support
+
+    @property
+    def denial(self) -> Denial:
+        """What a denial does on the event."""
+        return self.agent.by_canonical[self.event.name].denial
+
+    def supports(self, ability: str) -> bool:
+        """Return whether the agent has another ability on the event."""
+        return support(self.agent, self.event.name, ability) in (Support.YES, Support.UNDOCUMENTED)
+
+    def rest(self) -> Answer:
+        """Return the answer without the ability."""
+        # Another release of the agent may keep what its reference promises.
+        if self.support is Support.PROMISED and self.ability not in ("stop", "ask", "defer"):
+            return self.answer
+        field, _ = ABILITIES[self.ability]
+        if field == "outcome":
+            return self.answer.replace(outcome=Outcome.NONE, reason=None)
+        empty_values = {"stop": False, "approve": False, "clear_context": False}
+        return self.answer.replace(**{field: empty_values.get(field)})
+
+    def deliver(self, answer: Answer, text: str | None) -> Fallback:
+        """Pass a text to the agent if possible, else to the user."""
+        if not text:
+            return answer, LEFT_OUT
+        # At the end of an agent, context would make the agent continue.
+        if self.denial is not Denial.CONTINUES and self.supports("context"):
+            context = join_lines((answer.context, text))
+            return answer.replace(context=context), "the agent gets it as context"
+        message_support = support(self.agent, self.event.name, "message")
+        if message_support is Support.PROMISED:
+            instead = "only the log has it"
+        elif message_support is not Support.NO:
+            instead = "the user gets it as a message"
+        elif shows_stderr(self.agent, self.event.name):
+            instead = "the user gets it on standard error"
+        else:
+            return answer, LOST
+        return answer.replace(system_message=join_lines((answer.system_message, text))), instead
+
+    def deny(self, answer: Answer, reason: str) -> Fallback:
+        """Deny if possible, else stop the agent, else pass the reason to the agent or the user."""
+        if self.denial is Denial.CONTINUES:  # the agent would continue with the reason, for ever
+            return self.deliver(answer, reason)
+        if self.supports("deny"):
+            if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
+                answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+            return answer, "it is denied"
+        if self.denial is not Denial.NOTHING and self.supports("stop"):
+            return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
+        if self.supports("filter_tools"):
+            return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
+        return self.deliver(answer, reason)
 
 
-def _joined(first: str | None, second: str | None) -> str | None:
-    return "\n".join(text for text in (first, second) if text) or None
+def _replace_deny(gap: Gap) -> Fallback:
+    return gap.deny(gap.rest(), gap.answer.reason or "denied by a hook")
 
 
-def _without(answer: Answer, ability: str, how: Support) -> Answer:
-    """Take a field out, unless the reference promises it: another release may keep that."""
-    field, _ = ABILITIES[ability]
-    if how is Support.PROMISED and ability not in ("stop", "ask", "defer"):
-        return answer
-    if field == "outcome":
-        return answer.replace(outcome=Outcome.NONE, reason=None)
-    empty = {"stop": False, "approve": False, "clear_context": False}
-    return answer.replace(**{field: empty.get(field)})
+def _replace_ask(gap: Gap) -> Fallback:
+    if gap.event.name in ASK_ANYWAY:
+        return gap.rest(), "the user is asked anyway"
+    reason = gap.answer.reason or "a hook wants the user to confirm this"
+    return gap.deny(gap.rest(), f"{reason} (the user cannot be asked)")
 
 
-def _say(agent: AgentSpec, event: Event, answer: Answer, text: str | None) -> tuple[Answer, str]:
-    """Give a text to the agent if possible, else to the user."""
-    continues = agent.by_canonical[event.name].denial is Denial.CONTINUES
-    if text and not continues and _can(agent, event, "context"):  # it would go on to read it
-        return answer.replace(context=_joined(answer.context, text)), "the agent is told"
-    told = support(agent, event.name, "tell")
-    if text and told is not Support.NO:
-        message = _joined(answer.system_message, text)
-        instead = "only the log has it" if told is Support.PROMISED else "the user is told"
-        return answer.replace(system_message=message), instead
-    if text and shows_stderr(agent, event.name):
-        message = _joined(answer.system_message, text)
-        return answer.replace(system_message=message), "the user gets it on standard error"
-    return answer, LOST if text else "nothing happens"
+def _replace_defer(gap: Gap) -> Fallback:
+    if gap.event.name in ASK_ANYWAY:
+        return gap.rest(), "the user is asked"
+    reason = gap.answer.reason
+    if gap.supports("ask"):
+        return gap.rest().replace(outcome=Outcome.ASK, reason=reason), "the user is asked"
+    return gap.deny(gap.rest(), reason or "a hook wants this decided later")
 
 
-def _deny(agent: AgentSpec, event: Event, answer: Answer, reason: str) -> tuple[Answer, str]:
-    """Deny if possible, else stop the agent, else give the reason to the agent or the user."""
-    denial = agent.by_canonical[event.name].denial
-    if denial is Denial.CONTINUES:  # a denial would send the agent round again, each time
-        return _say(agent, event, answer, reason)
-    if _can(agent, event, "deny"):
-        if STRENGTH[answer.outcome] < STRENGTH[Outcome.DENY]:
-            answer = answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
-        return answer, "it is denied"
-    if denial is not Denial.NOTHING and _can(agent, event, "stop"):
-        return answer.replace(stop=True, stop_reason=reason), "the agent is stopped"
-    if _can(agent, event, "filter_tools"):
-        return answer.replace(tool_config={"mode": "NONE"}), "the model may call no tool"
-    return _say(agent, event, answer, reason)
+def _replace_approve(gap: Gap) -> Fallback:
+    return gap.rest(), "the agent may still ask its user"
 
 
-def _no_denial(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    rest = _without(answer, "deny", how)
-    return _deny(agent, event, rest, answer.reason or "denied by a hook")
+def _replace_stop(gap: Gap) -> Fallback:
+    reason = gap.answer.stop_reason or gap.answer.reason or "stopped by a hook"
+    return gap.deny(gap.rest().replace(stop_reason=None), reason)
 
 
-def _no_question(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    if event.name in ASK_ANYWAY:
-        return _without(answer, "ask", how), "the user is asked anyway"
-    reason = answer.reason or "a hook wants the user to confirm this"
-    return _deny(agent, event, _without(answer, "ask", how), f"{reason} (nobody can be asked)")
-
-
-def _no_delay(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    rest = _without(answer, "defer", how)
-    if event.name in ASK_ANYWAY:
-        return rest, "the user is asked"
-    if _can(agent, event, "ask"):
-        return rest.replace(outcome=Outcome.ASK, reason=answer.reason), "the user is asked"
-    return _deny(agent, event, rest, answer.reason or "a hook wants this decided later")
-
-
-def _no_approval(
-    _agent: AgentSpec, _event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
-    return _without(answer, "approve", how), "the agent may still ask its user"
-
-
-def _no_stop(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    reason = answer.stop_reason or answer.reason or "stopped by a hook"
-    rest = _without(answer, "stop", how).replace(stop_reason=None)
-    return _deny(agent, event, rest, reason)
-
-
-def _no_rewrite(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
+def _replace_rewrite(gap: Gap) -> Fallback:
     import json
 
-    wanted = json.dumps(answer.tool_input, ensure_ascii=False, default=str)
-    rest = _without(answer, "rewrite", how)
-    return _deny(agent, event, rest, f"call it with these arguments instead: {wanted}")
+    arguments = json.dumps(gap.answer.tool_input, ensure_ascii=False, default=str)
+    return gap.deny(gap.rest(), f"call it with these arguments instead: {arguments}")
 
 
-def _no_replacement(
-    agent: AgentSpec, event: Event, answer: Answer, how: Support
-) -> tuple[Answer, str]:
+def _replace_result(gap: Gap) -> Fallback:
     from anyhook.model.tools import all_texts
 
-    text = "\n".join(all_texts(answer.tool_output)) or str(answer.tool_output)
-    rest = _without(answer, "replace_result", how)
-    if agent.by_canonical[event.name].denial is Denial.HIDES and _can(agent, event, "deny"):
-        return _deny(agent, event, rest, text)
-    return _say(agent, event, rest, text)
+    output = gap.answer.tool_output
+    text = "\n".join(all_texts(output)) or str(output)
+    if gap.denial is Denial.HIDES and gap.supports("deny"):
+        return gap.deny(gap.rest(), text)
+    return gap.deliver(gap.rest(), text)
 
 
-def _no_context(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    return _say(agent, event, _without(answer, "context", how), answer.context)
+def _replace_context(gap: Gap) -> Fallback:
+    return gap.deliver(gap.rest(), gap.answer.context)
 
 
-def _no_message(agent: AgentSpec, event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-    if shows_stderr(agent, event.name):
-        return answer, AS_MEANT
-    return _without(answer, "tell", how), LOST
+def _replace_message(gap: Gap) -> Fallback:
+    if shows_stderr(gap.agent, gap.event.name):
+        return gap.answer, SAME_EFFECT
+    return gap.rest(), LOST
 
 
-def _nothing(ability: str) -> Callable[..., tuple[Answer, str]]:
-    def step(_agent: AgentSpec, _event: Event, answer: Answer, how: Support) -> tuple[Answer, str]:
-        return _without(answer, ability, how), "nothing happens"
-
-    return step
+def _leave_out(gap: Gap) -> Fallback:
+    return gap.rest(), LEFT_OUT
 
 
 ASK_ANYWAY = frozenset({"permission_request", "elicitation"})
-"""Events at which the user is asked if no hook decides."""
+"""Events at which the agent asks the user if no hook decides."""
 
-FALLBACKS: dict[str, Callable[[AgentSpec, Event, Answer, Support], tuple[Answer, str]]] = {
-    "deny": _no_denial,
-    "ask": _no_question,
-    "defer": _no_delay,
-    "approve": _no_approval,
-    "stop": _no_stop,
-    "rewrite": _no_rewrite,
-    "replace_result": _no_replacement,
-    "context": _no_context,
-    "tell": _no_message,
-    "change_request": _nothing("change_request"),
-    "respond": _nothing("respond"),
-    "filter_tools": _nothing("filter_tools"),
-    "clear_context": _nothing("clear_context"),
-    "tail_call": _nothing("tail_call"),
+FALLBACKS: dict[str, Callable[[Gap], Fallback]] = {
+    "deny": _replace_deny,
+    "ask": _replace_ask,
+    "defer": _replace_defer,
+    "approve": _replace_approve,
+    "stop": _replace_stop,
+    "rewrite": _replace_rewrite,
+    "replace_result": _replace_result,
+    "context": _replace_context,
+    "message": _replace_message,
+    "change_request": _leave_out,
+    "respond": _leave_out,
+    "filter_tools": _leave_out,
+    "clear_context": _leave_out,
+    "tail_call": _leave_out,
 }
-"""Ability to what is done where an agent does not have it."""
+"""Ability to what is done in an agent that lacks it."""
 
 NAMES = {
     "deny": "denials",
@@ -305,11 +321,11 @@ NAMES = {
     "rewrite": "changed arguments",
     "replace_result": "replaced results",
     "context": "context for the agent",
-    "tell": "messages to the user",
+    "message": "messages to the user",
     "change_request": "changes of the request",
     "respond": "responses of hooks",
     "filter_tools": "choosing tools",
     "clear_context": "clearing the context",
     "tail_call": "calls in place of a result",
 }
-"""Ability to what it is called in a sentence."""
+"""Ability to its name in a sentence."""

@@ -1,4 +1,7 @@
-"""`Hooks`: the functions of one hook file, and what they answer to an event."""
+"""`Hooks`: the functions of one hook file, and their answer to an event.
+
+It is one module because a cold hook imports all of it, and every further module costs 0.1 ms.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +32,10 @@ else:
 
 
 loading: list[str] = []
-"""The hook files that are being imported to look at them, and must not run."""
-
+"""The hook files that are being imported for inspection; their `run` must not read an event."""
 
 worker: list[Callable[[Hooks, Sequence[str] | None], NoReturn]] = []
-"""In a warm worker: takes the hooks of the file that is being loaded instead of running them."""
+"""In a worker: receives the hooks of the file that is being loaded instead of running them."""
 
 
 class HookFunction(Record):
@@ -41,10 +43,10 @@ class HookFunction(Record):
 
     Attributes:
         event: Canonical name of its event.
-        subjects: What it is for: tools, sources, reasons, …; empty for everything.
-        function: Takes the event.
-        name: Its name.
-        file: Where it is written.
+        subjects: Patterns of the tools, sources, reasons, … that it covers; empty for all.
+        function: The author's function, which takes the event.
+        name: Name of the function.
+        file: Path of its source file.
         line: 1-based line.
         about: First line of its docstring.
     """
@@ -58,23 +60,26 @@ class HookFunction(Record):
     about: str = ""
 
     def covers(self, names: Sequence[str]) -> bool:
-        """Tell whether it is for a subject, which may have several names."""
+        """Return whether the function covers a subject.
+
+        Args:
+            names: All names of the subject: of a tool, the agent's and the canonical one.
+        """
         if not self.subjects:
             return True
-        return any(_fits(pattern, name) for pattern in self.subjects for name in names)
+        return any(_matches_any(pattern, names) for pattern in self.subjects)
 
 
 class Example(Record):
-    """An event written beside a hook, and what the hook must say to it.
+    """An event in a hook file, and the answer that its hooks must give: a test case.
 
     Attributes:
         event: Canonical name of the event.
-        fields: Fields of the event; of tools and arguments, the canonical ones.
-        expect: `deny`, `ask`, `allow`, `approve`, `stop`, `defer`, `rewrite`, `context`, `none`,
-            or whatever ability must be in the answer.
-        says: A text that must be in the answer's reason or context.
-        agents: Agents that it is for; empty for all that have the event.
-        place: Where it is written, `file:line`.
+        fields: Fields of the event; tools and arguments have their canonical names.
+        expect: A word of `EXPECTATIONS`.
+        says: A text that the answer's reason or context must contain.
+        agents: Names of the agents that it applies to; empty for all that have the event.
+        place: Source position, `file:line`.
     """
 
     event: str
@@ -90,18 +95,22 @@ class Hooks(EventDecorators):
 
     Every canonical event is a decorator: `@hooks.before_tool("shell")`, `@hooks.before_prompt`,
     `@hooks.subagent_stop("Explore")`. Tools are named canonically (`shell`, `write_file`,
-    `mcp__github__*`) or as one agent names them; `*` stands for any characters. Functions run in
-    the order in which they are written, each seeing what those before it changed; a denial or a
-    stop ends the round.
+    `mcp__github__*`) or as one agent names them; `*` matches any characters. Functions run in the
+    order of the file, and each sees the changes of those before it. A denial or a stop skips the
+    rest.
 
     Args:
-        name: For explanations; by default the name of the file.
-        on_crash: `allow` or `deny`: what a function that raises, hangs or answers nonsense means.
-        unsupported: `degrade`: what an agent cannot do is done another way and told; `refuse`: it
-            counts as a crash.
-        timeout: Seconds that a run may take; by default nearly what the agent allows.
-        state: What a warm worker keeps between events: `kept`: the module as the last event left
-            it; `fresh`: as loading left it, in a process of its own; `cold`: nothing, no worker.
+        name: Display name; by default the name of the file.
+        on_crash: `allow` or `deny`: the verdict if a function raises, runs out of time or returns
+            something that is no answer.
+        unsupported: `degrade`: an ability that the agent lacks is replaced by the nearest one,
+            which is reported; `refuse`: it counts as a crash.
+        timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
+        state: State of the module between events in a warm worker. `kept`: as the last event left
+            it; `fresh`: as after loading, in a process of its own; `cold`: never run by a worker.
+
+    Raises:
+        UsageError: If an argument has no such value.
     """
 
     def __init__(
@@ -128,18 +137,19 @@ class Hooks(EventDecorators):
 
     @property
     def name(self) -> str:
-        """Its name: the one that it was given, or that of its file."""
+        """The display name: the given one, else the name of the file."""
         if self._name or not self.functions:
             return self._name or "hook"
         return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
 
-    if not TYPE_CHECKING:  # a type checker knows the events, and finds a name that is none
+    # `decorators.pyi` declares the events, so that type checkers report an unknown one.
+    if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Callable[..., Any]:
             return self._decorator(name)
 
     def _decorator(self, name: str) -> Callable[..., Any]:
-        """Return what registers functions for an event.
+        """Return the decorator of an event.
 
         Raises:
             AttributeError: If there is no such event.
@@ -152,10 +162,10 @@ class Hooks(EventDecorators):
             hint = did_you_mean(name, known) or f"events: {', '.join(known)}"
             raise AttributeError(f"there is no event {name!r}; {hint}")
 
-        def decorate(*given: Any) -> Any:
-            if len(given) == 1 and callable(given[0]):
-                return self._add(name, (), given[0])
-            return self.on(name, *given)
+        def decorate(*arguments: Any) -> Any:
+            if len(arguments) == 1 and callable(arguments[0]):
+                return self._add(name, (), arguments[0])
+            return self.on(name, *arguments)
 
         return decorate
 
@@ -164,16 +174,17 @@ class Hooks(EventDecorators):
 
         Args:
             event: Canonical name.
-            subjects: What it is for; none for everything.
+            subjects: Names or patterns that the function covers; none for all.
 
         Raises:
-            UsageError: If there is no such event, or a subject is no text.
+            AttributeError: If there is no such event.
+            UsageError: If a subject is not a string.
         """
         if not is_event(event):
-            getattr(self, event if event.isidentifier() else "unknown")  # says what was meant
-        wrong = next((subject for subject in subjects if not isinstance(subject, str)), None)
-        if wrong is not None:
-            raise UsageError(f"{event} takes names, like {event}('shell'), not {wrong!r}")
+            self._decorator(event)  # raises, with a suggestion
+        for subject in subjects:
+            if not isinstance(subject, str):
+                raise UsageError(f"{event} takes names, like {event}('shell'), not {subject!r}")
 
         def decorate(function: FunctionT) -> FunctionT:
             return self._add(event, subjects, function)
@@ -206,15 +217,15 @@ class Hooks(EventDecorators):
         input: Mapping[str, Any] | None = None,  # noqa: A002 - as everywhere else
         **fields: Any,
     ) -> None:
-        """Write down an event and what the hook must say to it, for `anyhook test`.
+        """Add a test case for `anyhook test`: an event, and the answer that hooks must give.
 
         Args:
             event: Canonical name of the event.
             expect: `deny`, `ask`, `allow`, `approve`, `stop`, `rewrite`, `context`, `none`, …
-            says: A text that must be in the answer.
-            agents: Agents that it is for; none for all that have the event.
+            says: A text that the answer's reason or context must contain.
+            agents: Names of the agents that it applies to; none for all that have the event.
             tool: Canonical name of the tool.
-            input: Its arguments, by their canonical names.
+            input: Arguments of the tool, by their canonical names.
             fields: Other fields of the event.
 
         Raises:
@@ -225,7 +236,7 @@ class Hooks(EventDecorators):
         _check_word("expect", expect, EXPECTATIONS)
         if tool is not None:
             fields |= {"tool_name": tool, "tool_input": dict(input or {})}
-        frame = sys._getframe(1)  # noqa: SLF001 - where the example is written
+        frame = sys._getframe(1)  # noqa: SLF001 - the line of the example, for reports
         self.examples.append(
             Example(
                 event=event,
@@ -238,49 +249,47 @@ class Hooks(EventDecorators):
         )
 
     def answer(self, event: Event, agent: AgentSpec | None = None) -> Answer:
-        """Answer an event, without any agent around.
+        """Return the answer to an event, without an agent.
 
         Args:
-            event: What happened.
-            agent: The agent that it happened in, which says what a matcher sees; by default
-                tools are matched, and nothing else.
-
-        Returns:
-            What the functions say together.
+            event: The event.
+            agent: The agent of the event, which says what a matcher of an event without a tool
+                sees; without it only tools are matched.
 
         Raises:
-            Exception: Whatever a function raises.
+            Exception: The exception of a function.
         """
         return self.decide(event, agent, finish)
 
     def decide(
         self, event: Event, agent: AgentSpec | None, call: Callable[[HookFunction, Any], Any]
     ) -> Answer:
-        """Answer an event, calling the functions in a way of one's own.
+        """Return the answer to an event, with a given way to call functions.
 
         Args:
-            event: What happened.
-            agent: The agent that it happened in.
-            call: Calls a function and returns what it said.
+            event: The event.
+            agent: The agent of the event.
+            call: Calls a function with an event and returns its result.
         """
         names = names_of(event, agent)
-        called = [f for f in self.functions if f.event == event.name and f.covers(names)]
+        functions = [f for f in self.functions if f.event == event.name and f.covers(names)]
+        if not functions:
+            return NO_OPINION
+        # Each function gets a copy, which it may change.
+        if len(functions) == 1:
+            return checked(functions[0], call(functions[0], event.copy()))
+        from anyhook.model.sequence import SEQUENCE, advance, combine_answers, ends_sequence
+
+        chain = SEQUENCE.get(event.name, {})
         answers: list[Answer] = []
-        for number, function in enumerate(called, 1):
-            said = checked(function, call(function, event.copy()))  # its own to change
-            answers.append(said)
-            if said.stop or said.outcome is Outcome.DENY:
+        for function in functions:
+            answer = checked(function, call(function, event.copy()))
+            answers.append(answer)
+            if ends_sequence(answer):
                 break
-            if number < len(called) and said is not NO_OPINION:
-                from anyhook.model.sequence import SEQUENCE, advance
-
-                event = advance(SEQUENCE.get(event.name, {}), event, said)
-        told = [answer for answer in answers if answer is not NO_OPINION]
-        if len(told) < 2:
-            return told[0] if told else NO_OPINION
-        from anyhook.authoring.sequence import fold
-
-        return fold(told, patches_response=event.name == "after_model")
+            if answer is not NO_OPINION:
+                event = advance(chain, event, answer)
+        return combine_answers(answers, patches_response=event.name == "after_model")
 
     def register(self, engine: Host) -> None:
         """Let an `Engine` run the functions, before the hooks of its settings.
@@ -292,11 +301,14 @@ class Hooks(EventDecorators):
         register(self, engine)
 
     def run(self, argv: Sequence[str] | None = None) -> None:
-        """Be the command of an agent: read an event from standard input, answer, and return.
+        """Run as the command of an agent: read an event from standard input and write the reply.
 
         Args:
-            argv: Arguments; by default the process's. `--agent NAME` says which agent it is,
-                `--timeout SECONDS` how long the agent waits.
+            argv: Arguments; by default the process's. `--agent NAME` names the agent, `--timeout
+                SECONDS` its timeout for the command.
+
+        Raises:
+            SystemExit: With the exit code of the reply, if that is not 0.
         """
         if worker:
             worker[-1](self, argv)
@@ -309,28 +321,13 @@ class Hooks(EventDecorators):
         run(self, sys.argv[1:] if argv is None else argv)
 
 
-EXPECTATIONS = (
-    "none",
-    "allow",
-    "deny",
-    "ask",
-    "defer",
-    "approve",
-    "stop",
-    "rewrite",
-    "replace_result",
-    "context",
-    "tell",
-    "change_request",
-    "respond",
-    "filter_tools",
-    "clear_context",
-    "tail_call",
+EXPECTATIONS = tuple(
+    "none allow deny ask defer approve stop rewrite replace_result context message change_request "
+    "respond filter_tools clear_context tail_call".split()
 )
 """What an example may expect."""
 
-
-WORDS: dict[str, tuple[Outcome, bool]] = {
+VERDICT_WORDS: dict[str, tuple[Outcome, bool]] = {
     "none": (Outcome.NONE, False),
     "allow": (Outcome.ALLOW, False),
     "approve": (Outcome.ALLOW, True),
@@ -339,113 +336,107 @@ WORDS: dict[str, tuple[Outcome, bool]] = {
     "ask": (Outcome.ASK, False),
     "defer": (Outcome.DEFER, False),
 }
-"""Verdicts in words, for answers that were put together from data."""
-
+"""Verdicts that an author wrote as strings: outcome, and whether it approves."""
 
 LONGEST = 7 * 86400.0
-"""Seconds; no agent waits longer for a hook, and the clock of a process takes no endless time."""
+"""Seconds. No agent waits longer for a hook, and `signal.setitimer` takes no infinite time."""
 
 
 def is_event(name: str) -> bool:
-    """Tell whether functions can be for an event of that name."""
+    """Return whether a name is the canonical name of an event."""
     return event_class(name).name == name != UnknownEvent.name
 
 
-def sound(said: Answer) -> tuple[Answer, list[str]]:
-    """Leave out the fields of an answer that hold something of a wrong type; keep the verdict.
+def sound(answer: Answer) -> tuple[Answer, list[str]]:
+    """Remove the fields of a wrong type from an answer, but never its verdict.
 
     Returns:
-        The rest, and what was left out, for people.
+        The remaining answer, and a message for each removed value.
     """
-    usable, problems = check_answer(said, WORDS)
+    usable, problems = check_answer(answer, VERDICT_WORDS)
     return usable, [f"{problem}; left out" for problem in problems]
 
 
-def checked(function: HookFunction, said: object) -> Answer:
-    """Return what a function said, if it is something that a function may say.
+def checked(function: HookFunction, result: object) -> Answer:
+    """Return the result of a function as an answer.
 
     Raises:
-        TypeError: If it is not.
+        TypeError: If it is no answer.
     """
-    if said is None:
+    if result is None:
         return NO_OPINION
-    if isinstance(said, Answer):
-        if type(said.outcome) is Outcome:
-            return said
-        if said.outcome in WORDS:
-            outcome, approve = WORDS[said.outcome]
-            return said.replace(outcome=outcome, approve=said.approve or approve)
-        raise TypeError(f"{function.name} answered {said.outcome!r}, which is no verdict")
-    raise TypeError(
-        f"{function.name} returned {type(said).__name__}; return None for no opinion, or what "
-        "allow(), deny(), ask(), context(), event.rewrite(), … give"
-    )
+    if not isinstance(result, Answer):
+        raise TypeError(
+            f"{function.name} returned {type(result).__name__}; return None for no opinion, or the "
+            "result of allow(), deny(), ask(), context(), event.rewrite(), …"
+        )
+    if type(result.outcome) is Outcome:
+        return result
+    if result.outcome not in VERDICT_WORDS:
+        raise TypeError(f"{function.name} answered {result.outcome!r}, which is no verdict")
+    outcome, approve = VERDICT_WORDS[result.outcome]
+    return result.replace(outcome=outcome, approve=result.approve or approve)
 
 
 def finish(function: HookFunction, event: Any) -> Any:
-    """Call a function; one that is async gets an event loop of its own.
+    """Call a function to its end; an async one runs in an event loop of its own.
 
     Raises:
         SystemExit: If it exits with another code than 0 (no opinion) and 2 (a denial).
     """
     with StderrRecord() as stderr:
         try:
-            return _result_of(function.function(event))
+            result = function.function(event)
+            return _await_result(result) if hasattr(result, "__await__") else result
         except SystemExit as end:
             return answer_of_exit(end, function.name, stderr.text)
 
 
-def _result_of(said: Any) -> Any:
-    """Return what a function returned; await it if it is to be awaited."""
-    if not hasattr(said, "__await__"):
-        return said
+def _await_result(result: Any) -> Any:
     import asyncio
     from contextvars import copy_context
 
     async def main() -> Any:
-        return await said
+        return await result
 
-    if not _has_loop():
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
         return asyncio.run(main())
-    from concurrent.futures import ThreadPoolExecutor  # the loop that runs here is the host's
+    # The running loop belongs to the host, and a second one cannot run in the same thread.
+    from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as threads:
         return threads.submit(copy_context().run, asyncio.run, main()).result()
 
 
-def _has_loop() -> bool:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
 def names_of(event: Event, agent: AgentSpec | None) -> list[str]:
-    """List the names of what a function can be for."""
+    """Return the names that the subjects of a function are compared with."""
     tool = getattr(event, "tool_name", None)
     if isinstance(tool, str):
         return [tool, getattr(event, "tool", tool)]
     spec = agent.by_canonical.get(event.name) if agent else None
-    subject = getattr(event, spec.subject) if spec and spec.subject else None
+    if spec is None or spec.subject is None:
+        return []
+    subject = getattr(event, spec.subject)
     return [subject] if isinstance(subject, str) else []
 
 
-def _fits(pattern: str, name: str) -> bool:
-    if pattern == name:
+def _matches_any(pattern: str, names: Sequence[str]) -> bool:
+    """Return whether a pattern, in which only `*` is special, matches one of several names."""
+    if pattern in names:
         return True
     if "*" not in pattern:
         return False
     from fnmatch import fnmatchcase
 
-    return fnmatchcase(name, pattern.replace("[", "[[]").replace("?", "[?]"))
+    escaped = pattern.replace("[", "[[]").replace("?", "[?]")
+    return any(fnmatchcase(name, escaped) for name in names)
 
 
-def _check_word(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
+def _check_word(name: str, value: str, words: Sequence[str]) -> None:
+    if value not in words:
         from anyhook.model.suggest import did_you_mean
 
-        hint = did_you_mean(str(value), known) or f"it is one of {', '.join(known)}"
+        hint = did_you_mean(str(value), words) or f"it is one of {', '.join(words)}"
         raise UsageError(f"{name}={value!r}: {hint}")

@@ -26,7 +26,7 @@ CALLS = {
     "defer": "defer",
     "stop": "stop",
     "context": "context",
-    "tell": "tell",
+    "message": "message",
     "rewrite": "rewrite",
     "respond": "respond",
     "change_request": "change_request",

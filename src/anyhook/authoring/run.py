@@ -435,11 +435,11 @@ class Run:
 
     def expire(self) -> None:
         """Answer for functions that have run out of time."""
-        from anyhook.authoring.sequence import fold
+        from anyhook.model.sequence import combine_answers
 
         agent, spec, event = self.situation
         late = self._crashed(spec, TimeoutError("too slow"), "ran out of time")
-        answer = self._fit(agent, spec, event, fold([*self.said, late]))
+        answer = self._fit(agent, spec, event, combine_answers([*self.said, late]))
         for note in self.notes:
             self._warn(note)
         self._write(agent, spec, answer)

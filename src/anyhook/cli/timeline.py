@@ -18,8 +18,7 @@ from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
-from anyhook.model.explain import exit_text, shorten
-from anyhook.model.text import printable
+from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
 
 if TYPE_CHECKING:
@@ -188,7 +187,7 @@ def _bar(result: HandlerResult, total: float, width: int) -> Text:
 def _said(result: HandlerResult) -> Text:
     if result.status is not Status.RAN:
         word, style = STATUS_WORD[result.status], STATUS_STYLE[result.status]
-        end = exit_text(result) if result.status is Status.WARNED else ""
+        end = result.exit_text if result.status is Status.WARNED else ""
         text = Text(f"{word} {end}".rstrip(), style=style)
         if result.status is Status.SKIPPED and result.error:
             text.append(f"  {_prose(result.error)}", style="dim")

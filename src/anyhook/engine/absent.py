@@ -1,7 +1,8 @@
-"""Configured hooks that do not run, and what a host may require."""
+"""Configured hooks that do not run, and the hooks that a host requires."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RequiredHooksError, SettingsError
@@ -9,10 +10,9 @@ from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from anyhook.agents.spec import AgentSpec, EventSpec
-    from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.settings.hookset import HookSet
@@ -21,106 +21,140 @@ if TYPE_CHECKING:
 ABSENT = frozenset(
     "agent-assumed other-agent hooks-off project-untrusted trust-changed trust-store".split()
 )
-"""Codes of problems because of which hooks that are configured do not run."""
+"""Codes of problems because of which configured hooks do not run."""
 UNREADABLE = frozenset(
     "settings-unreadable settings-syntax settings-shape unknown-event unknown-type missing-field "
     "wrong-type extension-unreadable".split()
 )
-"""Codes of problems because of which a hook may be configured that is not known."""
-LABELS_SHOWN = 5
+"""Codes of problems that may hide a configured hook."""
+MAX_LABELS = 5
 """Hooks that one message names."""
 
 
-def switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
-    """Report the hooks that are switched off, one diagnostic for each switch."""
-    by_switch: dict[str, list[HandlerSpec]] = {}
-    for definition in hooks.definitions:
-        for handler in definition.handlers:
-            switch = hooks.switched_off(handler)
-            if switch is not None:
-                by_switch.setdefault(switch, []).append(handler)
-    for switch, handlers in by_switch.items():
-        labels = list(dict.fromkeys(handler.label for handler in handlers))
-        shown = ", ".join(labels[:LABELS_SHOWN])
-        rest = len(labels) - LABELS_SHOWN
-        more = f" and {rest} more" if rest > 0 else ""
-        many = "hooks do" if len(labels) > 1 else "hook does"
-        yield diagnose(
-            "hooks-off",
-            f"{len(labels)} {many} not run, because {switch} switches off: {shown}{more}",
-            handlers[0].place,
-        )
+@dataclass(frozen=True, slots=True)
+class DisabledHooks:
+    """The hooks that `anyhook disable` removed from settings files.
+
+    Attributes:
+        hooks: The hooks.
+        problems: Why their records cannot be read.
+    """
+
+    hooks: tuple[KeptHook, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+
+    def diagnostics(self) -> Iterator[Diagnostic]:
+        """Report every disabled hook, and the problems."""
+        for hook in self.hooks:
+            yield _report_disabled(hook)
+        yield from self.problems
 
 
-def kept_or_problem(
-    agent: AgentSpec, hooks: HookSet
-) -> tuple[tuple[KeptHook, ...], tuple[Diagnostic, ...]]:
-    """Return the hooks that `anyhook disable` took out, or why that is not known."""
+def find_disabled(agent: AgentSpec, hooks: HookSet) -> DisabledHooks:
+    """Return the hooks that `anyhook disable` removed from settings files."""
     try:
-        return tuple(kept_hooks(agent, hooks.files)), ()
+        return DisabledHooks(tuple(kept_hooks(agent, hooks.files)))
     except SettingsError as error:
         place = Place(error.path, error.line)
-        return (), (diagnose("settings-unreadable", str(error), place),)
+        problem = diagnose("settings-unreadable", str(error), place)
+        return DisabledHooks(problems=(problem,))
 
 
-def taken_out(kept: Iterable[KeptHook]) -> Iterator[Diagnostic]:
-    """Report the hooks that `anyhook disable` took out of settings files."""
-    for hook in kept:
-        label = hook.handler.label
-        text = f"{label!r} does not run: it is disabled and kept in {hook.record}"
-        yield diagnose("hooks-off", text, hook.handler.place, handler=label)
+def _report_disabled(hook: KeptHook) -> Diagnostic:
+    label = hook.handler.label
+    text = f"{label!r} does not run: it is disabled and kept in {hook.record}"
+    return diagnose("hooks-off", text, hook.handler.place, handler=label)
 
 
-def check_required(
-    require: bool | Collection[str],
-    agent: AgentSpec,
-    engine: Engine,
-    diagnostics: Collection[Diagnostic],
-) -> None:
-    """Raise if hooks that the host requires do not run.
-
-    Args:
-        require: `True`: every configured hook must run, and there must be one; a set of events
-            (canonical names or the agent's): each must have hooks, and all of these must run.
-        agent: Whose events.
-        engine: The engine with the hooks.
-        diagnostics: What is known to be wrong.
-
-    Raises:
-        RequiredHooksError: With the reasons.
-        UnknownNameError: If the agent has no such event.
-    """
-    if require is False:
-        return
-    broken = [found for found in diagnostics if found.code in UNREADABLE]
-    if require is True:
-        absent = [d for d in diagnostics if d.code in ABSENT and d.severity is not Severity.INFO]
-        reasons = [*absent, *broken]
-        handlers = [handler for d in engine.hooks.definitions for handler in d.handlers]
-        if not any(engine.runs(handler) for handler in handlers):
-            reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
-    else:
-        events = [agent.event(name) for name in require]
-        reasons = [*(found for spec in events for found in _absent_on(spec, engine)), *broken]
-    if reasons:
-        raise RequiredHooksError(reasons)
+def report_switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
+    """Report the hooks that are switched off, one diagnostic for each switch."""
+    by_switch: dict[str, list[HandlerSpec]] = {}
+    for handler in _handlers_of(hooks):
+        switch = hooks.switched_off(handler)
+        if switch is not None:
+            by_switch.setdefault(switch, []).append(handler)
+    for switch, handlers in by_switch.items():
+        labels = list(dict.fromkeys(handler.label for handler in handlers))
+        names = ", ".join(labels[:MAX_LABELS])
+        if len(labels) > MAX_LABELS:
+            names += f" and {len(labels) - MAX_LABELS} more"
+        verb = "hooks do" if len(labels) > 1 else "hook does"
+        text = f"{len(labels)} {verb} not run, because {switch} switches off: {names}"
+        yield diagnose("hooks-off", text, handlers[0].place)
 
 
 def required_events(require: bool | Collection[str], agent: AgentSpec) -> bool | frozenset[str]:
-    """Return which events must have hooks that run, by canonical name."""
+    """Return the events that must have hooks that run, by canonical name.
+
+    Args:
+        require: `True` for any event, `False` for none, or names of events, also the agent's own.
+        agent: The agent.
+
+    Raises:
+        UnknownNameError: If the agent has no such event.
+    """
     if isinstance(require, bool):
         return require
     return frozenset(agent.event(name).canonical for name in require)
 
 
-def _absent_on(spec: EventSpec, engine: Engine) -> Iterator[Diagnostic]:
-    """Report that no hook is configured on an event, or each hook on it that does not run."""
-    definitions = [d for d in engine.hooks.definitions if d.event == spec.canonical]
-    yield from taken_out([hook for hook in engine.kept if hook.definition.event == spec.canonical])
-    handlers = [handler for definition in definitions for handler in definition.handlers]
+def check_required(
+    required: bool | frozenset[str],
+    agent: AgentSpec,
+    hooks: HookSet,
+    *,
+    disabled: DisabledHooks,
+    diagnostics: Collection[Diagnostic],
+    runs: Callable[[HandlerSpec], bool],
+) -> None:
+    """Check that the hooks that the host requires run.
+
+    Args:
+        required: `True`: every configured hook must run, and there must be one; canonical names of
+            events: each must have hooks, and all of these must run.
+        agent: The agent.
+        hooks: The hooks of its settings files.
+        disabled: The hooks that were removed from these files.
+        diagnostics: The problems of the engine.
+        runs: Returns whether a handler is switched on and trusted.
+
+    Raises:
+        RequiredHooksError: With the reasons.
+    """
+    if required is False:
+        return
+    reasons: list[Diagnostic] = []
+    if required is True:
+        reasons += [d for d in diagnostics if d.code in ABSENT and d.severity is not Severity.INFO]
+    else:
+        for spec in agent.events:
+            if spec.canonical in required:
+                reasons += _absent_on(spec, hooks, disabled, runs)
+    reasons += [diagnostic for diagnostic in diagnostics if diagnostic.code in UNREADABLE]
+    if required is True and not any(runs(handler) for handler in _handlers_of(hooks)):
+        reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
+    if reasons:
+        raise RequiredHooksError(reasons)
+
+
+def _absent_on(
+    spec: EventSpec, hooks: HookSet, disabled: DisabledHooks, runs: Callable[[HandlerSpec], bool]
+) -> Iterator[Diagnostic]:
+    """Report each hook on an event that does not run, or that none is configured."""
+    for hook in disabled.hooks:
+        if hook.definition.event == spec.canonical:
+            yield _report_disabled(hook)
+    handlers = list(_handlers_of(hooks, spec.canonical))
     if not handlers:
         yield diagnose("no-hooks", f"no hook is configured on {spec.wire}")
     for handler in handlers:
-        if not engine.runs(handler):
+        if not runs(handler):
             text = f"{handler.label!r} on {spec.wire} does not run: it is switched off or untrusted"
             yield diagnose("no-hooks", text, handler.place, handler=handler.label)
+
+
+def _handlers_of(hooks: HookSet, event: str | None = None) -> Iterable[HandlerSpec]:
+    """Yield the handlers of all events, or of one."""
+    for definition in hooks.definitions:
+        if event in (None, definition.event):
+            yield from definition.handlers

@@ -1,4 +1,4 @@
-"""What is likely wrong with hooks that are configured correctly: for `anyhook check`."""
+"""Likely mistakes in hooks whose settings are valid: for `anyhook check`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,10 @@ _BUILTINS = frozenset(
     "function getopts hash if let local printf pwd read readonly return select set shift source "
     "test time times trap true type ulimit umask unalias unset until wait while { !".split()
 )
+_PERMISSION_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
+"""A permission rule, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
+MILLISECONDS_FROM = 1000
+"""A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
 
 
 def check_hooks(  # noqa: PLR0917 - what a check looks at
@@ -39,76 +43,65 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
     environ: Mapping[str, str],
     may_match: Callable[[HookDefinition], bool] = lambda _definition: True,
 ) -> Iterator[Diagnostic]:
-    """Look at every definition with the eyes of somebody who wonders why a hook does not run.
+    """Yield the likely mistakes in hooks: why one does not run, or not as it was meant.
 
     Args:
-        agent: Whose hooks.
-        definitions: All of them.
+        agent: The agent.
+        definitions: All definitions.
         project: Directory of the project, where commands run.
         variables: Variables of the agent that hold paths.
         environ: Environment that commands inherit; its `PATH` is searched.
-        may_match: Tells whether a definition's regular expression may be evaluated.
-
-    Yields:
-        Diagnostics.
+        may_match: Returns whether the regular expression of a definition may be evaluated.
     """
-    seen: dict[tuple[object, ...], HandlerSpec] = {}
     definitions = list(definitions)
     yield from _check_names(definitions)
+    first_of: dict[tuple[object, ...], HandlerSpec] = {}
     for definition in definitions:
-        style = agent.by_canonical[definition.event].matcher_style
-        if compile_matcher(definition.matcher, style).expression is None or may_match(definition):
-            yield from _check_matcher(agent, definition)
-        elif _RULE.fullmatch(definition.matcher or ""):
-            yield _rule_as_matcher(agent, definition)
+        spec = agent.by_canonical[definition.event]
+        yield from _check_matcher(agent, spec, definition, may_match)
         for handler in definition.handlers:
+            path_variables = {**environ, **variables, **handler.variables}
             yield from _check_shell(agent, handler, environ)
-            yield from _check_command(handler, project, variables, environ)
+            if handler.kind == "command":
+                yield from _check_command(handler, project, path_variables, environ)
+                yield from _check_quotes(handler, project, variables)
             yield from _check_timeout(agent, handler)
             if handler.kind == "command":
-                spec = agent.by_canonical[definition.event]
-                known = {**environ, **variables, **handler.variables}
-                yield from check_scripts(agent, spec, handler, project, known)
-            first = seen.setdefault(
-                (definition.event, definition.matcher, *handler.identity), handler
-            )
+                yield from check_scripts(agent, spec, handler, project, path_variables)
+            identity = (definition.event, definition.matcher, *handler.identity)
+            first = first_of.setdefault(identity, handler)
             if first is not handler:
-                yield diagnose(
-                    "duplicate-hook",
-                    f"{handler.label!r} is the same as at {first.place}; it runs once",
-                    handler.place,
-                    handler=handler.label,
-                )
+                text = f"{handler.label!r} is the same as at {first.place}; it runs once"
+                yield diagnose("duplicate-hook", text, handler.place, handler=handler.label)
+
+
+def _about(handler: HandlerSpec, code: str, message: str) -> Diagnostic:
+    return diagnose(code, f"{handler.label!r}: {message}", handler.place, handler=handler.label)
 
 
 # -- names and times
 
 
 def _check_names(definitions: list[HookDefinition]) -> Iterator[Diagnostic]:
-    """Report hooks that differ and have one name: switching one off switches off both."""
+    """Report different hooks with the same name: switching off one switches off both."""
     by_name: dict[str, HandlerSpec] = {}
-    for handler in (h for definition in definitions for h in definition.handlers):
-        if not handler.name or handler.layer is Layer.RUNTIME:
-            continue
-        first = by_name.setdefault(handler.name, handler)
-        if (first.command, first.argv) != (handler.command, handler.argv):
-            yield diagnose(
-                "same-name",
-                f"{handler.label!r} is also the name of another hook, at {first.place}; "
-                "switching off that name switches off both",
-                handler.place,
-                handler=handler.label,
-            )
-
-
-MILLISECONDS_FROM = 1000
-"""A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
+    for definition in definitions:
+        for handler in definition.handlers:
+            if not handler.name or handler.layer is Layer.RUNTIME:
+                continue
+            first = by_name.setdefault(handler.name, handler)
+            if (first.command, first.argv) != (handler.command, handler.argv):
+                text = (
+                    f"{handler.label!r} is also the name of another hook, at {first.place}; "
+                    "switching off that name switches off both"
+                )
+                yield diagnose("same-name", text, handler.place, handler=handler.label)
 
 
 def _check_timeout(agent: AgentSpec, handler: HandlerSpec) -> Iterator[Diagnostic]:
     is_in_seconds = agent.timeout_unit == 1.0
-    is_suspicious = handler.timeout >= MILLISECONDS_FROM and not handler.timeout % MILLISECONDS_FROM
-    if is_in_seconds and is_suspicious and handler.timeout <= agent.long_timeout:
+    is_multiple = handler.timeout >= MILLISECONDS_FROM and not handler.timeout % MILLISECONDS_FROM
+    if is_in_seconds and is_multiple and handler.timeout <= agent.long_timeout:
         yield _about(
             handler,
             "timeout-unit",
@@ -119,116 +112,125 @@ def _check_timeout(agent: AgentSpec, handler: HandlerSpec) -> Iterator[Diagnosti
 
 # -- matchers
 
-_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
-"""What permissions look like, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
 
-
-def _rule_as_matcher(agent: AgentSpec, definition: HookDefinition) -> Diagnostic:
-    spec = agent.by_canonical[definition.event]
-    matcher = str(definition.matcher)
-    tool = matcher.partition("(")[0].strip()
-    instead = (
-        f'; write the matcher {tool!r} and "if": "{matcher}"' if spec.supports_conditions else ""
-    )
-    text = f"{spec.wire}: {matcher!r} is a permission rule and no tool name{instead}"
-    return diagnose("dead-matcher", text, definition.place)
-
-
-def _check_matcher(agent: AgentSpec, definition: HookDefinition) -> Iterator[Diagnostic]:
-    spec = agent.by_canonical[definition.event]
+def _check_matcher(
+    agent: AgentSpec,
+    spec: EventSpec,
+    definition: HookDefinition,
+    may_match: Callable[[HookDefinition], bool],
+) -> Iterator[Diagnostic]:
     matcher = compile_matcher(definition.matcher, spec.matcher_style)
-    if matcher.pattern in MATCH_ALL:
+    is_rule = bool(_PERMISSION_RULE.fullmatch(definition.matcher or ""))
+    if matcher.expression is not None and not may_match(definition):
+        problem = _rule_as_matcher(spec, matcher) if is_rule else None
+    elif matcher.pattern in MATCH_ALL:
+        problem = None
+    elif spec.subject is None:
+        text = f"{spec.wire} has nothing to match; the matcher {matcher.pattern!r} is ignored"
+        yield diagnose("ignored-matcher", text, definition.place)
         return
-    if spec.subject is None:
-        yield diagnose(
-            "ignored-matcher",
-            f"{spec.wire} has nothing to match; the matcher {matcher.pattern!r} is ignored",
-            definition.place,
-        )
-        return
-    if spec.subject == "tool_name" and _RULE.fullmatch(matcher.pattern):
-        yield _rule_as_matcher(agent, definition)
-        return
-    known = spec.subjects or (agent.tools if spec.subject == "tool_name" else ())
-    if not known:
-        return
-    problem = _dead_names(agent, spec, matcher, known) or _dead_pattern(agent, spec, matcher, known)
+    elif spec.subject == "tool_name" and is_rule:
+        problem = _rule_as_matcher(spec, matcher)
+    else:
+        problem = _find_dead_part(agent, spec, matcher)
     if problem:
-        yield diagnose("dead-matcher", problem, definition.place)
+        yield diagnose("dead-matcher", f"{spec.wire}: {problem}", definition.place)
 
 
-def _dead_names(
-    agent: AgentSpec, spec: EventSpec, matcher: Matcher, known: tuple[str, ...]
+def _rule_as_matcher(spec: EventSpec, matcher: Matcher) -> str:
+    rule = matcher.pattern
+    tool = rule.partition("(")[0].strip()
+    instead = f'; write the matcher {tool!r} and "if": "{rule}"' if spec.supports_conditions else ""
+    return f"{rule!r} is a permission rule and no tool name{instead}"
+
+
+def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str | None:
+    """Return what is wrong with a matcher that covers none of the event's subjects."""
+    subjects = spec.subjects or (agent.tools if spec.subject == "tool_name" else ())
+    if not subjects:
+        return None
+    if matcher.names is not None:
+        return _find_dead_names(agent, spec, matcher, subjects)
+    if any(matcher.matches(name) for name in subjects):
+        return None
+    if spec.subjects:
+        return _foreign_tools(agent, matcher) or (
+            f"{matcher.pattern!r} hits none of {', '.join(subjects)}"
+        )
+    return _foreign_tools(agent, matcher) or _dead_tool_pattern(agent, matcher)
+
+
+def _find_dead_names(
+    agent: AgentSpec, spec: EventSpec, matcher: Matcher, subjects: tuple[str, ...]
 ) -> str | None:
-    if matcher.names is None:
-        return None
-    dead = [name for name in sorted(matcher.names) if not _can_be(agent, spec, name, known)]
-    if not dead and matcher.names:
-        return None
-    hints = "; ".join(f"{name!r} {_instead(agent, spec, name, known)}" for name in dead)
-    return f"{spec.wire}: {hints}" if dead else f"{spec.wire}: {matcher.pattern!r} names nothing"
+    if not matcher.names:
+        return f"{matcher.pattern!r} names nothing"
+    dead = [name for name in sorted(matcher.names) if not _can_occur(agent, spec, name, subjects)]
+    hints = [f"{name!r} {_suggest_name(agent, spec, name, subjects)}" for name in dead]
+    return "; ".join(hints) or None
 
 
-def _can_be(agent: AgentSpec, spec: EventSpec, name: str, known: tuple[str, ...]) -> bool:
-    if name in known:
+def _can_occur(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[str, ...]) -> bool:
+    if name in subjects:
         return True
-    if name in agent.renamed_tools:
+    is_old = name in agent.renamed_tools
+    is_foreign = any(name.startswith(prefix) for prefix in agent.foreign_tool_prefixes)
+    if spec.subjects or is_old or is_foreign or not name.startswith(agent.tool_prefix):
         return False
-    foreign = any(name.startswith(prefix) for prefix in agent.foreign_tool_prefixes)
-    if spec.subjects or foreign or not name.startswith(agent.tool_prefix):
-        return False
-    return not _is_half_an_mcp_name(agent, name)
+    return not _names_server_only(agent, name)
 
 
-def _is_half_an_mcp_name(agent: AgentSpec, name: str) -> bool:
-    """Return whether a name has the server of an MCP tool and not the tool: `mcp__github`."""
-    form = agent.vocabulary.mcp_name
-    separator = form.partition("{server}")[2].partition("{tool}")[0]
+def _names_server_only(agent: AgentSpec, name: str) -> bool:
+    """Return whether a name has the server of an MCP tool, but no tool: `mcp__github`."""
+    template = agent.vocabulary.mcp_name
+    separator = template.partition("{server}")[2].partition("{tool}")[0]
     rest = name.removeprefix(agent.tool_prefix)
     return bool(agent.tool_prefix and separator) and separator not in rest
 
 
-def _instead(agent: AgentSpec, spec: EventSpec, name: str, known: tuple[str, ...]) -> str:
+def _suggest_name(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[str, ...]) -> str:
     for prefix, form in agent.foreign_tool_prefixes.items():
         if name.startswith(prefix):
             return f"is not how {agent.title} names MCP tools; write {form}"
-    if not spec.subjects and agent.tool_prefix and name.startswith(agent.tool_prefix):
-        whole = agent.vocabulary.mcp_name.format(server=_server(agent, name), tool=".*")
-        return f"names a server and no tool; for all of its tools write {whole!r}"
-    meant = (None if spec.subjects else agent.renamed_tools.get(name)) or closest(name, known)
-    what = "no value that the event has" if spec.subjects else f"no tool of {agent.title}"
-    return f"is {what}" + (f"; did you mean {meant!r}?" if meant else "")
+    if spec.subjects:
+        suggestion = closest(name, subjects)
+        kind = "no value that the event has"
+    elif agent.tool_prefix and name.startswith(agent.tool_prefix):
+        server = name.removeprefix(agent.tool_prefix).strip("_")
+        pattern = agent.vocabulary.mcp_name.format(server=server, tool=".*")
+        return f"names a server and no tool; for all of its tools write {pattern!r}"
+    else:
+        suggestion = agent.renamed_tools.get(name) or closest(name, subjects)
+        kind = f"no tool of {agent.title}"
+    return f"is {kind}" + (f"; did you mean {suggestion!r}?" if suggestion else "")
 
 
-def _server(agent: AgentSpec, name: str) -> str:
-    return name.removeprefix(agent.tool_prefix).strip("_")
-
-
-def _dead_pattern(
-    agent: AgentSpec, spec: EventSpec, matcher: Matcher, known: tuple[str, ...]
-) -> str | None:
-    if matcher.names is not None or any(matcher.matches(name) for name in known):
-        return None
+def _foreign_tools(agent: AgentSpec, matcher: Matcher) -> str | None:
+    """Return what is wrong with a pattern for MCP tools that is written for another agent."""
     for prefix, form in agent.foreign_tool_prefixes.items():
         if prefix in matcher.pattern:
             return (
-                f"{spec.wire}: {agent.title} names MCP tools {form}, not {prefix}…; "
+                f"{agent.title} names MCP tools {form}, not {prefix}…; "
                 f"{matcher.pattern!r} hits none of them"
             )
-    if spec.subjects:
-        return f"{spec.wire}: {matcher.pattern!r} hits none of {', '.join(known)}"
-    meant = {agent.renamed_tools[n]: n for n in sorted(agent.renamed_tools) if matcher.matches(n)}
-    if not meant and agent.tool_prefix in matcher.pattern:
+    return None
+
+
+def _dead_tool_pattern(agent: AgentSpec, matcher: Matcher) -> str | None:
+    """Return what is wrong with a pattern that matches no tool of the agent."""
+    new_names: dict[str, str] = {}
+    for old_name in sorted(agent.renamed_tools):
+        if matcher.matches(old_name):
+            new_names[agent.renamed_tools[old_name]] = old_name
+    if new_names:
+        hints = ", ".join(f"{old} is {new!r} here" for new, old in new_names.items())
+        return f"{matcher.pattern!r} hits no tool of {agent.title} ({hints})"
+    if agent.tool_prefix in matcher.pattern:
         return None
-    if meant:
-        hints = [f"{old} is {new!r} here" for new, old in meant.items()]
-        return (
-            f"{spec.wire}: {matcher.pattern!r} hits no tool of {agent.title} ({', '.join(hints)})"
-        )
     words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in agent.renamed_tools]
-    hints = [f"{word} is {agent.renamed_tools[word]!r} here" for word in words]
-    hint = f" ({', '.join(hints)})" if hints else ""
-    return f"{spec.wire}: {matcher.pattern!r} hits no tool that {agent.title} has{hint}"
+    hints = ", ".join(f"{word} is {agent.renamed_tools[word]!r} here" for word in words)
+    text = f"{matcher.pattern!r} hits no tool that {agent.title} has"
+    return f"{text} ({hints})" if hints else text
 
 
 # -- commands
@@ -237,9 +239,10 @@ def _dead_pattern(
 def _check_shell(
     agent: AgentSpec, handler: HandlerSpec, environ: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
-    needs_shell = handler.kind == "command" and handler.argv is None
+    if handler.kind != "command" or handler.argv is not None:
+        return
     shells = agent.shells_for(handler.options.get("shell", ""))
-    if needs_shell and find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:
+    if find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:
         names = " or ".join(dict.fromkeys(program for program, *_ in shells))
         yield _about(handler, "missing-shell", f"there is no {names} on the PATH to run it")
 
@@ -252,23 +255,29 @@ def _own_path(handler: HandlerSpec, environ: Mapping[str, str]) -> str | None:
 
 
 def _check_command(
-    handler: HandlerSpec, project: Path, variables: Mapping[str, str], environ: Mapping[str, str]
+    handler: HandlerSpec,
+    project: Path,
+    path_variables: Mapping[str, str],
+    environ: Mapping[str, str],
 ) -> Iterator[Diagnostic]:
-    if handler.kind != "command":
-        return
-    known = {**environ, **variables, **handler.variables}
-    for path in missing_scripts(handler, project, known):
+    """Report scripts and programs that do not exist or cannot be executed."""
+    for path in missing_scripts(handler, project, path_variables):
         yield _about(handler, "missing-script", f"{path} does not exist")
-    first = program(handler, project, known)
+    first = program(handler, project, path_variables)
     if isinstance(first, str):
-        own_path = _own_path(handler, environ)
-        if first not in _BUILTINS and shutil.which(first, path=own_path) is None:
+        search_path = _own_path(handler, environ)
+        if first not in _BUILTINS and shutil.which(first, path=search_path) is None:
             yield _about(handler, "missing-program", f"there is no program {first!r} on the PATH")
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
-        yield _about(
-            handler, "not-executable", f"{first} may not be executed; run: chmod +x {first}"
-        )
-    if handler.command and any(blank in str(project) for blank in " \t"):
+        text = f"{first} may not be executed; run: chmod +x {first}"
+        yield _about(handler, "not-executable", text)
+
+
+def _check_quotes(
+    handler: HandlerSpec, project: Path, variables: Mapping[str, str]
+) -> Iterator[Diagnostic]:
+    has_blank = " " in str(project) or "\t" in str(project)
+    if handler.command and has_blank:
         for name in unquoted(handler.command, variables):
             yield _about(
                 handler,
@@ -276,7 +285,3 @@ def _check_command(
                 f"the shell splits ${name} at the blank in {str(project)!r}; "
                 f'write "${{{name}}}" in double quotes',
             )
-
-
-def _about(handler: HandlerSpec, code: str, message: str) -> Diagnostic:
-    return diagnose(code, f"{handler.label!r}: {message}", handler.place, handler=handler.label)

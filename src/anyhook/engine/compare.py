@@ -1,4 +1,4 @@
-"""What another reading of the rules makes of what the handlers said, without running them again."""
+"""The decision under another rule set, from the same results: no handler runs again."""
 
 from __future__ import annotations
 
@@ -33,19 +33,21 @@ COMPARED = (
     "tail_tool_call",
 )
 """Fields of a decision that change what an agent does."""
+MAX_VALUE_WIDTH = 60
+"""Characters of a value in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where another reading decides otherwise.
+    """A rule set under which the decision differs.
 
     Attributes:
-        rules: Its name.
-        release: What it describes.
-        decision: What it decides.
-        fields: Field of the decision to its value here and there.
-        only_here: Labels of handlers that it would not run.
-        only_there: Labels of handlers that it would run as well.
+        rules: Name of the rule set.
+        release: The reference or the release that it describes.
+        decision: The decision under that rule set.
+        fields: Field of the decision to its values under the engine's rule set and the other one.
+        only_here: Labels of handlers that do not run under the other rule set.
+        only_there: Labels of handlers that only run under the other rule set.
     """
 
     rules: str
@@ -56,60 +58,62 @@ class Difference:
     only_there: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        said = [
-            f"{name} is {_shown(there)} instead of {_shown(here)}"
-            for name, (here, there) in self.fields.items()
-        ]
-        said += [f"{label!r} does not run" for label in self.only_here]
-        said += [f"{label!r} runs too" for label in self.only_there]
-        return f"under the rules {self.rules!r} ({self.release}): {'; '.join(said)}"
+        changes: list[str] = []
+        for name, (own, other) in self.fields.items():
+            changes.append(f"{name} is {_format(other)} instead of {_format(own)}")
+        changes += [f"{label!r} does not run" for label in self.only_here]
+        changes += [f"{label!r} runs too" for label in self.only_there]
+        return f"under the rules {self.rules!r} ({self.release}): {'; '.join(changes)}"
 
 
 def differences(engine: Engine, event: Event, decision: Decision) -> list[Difference]:
-    """Compare a decision with what the agent's other readings make of the same results.
+    """Compare a decision with those under the agent's other rule sets.
 
     Args:
-        engine: Whose decision it is.
+        engine: The engine that made the decision.
         event: The event as it was dispatched.
         decision: The decision.
 
     Returns:
-        One for each reading that decides otherwise. A handler that another reading would run and
-        this one did not is named; what it would say is not known.
+        One difference for each rule set that decides otherwise. A handler that runs only under
+        another rule set is named; its answer is not known.
     """
-    found = []
+    changed: list[Difference] = []
     for rules in engine.agent.rule_sets.values():
-        if rules is not engine.rules and event.name in rules.by_canonical:
-            difference = _compare(engine, rules, event, decision)
-            if difference.fields or difference.only_here or difference.only_there:
-                found.append(difference)
-    return found
+        if rules is engine.rules or event.name not in rules.by_canonical:
+            continue
+        difference = _compare(engine, rules, event, decision)
+        if difference.fields or difference.only_here or difference.only_there:
+            changed.append(difference)
+    return changed
 
 
 def _compare(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> Difference:
-    spec = rules.by_canonical[event.name]
-    ran = {id(result.handler): result for result in decision.results}
-    groups = engine.plan(event, rules).groups
-    there = {id(handler) for group in groups for handler in group}
-    results = tuple(
-        tuple(_read_again(engine, rules, event, ran[id(h)]) for h in group if id(h) in ran)
-        for group in groups
-    )
-    other = combine(rules, spec, event, tuple(group for group in results if group))
+    own_results = {id(result.handler): result for result in decision.results}
+    other_plan = engine.plan(event, rules)
+    other_handlers = {id(handler) for handler in other_plan.handlers}
+    groups: list[tuple[HandlerResult, ...]] = []
+    for group in other_plan.groups:
+        results = [own_results[id(handler)] for handler in group if id(handler) in own_results]
+        if results:
+            groups.append(tuple(_decode_again(engine, rules, event, r) for r in results))
+    other = combine(rules, rules.by_canonical[event.name], event, tuple(groups))
+    not_run_there = [r.handler for r in decision.results if id(r.handler) not in other_handlers]
+    not_run_here = [h for h in other_plan.handlers if id(h) not in own_results and engine.runs(h)]
     return Difference(
         rules.name,
         rules.release,
         other,
-        dict(_changed(event, (engine.rules, decision), (rules, other))),
-        tuple(r.handler.label for r in decision.results if id(r.handler) not in there),
-        tuple(h.label for group in groups for h in group if id(h) not in ran and engine.runs(h)),
+        dict(_changed_fields(event, (engine.rules, decision), (rules, other))),
+        tuple(handler.label for handler in not_run_there),
+        tuple(handler.label for handler in not_run_here),
     )
 
 
-def _read_again(
+def _decode_again(
     engine: Engine, rules: RuleSet, event: Event, result: HandlerResult
 ) -> HandlerResult:
-    """Read the end of a command under other rules; everything else said what it said."""
+    """Decode the end of a command by other rules; other results do not depend on them."""
     if result.handler.kind != "command" or result.status not in (Status.RAN, Status.WARNED):
         return result
     end = ProcessExit(
@@ -117,42 +121,43 @@ def _read_again(
     )
     spec = rules.by_canonical[event.name]
     tools = event_tools(spec, event)
-    said = decode_exit(engine.agent, rules, spec, result.handler, end, tools=tools)
-    return replace(result, status=said.status, answer=said.answer)
+    output = decode_exit(engine.agent, rules, spec, result.handler, end, tools=tools)
+    return replace(result, status=output.status, answer=output.answer)
 
 
-def _changed(
-    event: Event, ours: tuple[RuleSet, Decision], theirs: tuple[RuleSet, Decision]
+RuledDecision = tuple["RuleSet", Decision]
+"""A rule set and the decision under it."""
+
+
+def _changed_fields(
+    event: Event, own: RuledDecision, other: RuledDecision
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    here, there = ours[1], theirs[1]
+    both_denied = own[1].denied and other[1].denied
     for name in COMPARED:
-        mine, other = (_value(event, rules, decision, name) for rules, decision in (ours, theirs))
-        if name == "outcome":
-            mine, other = _effect(mine), _effect(other)
-        if name == "reason" and not (here.denied and there.denied):
+        if name == "reason" and not both_denied:
             continue
-        if mine != other:
-            yield name, (mine, other)
+        own_value = _effective_value(event, own, name)
+        other_value = _effective_value(event, other, name)
+        if own_value != other_value:
+            yield name, (own_value, other_value)
 
 
-def _value(event: Event, rules: RuleSet, decision: Decision, name: str) -> Any:
-    """Return what a field of a decision amounts to: a part that the agent merges is whole."""
+def _effective_value(event: Event, ruled: RuledDecision, name: str) -> Any:
+    """Return what the agent does with a field of a decision."""
+    rules, decision = ruled
     value = getattr(decision, name)
+    if value is Outcome.ALLOW:
+        return Outcome.NONE  # an agent treats an allowance that approves nothing like no verdict
     base = getattr(event, name, None)
     if name in rules.merged_by_agent and isinstance(value, dict) and isinstance(base, dict):
         return {**base, **value}
     return value
 
 
-def _effect(outcome: Outcome) -> Outcome:
-    """An allowance that approves nothing is no opinion to an agent."""
-    return Outcome.NONE if outcome is Outcome.ALLOW else outcome
-
-
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if value in (None, (), ""):
         return "nothing"
     if isinstance(value, Outcome):
         return str(value)
     text = repr(value)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return text if len(text) <= MAX_VALUE_WIDTH else text[: MAX_VALUE_WIDTH - 1] + "…"

@@ -1,4 +1,8 @@
-"""The engine that a host embeds: settings in, decisions out."""
+"""The engine that a host embeds: settings in, decisions out.
+
+It is one module because `Engine` is the API of hosts, documented method by method. Planning,
+running and combining are modules of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ import os
 import time
 from collections.abc import Collection
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +22,9 @@ from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.replies import encode_decision
 from anyhook.engine.absent import (
     check_required,
-    kept_or_problem,
+    find_disabled,
+    report_switched_off,
     required_events,
-    switched_off,
-    taken_out,
 )
 from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard, SharedGuard
@@ -55,29 +57,36 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.handlers.base import Ask, McpClient
     from anyhook.handlers.in_process import InProcess
+    from anyhook.model.decisions import HandlerResult
     from anyhook.model.diagnostics import Diagnostic
 
     Warm = bool | Literal["in_process", "on_loop"]
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 MAX_PROCESSES = 64
-"""Commands that run at once. Each holds five descriptors, and a host commonly has 1,024."""
-PLANS = 4096
-"""Plans that are remembered; one for each event and subject."""
+"""Commands that run at once. Each holds five descriptors, and a process commonly has 1,024."""
+MAX_PLANS = 4096
+"""Plans that are cached, one for each event and subject."""
 
 
 class Engine:
-    """Loads the hooks of a project and decides events with them.
+    """The hooks of a project, and the decisions on its events.
 
-    Make one with `Engine.load`. It works on asyncio and trio, holds no threads or descriptors
-    between dispatches but connections to workers, which end when nothing comes for a minute, and
-    any number of dispatches may run at once.
+    ```python
+    async with Engine.load(".", agent="gemini") as engine:
+        decision = await engine.dispatch(BeforeTool(tool_name="shell", tool_input={}))
+    ```
+
+    Create an engine with `Engine.load`. It works with asyncio and trio, and any number of
+    dispatches may run at once. Between dispatches it holds no threads and no descriptors, except
+    connections to workers, which are closed after a minute without events.
 
     Attributes:
-        agent: The language of the settings and the commands.
-        rules: The reading of it.
+        agent: The agent whose settings and commands these are.
+        rules: The rule set of the agent.
         project_dir: Directory of the project.
-        hooks: What the settings files say.
+        hooks: The hooks of the settings files.
+        disabled: The hooks that `anyhook disable` removed from these files.
         messages: Delivers every problem to the host.
         required: Whether configured hooks must run, or the events whose hooks must, by canonical
             name.
@@ -114,14 +123,14 @@ class Engine:
         self._limiter: RunVar[anyio.CapacityLimiter] = RunVar("anyhook-commands")
         self._runtime: list[HookDefinition] = []
         self._plans: dict[tuple[str, str | None], Plan] = {}
-        self._heard: frozenset[str] | None = None
+        self._events_with_hooks: frozenset[str] | None = None
         self._closed = False
-        self._given_services = services
+        self._host_services = services
         self._background = Background()
         self._env_files = EnvFiles() if agent.env_file is not None else None
         self._leases = _leases_for(warm)
         self.hooks = load_hooks(agent, location)
-        self._prepare()
+        self._apply_settings()
 
     @classmethod
     def load(
@@ -150,60 +159,52 @@ class Engine:
         Files that did not change since they were last read in this process are not parsed again.
 
         Args:
-            project_dir: Directory of the project; by default, and for `"."`, the one that the
-                current directory belongs to (see `anyhook.settings.detect.find_project`).
-            agent: `gemini`, `claude`, `terminai` or `generic`; by default the one agent that has
+            project_dir: Directory of the project; by default, and for `"."`, the project of the
+                current directory (see `anyhook.settings.detect.find_project`).
+            agent: `gemini`, `claude`, `terminai` or `generic`; by default the only agent that has
                 hooks in the project, else in the user's settings, else `gemini`, which is reported.
-            rules: `documented`, what the agent's references promise, `observed`, what the newest
-                release that was observed really does, or `observed@VERSION` for a former one.
+            rules: `documented`: what the agent's reference promises; `observed`: what the newest
+                observed release does; `observed@VERSION`: what an older release does.
             require: Raise if hooks do not run: `True` for any configured hook, or the events
-                (`{"before_tool"}`) that must have hooks of which every one runs.
-            on_message: Gets, as one text each, the problems of the settings, of trust and of every
-                decision, each problem once; by default the logger `anyhook` gets them at WARNING.
-            trust_once: Run the project's hooks without asking the trust store, this once.
-            trust_store: Where trust is recorded; by default the user's.
-            watch: Look before every dispatch whether a settings file changed, and read it again.
-            redact: Which variables commands do not inherit; by default what the settings say.
+                (`{"before_tool"}`) that must have hooks, all of which run.
+            on_message: Receives each problem of the settings, of trust and of every decision once,
+                as a string; by default the logger `anyhook` receives them at level WARNING.
+            trust_once: Run the project's hooks without asking the trust store.
+            trust_store: Store of what the user trusts; by default the user's.
+            watch: Check before every dispatch whether a settings file changed, and read it again.
+            redact: Variables that commands do not inherit; by default as the settings say.
             home: Home directory; by default the user's.
             environ: Environment of the host, which commands inherit; by default this process's.
-            max_processes: Commands that run at once; fewer where the limit of open files is low.
-            output_limit: Bytes of each stream of a command that are kept.
+            max_processes: Commands that run at once; fewer if the limit of open files is low.
+            output_limit: Bytes of each output stream of a command that are kept.
             warm: Hand a command that runs a hook file through a worker (`anyhook run HOOK.py`) to
                 the worker at once, without a process. It means the same. `"in_process"` calls its
                 functions in a thread of this process instead, where that can be done, with this
                 process's variables, directory and output instead of the hook's own; `"on_loop"`
                 calls them on the event loop, which is fastest, and nothing can end one that hangs.
-            ask: Puts the questions of `prompt` hooks to a model.
+            ask: Sends the questions of `prompt` hooks to a model.
             mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
-            private_hosts: Hosts in private networks that `http` hooks may ask.
+            private_hosts: Hosts in private networks that `http` hooks may send requests to.
 
         Returns:
-            An engine. What is wrong with the settings is in `diagnostics` and was reported; unless
-            hooks are required, it never raises for what files hold.
+            An engine. Problems of the settings are in `diagnostics` and have been reported; they
+            raise only if hooks are required.
 
         Raises:
             UnknownNameError: If there is no such agent, rule set or event.
-            UsageError: If there is no such directory, if several agents have hooks and none is
-                named, or if `warm` is something else.
+            UsageError: If the directory does not exist, if several agents have hooks and `agent` is
+                not given, or if an argument has a wrong type.
             RequiredHooksError: If hooks that are required do not run.
         """
         _check_options(require, on_message, trust_once=trust_once)
-        is_default = project_dir is None or os.fspath(project_dir) in (".", "")
-        project = find_project(".", home) if is_default else Path(project_dir or ".")
-        if not os.path.isdir(project):  # noqa: PTH112 - a path of any form is no exception
-            raise UsageError(f"no directory {str(project)!r}; pass the one of the project")
-        agents = agents_with_hooks(project, home=home, environ=environ)
-        choice = choose_agent(agents, agent)
-        tables = get_agent(choice.agent)
-        location = Location.of(
-            project, home=home, environ=environ, home_variable=tables.home_variable
-        )
-        store = None if trust_once else (trust_store or TrustStore())
+        project = _find_directory(project_dir, home)
+        choice = choose_agent(agents_with_hooks(project, home=home, environ=environ), agent)
+        spec = get_agent(choice.agent)
         engine = cls(
-            location,
-            tables,
+            Location.of(project, home=home, environ=environ, home_variable=spec.home_variable),
+            spec,
             rules=rules,
-            store=store,
+            store=None if trust_once else (trust_store or TrustStore()),
             watch=watch,
             redact=redact,
             max_processes=max_processes,
@@ -213,11 +214,18 @@ class Engine:
             detected=choice.diagnostics,
             on_message=on_message,
         )
-        check_required(require, tables, engine, engine.diagnostics)
-        engine.required = required_events(require, tables)
+        engine.required = required_events(require, spec)
+        check_required(
+            engine.required,
+            spec,
+            engine.hooks,
+            disabled=engine.disabled,
+            diagnostics=engine.diagnostics,
+            runs=engine.runs,
+        )
         return engine
 
-    # -- life
+    # -- closing and reloading
 
     async def __aenter__(self) -> Self:
         return self
@@ -231,9 +239,9 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Refuse further dispatches and end what runs in the background.
+        """Reject further dispatches, and kill the commands that run in the background.
 
-        Dispatches that run go on to their end.
+        Dispatches that are running are completed.
         """
         self._closed = True
         self._background.close()
@@ -244,111 +252,122 @@ class Engine:
 
     @property
     def background(self) -> Background:
-        """What was started and not waited for (Claude Code: `async` hooks)."""
+        """The commands that run in the background (`async` hooks of Claude Code)."""
         return self._background
 
     def session_script(self, session_id: str) -> str:
         """Return the shell script to run before each shell command of a session.
 
-        It is what hooks wrote to the file that their agent names for that purpose (Claude Code:
-        `CLAUDE_ENV_FILE`), mostly `export` lines. Hooks themselves do not see its effect.
+        It is the text that hooks wrote to the file which their agent names for that purpose (in
+        Claude Code `CLAUDE_ENV_FILE`), mostly `export` lines. It does not affect hooks.
 
         Args:
-            session_id: The session of the events that the hooks got.
+            session_id: Identifier of the session, as in its events.
 
         Returns:
-            The script; empty if no hook has written anything, and after `close`.
+            The script; empty if no hook has written one, and after `close`.
         """
         return self._env_files.script(session_id) if self._env_files is not None else ""
 
     def reload(self) -> bool:
-        """Read the settings again. Returns whether they had changed.
+        """Read the settings again, and return whether they changed.
 
-        A file that is empty, half-written or broken stays in force as it was when it was read
-        last; one that was deleted has no hooks.
+        Of a file that is empty, half-written or broken, the last valid content stays in force; a
+        file that was deleted has no hooks.
         """
-        before, hooks = self.hooks, load_hooks(self.agent, self._location, self.hooks)
-        self.hooks = hooks
-        if (hooks.files, hooks.diagnostics) == (before.files, before.diagnostics):
-            return False  # the same definitions, with newer identities of their files
-        self._prepare()
-        return True
+        before = self.hooks
+        self.hooks = load_hooks(self.agent, self._location, before)
+        is_same = (self.hooks.files, self.hooks.diagnostics) == (before.files, before.diagnostics)
+        if not is_same:
+            self._apply_settings()
+        return not is_same
 
-    def _prepare(self) -> None:
-        """Work out what depends on the settings."""
-        self.kept, self._kept_problems = kept_or_problem(self.agent, self.hooks)
-        self._inherits = Inheritance(
-            self._location.environ,
-            {layer: self._redaction(layer) for layer in self.agent.layer_order},
-            self.agent.redaction,
-            self.agent.stripped_prefixes,
-        )
+    def _apply_settings(self) -> None:
+        """Set everything that depends on the settings, and report their problems."""
+        self.disabled = find_disabled(self.agent, self.hooks)
+        self._inherits = self._make_inheritance()
+        self._services = self._make_services()
         definitions = tuple(self.hooks.definitions)
-        judged = (self.agent, self._location.project, self._store, definitions)
-        self._guard = Guard(*judged)
-        self._shared_guard = SharedGuard(Guard(*judged))
-        self._plans = {}
-        self._heard = None
+        guarded = (self.agent, self._location.project, self._store, definitions)
+        self._guard = Guard(*guarded)
+        self._shared_guard = SharedGuard(Guard(*guarded))  # for other threads
+        self._forget_plans()
+        self.report_problems(self.messages)
+
+    def _make_inheritance(self) -> Inheritance:
+        agent, environ = self.agent, self._location.environ
+        redactions: dict[Layer, Redaction] = {}
+        for layer in agent.layer_order:
+            if self._redact is not None:
+                redactions[layer] = self._redact
+            elif agent.redaction is None:
+                redactions[layer] = Redaction()
+            else:
+                settings = self.hooks.redaction(layer)
+                redactions[layer] = Redaction.from_settings(settings, environ, agent.redaction)
+        return Inheritance(environ, redactions, agent.redaction, agent.stripped_prefixes)
+
+    def _make_services(self) -> Services:
         layers = self.agent.layer_order
-        self._services = replace(
-            self._given_services,
+        return replace(
+            self._host_services,
             url_patterns={layer: self.hooks.url_patterns(layer) for layer in layers},
-            private_hosts=self._given_services.private_hosts | self.hooks.named_hosts(),
+            private_hosts=self._host_services.private_hosts | self.hooks.named_hosts(),
             header_variables={layer: self.hooks.header_variables(layer) for layer in layers},
             background=self._background,
             leases=self._leases,
             env_files=self._env_files,
         )
-        self.report_problems(self.messages)
 
-    def _redaction(self, layer: Layer) -> Redaction:
-        rules = self.agent.redaction
-        if self._redact is not None or rules is None:
-            return self._redact or Redaction()
-        settings = self.hooks.redaction(layer)
-        return Redaction.from_settings(settings, self._location.environ, rules)
+    def _forget_plans(self) -> None:
+        self._plans.clear()
+        self._events_with_hooks = None
 
-    # -- what there is
+    # -- hooks and their problems
 
     @property
     def definitions(self) -> tuple[HookDefinition, ...]:
-        """Every definition, those registered at run time first."""
+        """All definitions; those that were registered at run time come first."""
         return (*self._runtime, *self.hooks.definitions)
 
     def listens(self, event: str | None = None) -> bool:
-        """Tell whether hooks are there at all, or on an event; an answer that costs nothing.
+        """Return whether there are hooks, without any I/O.
 
         Args:
-            event: Canonical name; `None` for any.
+            event: Canonical name of an event; `None` for any.
 
         Returns:
-            Whether some are, or may be soon, because settings are watched.
+            Whether hooks are configured on the event. If settings are watched it is always true,
+            because a hook may be added before the next dispatch.
         """
         if self._watch:
             return True
-        if self._heard is None:
-            self._heard = frozenset(definition.event for definition in self.definitions)
-        return bool(self._heard) if event is None else event in self._heard
+        if self._events_with_hooks is None:
+            self._events_with_hooks = frozenset(hook.event for hook in self.definitions)
+        if event is None:
+            return bool(self._events_with_hooks)
+        return event in self._events_with_hooks
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the settings, and which configured hooks do not run."""
+        """The problems of the settings, and the configured hooks that do not run."""
         return (*self._settings_diagnostics(), *self._guard.diagnostics())
 
     def switched_off(self) -> tuple[Diagnostic, ...]:
-        """Return a diagnostic for every switch that keeps hooks from running."""
-        return (*switched_off(self.hooks), *taken_out(self.kept), *self._kept_problems)
+        """Report the hooks that are switched off or disabled."""
+        return (*report_switched_off(self.hooks), *self.disabled.diagnostics())
 
     def report_problems(self, channel: MessageChannel) -> None:
-        """Report what is wrong with the settings, and which hooks do not run.
+        """Report the problems of the settings, and the hooks that do not run.
 
         Args:
-            channel: Where to. One that has the engine's own receiver gets nothing, because that
-                receiver got everything when the settings were read.
+            channel: Receives the messages. One with the engine's own receiver gets none, because
+                that receiver got them when the settings were read.
         """
         if channel is self.messages or channel.on_message != self.messages.on_message:
             channel.report((*self._settings_diagnostics(), *self._guard.summary()))
-        channel.skip(self._guard.diagnostics())  # a later event must not report each hook again
+        # The summary covers all untrusted hooks; a later event must not report each of them again.
+        channel.skip(self._guard.diagnostics())
 
     def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
         return (
@@ -365,7 +384,7 @@ class Engine:
 
     @property
     def guard(self) -> Guard:
-        """What decides which hooks of the project may run."""
+        """The guard, which decides which hooks of the project may run."""
         return self._guard
 
     @property
@@ -374,11 +393,11 @@ class Engine:
         return self._location.environ
 
     def plan(self, event: Event, rules: RuleSet | None = None) -> Plan:
-        """Return which handlers an event would run, in which order.
+        """Return the handlers that an event would run, in order.
 
         Args:
             event: The event.
-            rules: Another reading of the agent than the engine's own.
+            rules: Another rule set of the agent than the engine's own.
         """
         rules = rules or self.rules
         spec = rules.by_canonical.get(event.name)
@@ -387,37 +406,33 @@ class Engine:
         value = getattr(event, spec.subject) if spec.subject else None
         subject = value if isinstance(value, str) else None
         if rules is not self.rules:
-            return self._make_plan(rules, event.name, subject)[0]
+            return self._make_plan(rules, event.name, subject)
         key = (event.name, subject)
-        found = self._plans.get(key)
-        if found is not None:
-            return found
-        made, is_final = self._make_plan(rules, event.name, subject)
-        if is_final:  # a plan that could not look at every pattern holds until trust is given
-            if len(self._plans) >= PLANS:
-                self._plans.clear()
-            self._plans[key] = made
-        return made
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._make_plan(rules, event.name, subject)
+            if plan.is_final:  # else it changes when the user trusts the project
+                self._cache_plan(key, plan)
+        return plan
 
-    def _make_plan(self, rules: RuleSet, event: str, subject: str | None) -> tuple[Plan, bool]:
-        blind = False
+    def _make_plan(self, rules: RuleSet, event: str, subject: str | None) -> Plan:
+        def is_on(handler: HandlerSpec) -> bool:
+            return self.hooks.switched_off(handler, rules) is None
 
-        def may_match(definition: HookDefinition) -> bool:
-            nonlocal blind
-            allowed = self._guard.may_match(definition)
-            blind = blind or not allowed
-            return allowed
-
-        made = make_plan(
+        return make_plan(
             self.agent,
             rules,
             self.definitions,
             event,
             subject,
-            is_on=lambda handler: self.hooks.switched_off(handler, rules) is None,
-            may_match=may_match,
+            is_on=is_on,
+            may_match=self._guard.may_match,
         )
-        return made, not blind
+
+    def _cache_plan(self, key: tuple[str, str | None], plan: Plan) -> None:
+        if len(self._plans) >= MAX_PLANS:
+            self._plans.clear()
+        self._plans[key] = plan
 
     # -- hooks of the host
 
@@ -431,17 +446,17 @@ class Engine:
         timeout: float | None = None,
         threaded: bool = True,
     ) -> HandlerSpec:
-        """Let a Python function decide events, before the hooks of the settings.
+        """Register a function as a hook, which runs before the hooks of the settings.
 
         Args:
             event: Canonical name (`before_tool`) or the agent's (`BeforeTool`).
-            function: Takes the event; returns `None` for no opinion, an `Answer`, or a reply in
-                the agent's JSON form. Plain or async. The event is its own to change.
+            function: Takes a copy of the event and returns `None` for no opinion, an `Answer`, or a
+                reply in the agent's JSON form. Plain or async.
             matcher: Pattern on the event's subject.
-            name: For the switches and the explanations; by default the function's.
-            timeout: Seconds; by default the agent's.
-            threaded: Run a plain function in a worker thread. Without, it runs on the event loop,
-                which is faster, and nothing can end it.
+            name: Display name, by which settings can switch it off; by default the function's.
+            timeout: Seconds; by default the agent's default for commands.
+            threaded: Run a plain function in a thread. Otherwise it runs on the event loop, which
+                is faster, and its timeout cannot end it.
 
         Returns:
             The handler, for `unregister`.
@@ -462,21 +477,21 @@ class Engine:
             description=(function.__doc__ or "").strip().partition("\n")[0] or None,
             timeout=timeout if timeout is not None else self.agent.default_timeout,
         )
-        self.define(
-            HookDefinition(spec.canonical, Layer.RUNTIME, place, matcher, False, (handler,))
+        definition = HookDefinition(
+            spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)
         )
+        self.define(definition)
         return handler
 
     def define(self, definition: HookDefinition) -> None:
-        """Add a whole definition at run time; `Hooks.register` does so."""
+        """Add a definition at run time; `Hooks.register` uses it."""
         self._runtime.append(definition)
-        self._plans.clear()
-        self._heard = None
+        self._forget_plans()
 
     def on(
         self, event: str, *, matcher: str | None = None, **options: Any
     ) -> Callable[[FunctionT], FunctionT]:
-        """Decorate a function that decides events; takes the options of `register`."""
+        """Register the decorated function as a hook; takes the options of `register`."""
 
         def decorate(function: FunctionT) -> FunctionT:
             self.register(event, function, matcher=matcher, **options)
@@ -485,28 +500,28 @@ class Engine:
         return decorate
 
     def unregister(self, handler: HandlerSpec) -> None:
-        """Take a handler back that `register` returned."""
-        self._runtime = [d for d in self._runtime if handler not in d.handlers]
-        self._plans.clear()
-        self._heard = None
+        """Remove a handler that `register` returned."""
+        self._runtime = [hook for hook in self._runtime if handler not in hook.handlers]
+        self._forget_plans()
 
     # -- events
 
     async def dispatch(self, event: Event) -> Decision:
-        """Run every handler that matches an event and combine what they say.
+        """Run the handlers that match an event, and combine their answers.
 
-        Handlers that fail, hang or print nonsense count as having no opinion, and are told about
-        in the decision's diagnostics. When the call is cancelled, the commands are ended first.
+        A handler that fails, runs into its timeout or prints something invalid has no opinion,
+        which is reported in the decision's diagnostics. When the call is cancelled, its commands
+        are killed first.
 
         Args:
-            event: What happened. Not modified.
+            event: The event; not modified.
 
         Returns:
-            The decision; `NO_DECISION` if nothing matched.
+            The decision; `NO_DECISION` if nothing matches.
 
         Raises:
             EngineClosedError: If the engine was closed.
-            EventError: If it is no event.
+            EventError: If the argument is no event.
         """
         decision = await self.decide(event)
         if decision.diagnostics:
@@ -514,7 +529,21 @@ class Engine:
         return decision
 
     async def decide(self, event: Event) -> Decision:
-        """Decide an event like `dispatch`, and leave its problems to the caller to report."""
+        """Decide an event like `dispatch`, but leave it to the caller to report its problems."""
+        self._check_dispatch(event)
+        problems = self._reload_if_stale() if self._watch else ()
+        plan = self.plan(event)
+        if not plan.groups:
+            return Decision(diagnostics=problems) if problems else NO_DECISION
+        spec = self.rules.by_canonical[event.name]
+        results = await run_plan(plan, self._make_context(spec, event, plan))
+        decision = combine(self.rules, spec, event, results)
+        problems = (*problems, *plan.diagnostics)
+        if not problems:
+            return decision
+        return replace(decision, diagnostics=(*problems, *decision.diagnostics))
+
+    def _check_dispatch(self, event: object) -> None:
         if self._closed:
             raise EngineClosedError("the engine is closed; load a new one")
         if not isinstance(event, Event):
@@ -522,70 +551,61 @@ class Engine:
                 f"{type(event).__name__} is no event; build one, like BeforeTool(tool_name=…), "
                 "or decode a payload with engine.decode(payload)"
             )
-        news = self._read_again() if self._watch else ()
-        plan = self.plan(event)
-        if not plan.groups:
-            return Decision(diagnostics=news) if news else NO_DECISION
-        spec = self.rules.by_canonical[event.name]
-        results = await run_plan(plan, self._firing(spec, event, plan))
-        decision = combine(self.rules, spec, event, results)
-        news = (*news, *plan.diagnostics)
-        if news:
-            decision = replace(decision, diagnostics=(*news, *decision.diagnostics))
-        return decision
 
-    def _read_again(self) -> tuple[Diagnostic, ...]:
-        """Read the settings again if they changed. Returns what is newly wrong with them."""
+    def _reload_if_stale(self) -> tuple[Diagnostic, ...]:
+        """Read the settings again if they changed, and return their new problems."""
         before = self.hooks.diagnostics
         if not (self.hooks.is_stale() and self.reload()):
             return ()
         return tuple(problem for problem in self.hooks.diagnostics if problem not in before)
 
     def complete(self, event: Event) -> Event:
-        """Fill in what an event built in Python leaves out: the time, and where the agent stands.
+        """Return an event with its empty time, directory and vocabulary set, as hooks see it.
 
-        `dispatch` does so by itself; this is for who wants to see the event as hooks do.
+        `dispatch` completes events, too.
         """
-        return self._completed(event, time.time())
+        return self._complete(event, time.time())
 
-    def _completed(self, event: Event, when: float) -> Event:
+    def _complete(self, event: Event, now: float) -> Event:
         if event.raw is not None or (event.timestamp and event.cwd and event.vocabulary):
             return event
         return event.replace(
-            timestamp=event.timestamp or _told(when),
+            timestamp=event.timestamp or _format_time(now),
             cwd=event.cwd or str(self.project_dir),
             vocabulary=event.vocabulary or self.agent.vocabulary,
         )
 
-    def _firing(self, spec: EventSpec, event: Event, plan: Plan) -> HookContext:
-        for group in plan.groups:
-            for handler in group:
-                get_kind(handler.kind)  # imported before the clock starts
+    def _make_context(self, spec: EventSpec, event: Event, plan: Plan) -> HookContext:
+        for handler in plan.handlers:
+            get_kind(handler.kind)  # import it before the clock of the dispatch starts
         context = HookContext(
             self.agent,
             self.rules,
             spec,
             event,
-            self._completed,
+            self._complete,
             self.project_dir,
             self._location.home,
             self._inherits,
-            self._limiter_of_run,
+            self._limiter_of_loop,
             self._output_limit,
             time.perf_counter(),
             time.time(),
             self._services,
         )
-        # A reload does not change which guard is asked about this event.
-        shared = self._shared_guard.withhold
-        return replace(
-            context,
-            withhold=partial(withhold_safely, self._guard.withhold, context.cwd),
-            withhold_in_background=partial(withhold_safely, shared, context.cwd),
-        )
+        # The guards are bound here, so that a reload does not change them during a dispatch.
+        guard, shared_guard = self._guard, self._shared_guard
 
-    def _limiter_of_run(self) -> anyio.CapacityLimiter:
-        """Return the limiter of the event loop that runs; an engine may see several."""
+        def withhold(handler: HandlerSpec) -> HandlerResult | None:
+            return withhold_safely(guard.withhold, context.cwd, handler)
+
+        def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
+            return withhold_safely(shared_guard.withhold, context.cwd, handler)
+
+        return replace(context, withhold=withhold, withhold_in_background=withhold_in_background)
+
+    def _limiter_of_loop(self) -> anyio.CapacityLimiter:
+        """Return the limiter of the running event loop; an engine may be used by several."""
         try:
             return self._limiter.get()
         except LookupError:
@@ -594,22 +614,22 @@ class Engine:
             return limiter
 
     def decode(self, payload: Mapping[str, Any]) -> tuple[Event, tuple[Diagnostic, ...]]:
-        """Make a typed event of a payload in the agent's form.
+        """Decode a payload of the agent.
 
         Returns:
-            The event, and what was wrong with the payload.
+            The event, and the problems of the payload.
         """
         return decode_event(self.agent, payload)
 
     def encode(self, event: Event) -> dict[str, Any]:
-        """Write an event as a payload in the agent's form."""
+        """Encode an event as a payload of the agent."""
         return encode_event(self.agent, event)
 
     def reply(self, event: Event, decision: Decision) -> dict[str, Any]:
-        """Write a decision as one reply in the agent's form, as a single hook would print it.
+        """Encode a decision as one reply, as a single hook of the agent would print it.
 
         Raises:
-            EventError: If the agent does not know the event.
+            EventError: If the agent has no such event.
         """
         spec = self.agent.by_canonical.get(event.name)
         if spec is None:
@@ -618,7 +638,7 @@ class Engine:
 
 
 def _check_options(require: object, on_message: object, *, trust_once: object) -> None:
-    """Refuse options whose wrong type would switch a guard off, or run hooks without trust."""
+    """Check the options whose wrong type would disable a guard, or run hooks without trust."""
     if isinstance(require, str) or not isinstance(require, bool | Collection):
         raise UsageError(
             'require is True, False or a set of events, like require={"before_tool"}, '
@@ -640,7 +660,24 @@ def _leases_for(warm: Warm) -> Leases | InProcess | None:
     return Leases() if warm else None
 
 
-def _told(when: float) -> str:
-    """Write a time in seconds since the epoch as agents do."""
-    moment = datetime.datetime.fromtimestamp(when, datetime.UTC)
-    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
+def _find_directory(
+    project_dir: str | os.PathLike[str] | None, home: str | os.PathLike[str] | None
+) -> Path:
+    """Return the directory of the project.
+
+    Raises:
+        UsageError: If it does not exist.
+    """
+    if project_dir is None or os.fspath(project_dir) in (".", ""):
+        project = find_project(".", home)
+    else:
+        project = Path(project_dir)
+    if not os.path.isdir(project):  # noqa: PTH112 - `Path.is_dir` raises for a null byte
+        raise UsageError(f"no directory {str(project)!r}; pass the one of the project")
+    return project
+
+
+def _format_time(timestamp: float) -> str:
+    """Format a Unix timestamp as ISO 8601 in UTC with milliseconds."""
+    moment = datetime.datetime.fromtimestamp(timestamp, datetime.UTC)
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"

@@ -1,4 +1,4 @@
-"""What in the host's own process changes how its hooks run."""
+"""Problems of the host's own process that affect its hooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-IGNORED = (
+_SIGCHLD_IGNORED = (
     "SIGCHLD is ignored in this process, so that the exit codes of hooks are lost (except on Linux "
     "6.15 and later), and a hook whose exit code is lost has failed; hooks inherit that, too. Call "
     "signal.signal(signal.SIGCHLD, signal.SIG_DFL) before hooks run"
@@ -20,16 +20,13 @@ IGNORED = (
 
 
 def host_diagnostics(environ: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Look at the process that embeds the engine.
+    """Yield the problems of the process that embeds the engine.
 
     Args:
         environ: The environment that commands inherit.
-
-    Yields:
-        Diagnostics.
     """
     if signal.getsignal(getattr(signal, "SIGCHLD", signal.SIGTERM)) is signal.SIG_IGN:
-        yield diagnose("exit-code-lost", IGNORED)
+        yield diagnose("exit-code-lost", _SIGCHLD_IGNORED)
     names = controlling(environ)
     if names:
         yield diagnose(

@@ -1,4 +1,4 @@
-"""The channel on which a host learns what is wrong: on by default, each problem once."""
+"""The channel through which a host gets the problems of its hooks, each of them once."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("anyhook")
 
 MAX_PROBLEMS = 4096
-"""Problems that are remembered, so that a hook whose message always differs fills no memory."""
+"""Problems that are remembered: a hook whose message always differs must not fill the memory."""
 _NUMBER = re.compile(r"\d+")
 
 
 def discard(_text: str) -> None:
-    """Deliver nothing: for commands that show every diagnostic themselves."""
+    """Discard a message: for commands that show every diagnostic themselves."""
 
 
 class MessageChannel:
     """Delivers messages to the host, and each problem only once.
 
     Args:
-        on_message: Gets every message as one text; by default the logger `anyhook` gets them, at
-            the level WARNING.
+        on_message: Receives each message as a string; by default the logger `anyhook` receives
+            them at level WARNING.
     """
 
     def __init__(self, on_message: Callable[[str], object] | None = None) -> None:
@@ -39,23 +39,19 @@ class MessageChannel:
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Deliver the errors and warnings that were not delivered before."""
         for diagnostic in diagnostics:
-            if diagnostic.severity is not Severity.INFO:
-                self._report_once(diagnostic)
+            if diagnostic.severity is not Severity.INFO and self._is_new(diagnostic):
+                self.send(str(diagnostic))
 
     def skip(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Treat problems as delivered, because another message covers them."""
         for diagnostic in diagnostics:
-            self._remember(diagnostic)
+            self._is_new(diagnostic)
 
-    def _report_once(self, diagnostic: Diagnostic) -> None:
-        if self._remember(diagnostic):
-            self.send(str(diagnostic))
-
-    def _remember(self, diagnostic: Diagnostic) -> bool:
-        """Remember a problem. Returns whether it is new."""
-        # Numbers differ between two reports of one problem: seconds, process ids, offsets.
-        kind_of_message = _NUMBER.sub("#", diagnostic.message)
-        problem = (diagnostic.code, diagnostic.place, diagnostic.handler, kind_of_message)
+    def _is_new(self, diagnostic: Diagnostic) -> bool:
+        """Remember a problem, and return whether it is new."""
+        # Seconds, process ids and offsets differ between two reports of one problem.
+        message = _NUMBER.sub("#", diagnostic.message)
+        problem = (diagnostic.code, diagnostic.place, diagnostic.handler, message)
         if problem in self._reported:
             return False
         if len(self._reported) >= MAX_PROBLEMS:
@@ -64,7 +60,7 @@ class MessageChannel:
         return True
 
     def send(self, text: str) -> None:
-        """Deliver a text. A function of the host that fails must not cost a hook its answer."""
+        """Deliver a message. An exception of the receiver is only logged."""
         if self.on_message is None:
             log.warning("%s", text)
             return

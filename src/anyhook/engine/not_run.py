@@ -31,37 +31,38 @@ class NotRun:
 
 
 def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> list[NotRun]:
-    """Return every hook that is configured on an event and has no result in the decision.
+    """Return every hook that is configured on an event and has no result in its decision.
 
     Args:
-        engine: Whose hooks.
+        engine: The engine with the hooks.
         event: The event as it was dispatched.
-        decision: The decision.
+        decision: The decision of the engine.
     """
     ran = {id(result.handler) for result in decision.results}
-    by_identity = {result.handler.identity: result.handler for result in decision.results}
-    absent: list[NotRun] = []
+    ran_by_identity = {result.handler.identity: result.handler for result in decision.results}
+    not_run: list[NotRun] = []
     for definition in engine.definitions:
         if definition.event != event.name:
             continue
         for handler in definition.handlers:
-            if id(handler) not in ran:
-                same = by_identity.get(handler.identity)
-                reason = _reason(engine, event, definition, handler, same)
-                absent.append(NotRun(handler, reason))
-    for hook in engine.kept:
+            if id(handler) in ran:
+                continue
+            duplicate = ran_by_identity.get(handler.identity)
+            reason = _explain(engine, event, definition, handler, duplicate)
+            not_run.append(NotRun(handler, reason))
+    for hook in engine.disabled.hooks:
         if hook.definition.event == event.name:
             reason = f"it is disabled and kept in {hook.record}; see: anyhook enable"
-            absent.append(NotRun(hook.handler, reason))
-    return absent
+            not_run.append(NotRun(hook.handler, reason))
+    return not_run
 
 
-def _reason(
+def _explain(
     engine: Engine,
     event: Event,
     definition: HookDefinition,
     handler: HandlerSpec,
-    same: HandlerSpec | None,
+    duplicate: HandlerSpec | None,
 ) -> str:
     spec = engine.rules.by_canonical[event.name]
     switch = engine.hooks.switched_off(handler, engine.rules)
@@ -77,29 +78,30 @@ def _reason(
         return f"{engine.agent.title} runs no {handler.kind} hooks on {spec.wire}"
     if handler.condition is not None and not spec.supports_conditions:
         return f'{spec.wire} has no tool call, so a hook with "if" never runs on it'
-    if same is not None:
-        return f"it is the same hook as the one at {same.place}, which ran"
+    if duplicate is not None:
+        return f"it is the same hook as the one at {duplicate.place}, which ran"
     return "another hook of the same sequence decided before it"
 
 
 def unknown_tool(engine: Engine, event: Event) -> str | None:
     """Return what is wrong with the tool of an event; `None` if the agent has the tool."""
-    spec = engine.agent.by_canonical.get(event.name)
+    agent = engine.agent
+    spec = agent.by_canonical.get(event.name)
     if spec is None or spec.subject != "tool_name":
         return None
     name = str(getattr(event, "tool_name", ""))
-    agent = engine.agent
-    prefix = agent.tool_prefix
-    if not name or name in agent.tools or (prefix and name.startswith(prefix)):
+    is_mcp_tool = bool(agent.tool_prefix) and name.startswith(agent.tool_prefix)
+    if not name or name in agent.tools or is_mcp_tool:
         return None
-    meant = agent.renamed_tools.get(name) or agent.vocabulary.name(name)
-    meant = meant if meant in agent.tools else closest(name, agent.tools)
-    hint = f"; did you mean {meant!r}?" if meant else ""
+    suggestion = agent.renamed_tools.get(name) or agent.vocabulary.name(name)
+    if suggestion not in agent.tools:
+        suggestion = closest(name, agent.tools)
+    hint = f"; did you mean {suggestion!r}?" if suggestion else ""
     return f"{agent.title} has no tool {name!r}{hint}"
 
 
 def events_with_hooks(engine: Engine) -> Iterator[str]:
-    """Yield the events, as the agent names them, on which hooks are configured."""
+    """Yield the agent's names of the events on which hooks are configured."""
     configured = {definition.event for definition in engine.definitions}
     for spec in engine.agent.events:
         if spec.canonical in configured:

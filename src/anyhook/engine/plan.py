@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anyhook.matching.matchers import compile_matcher, explain_cost
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
 
+    Groups = tuple[tuple[HandlerSpec, ...], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The ordered, de-duplicated handlers for one event.
+    """The ordered handlers of one event, without duplicates.
 
     Attributes:
-        groups: Handlers of one group run in order, each seeing what the one before changed; the
-            groups run side by side.
-        diagnostics: Matchers that were not evaluated, because that can take for ever.
+        groups: The handlers of a group run in order, and each sees the changes of those before it.
+            The groups run in parallel.
+        diagnostics: Matchers that were not evaluated because that can take exponential time.
+        is_final: Whether every matcher could be evaluated, so that the plan may be cached.
     """
 
-    groups: tuple[tuple[HandlerSpec, ...], ...] = ()
+    groups: Groups = ()
     diagnostics: tuple[Diagnostic, ...] = ()
+    is_final: bool = field(default=True, compare=False)
 
     @property
     def handlers(self) -> tuple[HandlerSpec, ...]:
@@ -49,75 +53,53 @@ def make_plan(
     is_on: Callable[[HandlerSpec], bool] = lambda _handler: True,
     may_match: Callable[[HookDefinition], bool] = lambda _definition: True,
 ) -> Plan:
-    """Choose and order the handlers for an event.
+    """Choose and order the handlers of an event.
 
     Layers come in the agent's order, definitions of a layer in file order. Of handlers with the
     same identity one runs: the first, unless a later one comes from a layer with more authority.
     So a project cannot put its own version in front of a hook of the user or the system.
 
     Args:
-        agent: Gives the order and the authority of layers.
-        rules: How matchers are read, and what makes two handlers one.
+        agent: Has the order and the authority of layers.
+        rules: How matchers are read, and which handlers are the same.
         definitions: All definitions, each layer's in file order.
         event: Canonical name of the event.
-        subject: What matchers see; `None` if the event has nothing to match.
-        is_on: Tells whether a handler is switched on.
-        may_match: Tells whether a definition's regular expression may be evaluated. One of
-            strangers can take for ever; one that may not be evaluated counts as a match.
-
-    Returns:
-        The plan.
+        subject: The value that matchers see; `None` if the event has none.
+        is_on: Returns whether a handler is switched on.
+        may_match: Returns whether the regular expression of a definition may be evaluated. An
+            untrusted one can take exponential time; it counts as a match instead.
     """
     spec = rules.by_canonical[event]
     names = agent.match_names(spec, subject)
-    rank = {layer: place for place, layer in enumerate(agent.layer_order)}
-
+    matched: list[HookDefinition] = []
     problems: list[Diagnostic] = []
-
-    def covers(definition: HookDefinition) -> bool:
+    is_final = True
+    for definition in definitions:
+        if definition.event != event:
+            continue
         matcher = compile_matcher(definition.matcher, spec.matcher_style)
         if matcher.expression is not None and not may_match(definition):
-            return True
+            is_final = False
+            matched.append(definition)
+            continue
         if not all(matcher.is_evaluated(name) for name in names):
             problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
-        return any(matcher.matches(name) for name in names)
-
-    matched = sorted(
-        (
-            definition
-            for definition in definitions
-            if definition.event == event and covers(definition)
-        ),
-        key=lambda definition: rank[definition.layer],
-    )
-    standing: dict[tuple[object, ...], HandlerSpec] = {}
-    for definition in matched:
-        for handler in definition.handlers:
-            if not (_runs_on(spec, handler) and is_on(handler)):
-                continue
-            key = SAME[rules.handler_identity](handler)
-            other = standing.setdefault(key, handler)
-            if agent.authority[handler.layer] > agent.authority[other.layer]:
-                standing[key] = handler
-    runs = {id(handler) for handler in standing.values()}
-    groups: list[tuple[HandlerSpec, ...]] = []
-    for definition in matched:
-        own = tuple(handler for handler in definition.handlers if id(handler) in runs)
-        if definition.sequential and own:
-            groups.append(own)
-        else:
-            groups += [(handler,) for handler in own]
-    if rules.sequence_scope == "all" and any(d.sequential for d in matched if _has(d, runs)):
-        groups = [tuple(handler for group in groups for handler in group)]
-    return Plan(tuple(groups), tuple(problems)) if groups else EMPTY_PLAN
-
-
-def _has(definition: HookDefinition, runs: set[int]) -> bool:
-    return any(id(handler) in runs for handler in definition.handlers)
+        if any(matcher.matches(name) for name in names):
+            matched.append(definition)
+    rank = {layer: index for index, layer in enumerate(agent.layer_order)}
+    matched.sort(key=lambda definition: rank[definition.layer])
+    candidates = [
+        handler
+        for definition in matched
+        for handler in definition.handlers
+        if _runs_on(spec, handler) and is_on(handler)
+    ]
+    groups = _group(rules, matched, _remove_duplicates(agent, rules, candidates))
+    return Plan(groups, tuple(problems) if groups else (), is_final)
 
 
 def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
-    """Tell whether an event runs a kind of handler, and looks at its condition if it has one."""
+    """Return whether an event runs this kind of handler, and conditions if the handler has one."""
     if handler.condition is not None and not spec.supports_conditions:
         return False
     return (
@@ -127,12 +109,46 @@ def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
     )
 
 
-SAME: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
-    "identity": lambda handler: handler.identity,
-    "name_and_command": lambda handler: (
-        handler.identity
-        if handler.command is None
-        else (handler.kind, f"{handler.name or ''}:{handler.command}")
-    ),
+def _remove_duplicates(agent: AgentSpec, rules: RuleSet, handlers: list[HandlerSpec]) -> set[int]:
+    """Return the `id` of the handlers that stand for all handlers with their identity."""
+    identity_of = IDENTITIES[rules.handler_identity]
+    standing: dict[tuple[object, ...], HandlerSpec] = {}
+    for handler in handlers:
+        first = standing.setdefault(identity_of(handler), handler)
+        if agent.authority[handler.layer] > agent.authority[first.layer]:
+            standing[identity_of(handler)] = handler
+    return {id(handler) for handler in standing.values()}
+
+
+def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[int]) -> Groups:
+    groups: list[tuple[HandlerSpec, ...]] = []
+    has_sequence = False
+    for definition in definitions:
+        handlers = tuple(h for h in definition.handlers if id(h) in handler_ids)
+        if not handlers:
+            continue
+        if definition.sequential:
+            has_sequence = True
+            groups.append(handlers)
+        else:
+            groups += [(handler,) for handler in handlers]
+    if has_sequence and rules.sequence_scope == "all":
+        groups = [tuple(handler for group in groups for handler in group)]
+    return tuple(groups)
+
+
+def _identity(handler: HandlerSpec) -> tuple[object, ...]:
+    return handler.identity
+
+
+def _name_and_command(handler: HandlerSpec) -> tuple[object, ...]:
+    if handler.command is None:
+        return handler.identity
+    return (handler.kind, f"{handler.name or ''}:{handler.command}")
+
+
+IDENTITIES: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
+    "identity": _identity,
+    "name_and_command": _name_and_command,
 }
-"""What makes two handlers one."""
+"""Functions that return what two handlers must share to be the same (`RuleSet.same`)."""

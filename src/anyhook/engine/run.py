@@ -1,40 +1,49 @@
-"""Runs a plan: groups side by side, the handlers of a group in order."""
+"""Runs a plan: groups in parallel, the handlers of a group in order."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from anyhook.handlers.base import failed, get_kind
 from anyhook.model.answers import Outcome
-from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.decisions import HandlerResult
 from anyhook.model.diagnostics import diagnose
-from anyhook.model.sequence import advance
+from anyhook.model.sequence import (
+    CHANGES,
+    advance,
+    ends_sequence,
+    replace_value,
+)
+from anyhook.model.status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from anyhook.engine.plan import Plan
     from anyhook.handlers.base import HookContext
-    from anyhook.model.answers import Answer
     from anyhook.model.definitions import HandlerSpec
-    from anyhook.model.events import Event
+
+    Changes = Mapping[str, Callable[[Any, Any], Any]]
 
 Results = tuple[tuple[HandlerResult, ...], ...]
 """Results in the shape of the plan's groups."""
+
+REPLACED_INPUT: Changes = {**CHANGES, "tool_input": replace_value}
+"""Changes of an event whose arguments a hook replaces as a whole."""
 
 
 async def run_plan(plan: Plan, context: HookContext) -> Results:
     """Run every handler of a plan.
 
     Args:
-        plan: What to run.
+        plan: The groups of handlers.
         context: The event and what handlers need.
 
     Returns:
-        The results in plan order, whatever order they finished in.
+        The results in plan order, independent of the order in which handlers finished.
     """
     if len(plan.groups) == 1:
         return (await _run_group(plan.groups[0], context),)
@@ -53,101 +62,109 @@ async def _run_group(
     group: tuple[HandlerSpec, ...], context: HookContext
 ) -> tuple[HandlerResult, ...]:
     results: list[HandlerResult] = []
-    decided = False
+    has_ended = False
     for handler in group:
-        if decided:
+        if has_ended:
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
-        result = context.withhold(handler) or _uncovered(context, handler)
-        if result is None:
-            result = _closed(context, handler, await _run_one(context, handler))
+        result = await _run_handler(context, handler)
         results.append(result)
-        decides = result.answer.stop or result.answer.outcome is Outcome.DENY
-        decided = decides and context.rules.ends_sequence
-        if len(group) > 1 and not decided and _goes_on(context, result):
-            context = context.with_event(_advanced(context, result.answer))
+        has_ended = context.rules.ends_sequence and ends_sequence(result.answer)
+        if len(group) > 1 and not has_ended and _changes_event(context, result):
+            context = _advance(context, result)
     return tuple(results)
 
 
-def _goes_on(context: HookContext, result: HandlerResult) -> bool:
-    """Tell whether what a handler said goes on to the next one: whatever will be applied does."""
+def _changes_event(context: HookContext, result: HandlerResult) -> bool:
+    """Return whether the next handler sees what this one changed."""
     succeeded = result.signal is None and result.exit_code in (None, 0)
     return succeeded or context.rules.chains_failures
 
 
-def _advanced(context: HookContext, answer: Answer) -> Event:
+def _advance(context: HookContext, result: HandlerResult) -> HookContext:
+    changes: Changes = CHANGES
     coercions = context.rules.loaded_coercions
-    changes = coercions.chain if coercions is not None else None
-    event = advance(context.spec.chained_fields, context.event, answer, changes)
-    replaces = context.spec.field_policies.get("tool_input") == "replace"
-    if replaces and answer.tool_input is not None and "tool_input" in context.spec.chained_fields:
-        event = event.replace(tool_input=answer.tool_input)
-    return event
+    if coercions is not None:
+        changes = coercions.chain
+    elif context.spec.field_policies.get("tool_input") == "replace":
+        changes = REPLACED_INPUT
+    event = advance(context.spec.chained_fields, context.event, result.answer, changes)
+    return context.with_event(event)
+
+
+async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerResult:
+    skipped = context.withhold(handler) or _check_condition(context, handler)
+    if skipped is not None:
+        return skipped
+    try:
+        result = await get_kind(handler.kind)(context, handler)
+    except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
+        result = failed(context, handler, f"{type(error).__name__}: {error}")
+    return _deny_on_failure(context, handler, result)
 
 
 def withhold_safely(
     withhold: Callable[[HandlerSpec, str], HandlerResult | None], cwd: str, handler: HandlerSpec
 ) -> HandlerResult | None:
-    """Ask a guard; what it cannot judge does not run.
+    """Ask a guard whether a handler may run; one that the guard cannot judge does not run.
 
     Args:
         withhold: Returns the result of a handler that must not run, or `None` if it may.
-        cwd: Where it would run.
+        cwd: Working directory of the handler.
         handler: The handler.
     """
     try:
         return withhold(handler, cwd)
-    except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
+    except Exception as error:  # noqa: BLE001 - a handler that cannot be judged does not run
         return HandlerResult(handler, Status.WITHHELD, error=f"{type(error).__name__}: {error}")
 
 
-def _uncovered(context: HookContext, handler: HandlerSpec) -> HandlerResult | None:
-    """Return the result of a handler whose condition does not cover the call."""
-    if handler.condition is None:
+def _check_condition(context: HookContext, handler: HandlerSpec) -> HandlerResult | None:
+    """Return the result of a handler whose condition does not cover the call, else `None`."""
+    if handler.condition is None or _condition_covers(context, handler.condition):
         return None
+    error = f"its condition {handler.condition!r} does not cover the call"
+    return HandlerResult(handler, Status.SKIPPED, error=error)
+
+
+def _condition_covers(context: HookContext, text: str) -> bool:
     from anyhook.matching.conditions import compile_condition
 
-    event, condition = context.event, compile_condition(handler.condition)
-    tool_name = getattr(event, "tool_name", "")
+    tool_input = getattr(context.event, "tool_input", {})
+    tool_name = getattr(context.event, "tool_name", "")
+    condition = compile_condition(text)
+    places = {
+        "cwd": context.cwd,
+        "project": str(context.project_dir),
+        "home": str(context.home),
+    }
     try:
-        covers = any(
-            condition.covers(
-                name,
-                getattr(event, "tool_input", {}),
-                cwd=context.cwd,
-                project=str(context.project_dir),
-                home=str(context.home),
-            )
+        return any(
+            condition.covers(name, tool_input, **places)
             for name in context.agent.match_names(context.spec, tool_name)
             if name is not None
         )
-    except Exception:  # noqa: BLE001 - a guard must not be lost because its condition cannot be told
-        return None
-    why = f"its condition {handler.condition!r} does not cover the call"
-    return None if covers else HandlerResult(handler, Status.SKIPPED, error=why)
+    except Exception:  # noqa: BLE001 - a guard whose condition cannot be evaluated must run
+        return True
 
 
-def _closed(context: HookContext, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
-    """Make a denial of a failure, where the handler or the event wants that."""
+def _deny_on_failure(
+    context: HookContext, handler: HandlerSpec, result: HandlerResult
+) -> HandlerResult:
+    """Turn a failure into a denial, where the handler or the event says so."""
     spec = context.spec
-    late = result.status is Status.TIMED_OUT
-    by_event = late and spec.blocks_at_timeout
-    by_handler = handler.on_failure == "block" and result.failed and spec.can_fail_closed
-    if not (by_event or by_handler) or result.answer.outcome is Outcome.DENY:
+    denies_by_event = result.timed_out and spec.blocks_at_timeout
+    denies_by_handler = handler.on_failure == "block" and result.failed and spec.can_fail_closed
+    denies = denies_by_event or denies_by_handler
+    if not denies or result.answer.outcome is Outcome.DENY:
         return result
-    what = "timed out" if late else "failed"
-    why = 'because onFailure is "block"' if by_handler else f"as {spec.wire} does"
-    reason = f"hook {handler.label!r} {what}; blocking {why}"
-    told = diagnose("failed-closed", f"{spec.wire}: {reason}", handler.place, handler=handler.label)
+    failure = "timed out" if result.timed_out else "failed"
+    cause = 'because onFailure is "block"' if denies_by_handler else f"as {spec.wire} does"
+    reason = f"hook {handler.label!r} {failure}; blocking {cause}"
+    text = f"{spec.wire}: {reason}"
+    diagnostic = diagnose("failed-closed", text, handler.place, handler=handler.label)
     return replace(
         result,
         answer=result.answer.replace(outcome=Outcome.DENY, approve=False, reason=reason),
-        diagnostics=(*result.diagnostics, told),
+        diagnostics=(*result.diagnostics, diagnostic),
     )
-
-
-async def _run_one(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    try:
-        return await get_kind(handler.kind)(context, handler)
-    except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
-        return failed(context, handler, f"{type(error).__name__}: {error}")

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class SyncEngine:
-    """An `Engine` whose `dispatch` waits. Use it in a `with` block.
+    """An `Engine` whose `dispatch` is a plain function. Use it in a `with` block.
 
-    It keeps one event loop for its whole life. Dispatches from several threads take turns.
+    It has one event loop. Dispatches from several threads run one after the other.
 
     Args:
-        engine: The engine; everything but dispatching is done on it.
+        engine: The engine, also for everything except dispatching.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -36,17 +36,11 @@ class SyncEngine:
 
     @classmethod
     def load(cls, *args: Any, **options: Any) -> Self:
-        """Load an engine; takes what `Engine.load` takes."""
+        """Load an engine; takes the arguments of `Engine.load`."""
         return cls(Engine.load(*args, **options))
 
     def dispatch(self, event: Event) -> Decision:
-        """Run every handler that matches an event and combine what they say.
-
-        Args:
-            event: What happened.
-
-        Returns:
-            The decision.
+        """Run the handlers that match an event, and combine their answers: see `Engine.dispatch`.
 
         Raises:
             EngineClosedError: If the engine was closed.

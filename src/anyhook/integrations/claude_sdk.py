@@ -271,7 +271,7 @@ class _Guard:
 
     def _told(self, asked: Event, answer: Answer) -> Answer:
         """Tell the user what the program would not."""
-        if not answer.system_message or support(CLAUDE, asked.name, "tell") is not Support.NO:
+        if not answer.system_message or support(CLAUDE, asked.name, "message") is not Support.NO:
             return answer
         self.messages.send(answer.system_message)
         return answer.replace(system_message=None)

@@ -170,7 +170,7 @@ def lost_abilities(
 
 
 PLAIN = {
-    PlainText.SYSTEM_MESSAGE: "tell",
+    PlainText.SYSTEM_MESSAGE: "message",
     PlainText.CONTEXT: "context",
     PlainText.TOOL_NAMES: "filter_tools",
 }

@@ -1,7 +1,7 @@
-"""What one handler said, in canonical form.
+"""The answer of one hook to an event.
 
-A command's output is decoded into an `Answer` by its agent; a function returns one, made with
-`allow`, `deny`, `ask` or `Answer(...)` itself.
+Functions return an answer that they make with `allow`, `deny`, `ask`, … or with `Answer` itself.
+The output of a command is decoded into an answer by the rules of its agent.
 """
 
 from __future__ import annotations
@@ -12,56 +12,63 @@ from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
 
 class Outcome(StrEnum):
-    """A verdict, weakest first."""
+    """A verdict. Members are ordered from the weakest to the strongest."""
 
     NONE = "none"
+    """No opinion."""
     ALLOW = "allow"
     ASK = "ask"
+    """The agent asks its user."""
     DEFER = "defer"
-    """Leave the call open and end the run; it is asked again when the session goes on."""
+    """The agent ends its run and asks the hooks again about the same call when it is resumed."""
     DENY = "deny"
 
 
 STRENGTH = {outcome: rank for rank, outcome in enumerate(Outcome)}
-"""deny > defer > ask > allow > nothing (contract of the documented rules)."""
+"""Rank of each verdict: deny > defer > ask > allow > none."""
 
 
 class Audience(StrEnum):
-    """Who gets a piece of output."""
+    """The reader of a text."""
 
     AGENT = "agent"
     USER = "user"
     TRANSCRIPT = "transcript"
+    """The user, in the agent's record of the session only."""
     DEBUG = "debug"
+    """The log of the agent."""
 
 
 class Answer(Record):
-    """What one handler said. Every field may be absent; absent means no opinion.
+    """The answer of one hook. Every field is optional; its default means no opinion.
 
     Attributes:
         outcome: The verdict.
-        approve: With `allow`: also skip the host's own confirmation.
-        reason: Why, for whom the event's reason is meant.
+        approve: With `allow`: skip the agent's own confirmation, too.
+        reason: Explains the verdict. The event decides whether the agent or the user reads it.
         stop: End the agent's loop.
-        stop_reason: Shown to the user when `stop` is set.
-        system_message: Shown to the user.
-        suppress_output: Keep the handler's run out of the transcript.
+        stop_reason: With `stop`: text for the user.
+        system_message: Text for the user.
+        suppress_output: Leave the hook's output out of the transcript.
         context: Text for the agent.
-        tool_input: Arguments that change the tool's, laid over them.
-        llm_request: Members that change the request to the model.
-        llm_response: A whole response in place of the model's (before the model), or members
-            that change it (after the model).
-        tool_config: Which tools the model may call.
-        clear_context: Forget the conversation (after the agent).
-        tail_tool_call: A tool, `{"name": …, "args": …}`, to run at once in place of this result.
-        tool_output: What the tool is said to have returned, in the tool's own form.
-        extra: What only some agents know (`session_title`, `watch_paths`, …), by canonical name.
+        tool_input: Arguments by the agent's names, laid over those of the tool call.
+        llm_request: Members laid over the request to the model.
+        llm_response: Before the model: a whole response instead of the model's. After the model:
+            members laid over its response.
+        tool_config: The tools that the model may call.
+        clear_context: Remove the conversation so far, after the agent's turn.
+        tail_tool_call: A tool call, `{"name": …, "args": …}`, that runs at once and whose result
+            replaces that of the tool.
+        tool_output: Replaces the result of the tool; any JSON, in the tool's own form.
+        extra: Fields that only some agents have (`session_title`, `watch_paths`, …), by canonical
+            name.
     """
 
     outcome: Outcome = Outcome.NONE
@@ -85,54 +92,65 @@ class Answer(Record):
 NO_OPINION = Answer()
 
 
+def allow(reason: str | None = None, *, approve: bool = False, **fields: Any) -> Answer:
+    """Allow the action; with `approve`, without the agent's own confirmation.
+
+    Args:
+        reason: Explains the verdict.
+        approve: Skip the agent's own confirmation.
+        fields: Other fields of the answer; the same holds for all functions of this module.
+    """
+    return Answer(outcome=Outcome.ALLOW, approve=approve, reason=reason, **fields)
+
+
+def deny(reason: str, **fields: Any) -> Answer:
+    """Deny the action, with the reason."""
+    return Answer(outcome=Outcome.DENY, reason=reason, **fields)
+
+
+def ask(reason: str | None = None, **fields: Any) -> Answer:
+    """Let the agent ask its user."""
+    return Answer(outcome=Outcome.ASK, reason=reason, **fields)
+
+
 def defer(**fields: Any) -> Answer:
-    """Leave the call open and end the run; it is asked again when the session goes on."""
+    """End the agent's run; the hooks are asked about the call again when it is resumed."""
     return Answer(outcome=Outcome.DEFER, **fields)
 
 
 def stop(reason: str, **fields: Any) -> Answer:
-    """End the agent's loop and tell the user why."""
+    """End the agent's loop, and show the user the reason."""
     return Answer(stop=True, stop_reason=reason, **fields)
 
 
 def context(text: str, **fields: Any) -> Answer:
-    """Tell the agent something."""
+    """Pass a text to the agent."""
     return Answer(context=text, **fields)
 
 
-def tell(message: str, **fields: Any) -> Answer:
-    """Tell the user something."""
-    return Answer(system_message=message, **fields)
+def message(text: str, **fields: Any) -> Answer:
+    """Show the user a text."""
+    return Answer(system_message=text, **fields)
 
 
 def respond(text: str, **fields: Any) -> Answer:
-    """Put a text in place of the model's response."""
-    part: Any = {"role": "model", "parts": [text]}
-    candidate: Any = {"content": part, "finishReason": "STOP", "index": 0}
+    """Use a text as the model's response."""
+    content: Any = {"role": "model", "parts": [text]}
+    candidate: Any = {"content": content, "finishReason": "STOP", "index": 0}
     return Answer(llm_response={"text": text, "candidates": [candidate]}, **fields)
 
 
 def change_request(**members: Any) -> Answer:
     """Change members of the request to the model: `model`, `messages`, `config`."""
-    changed: Any = members
-    return Answer(llm_request=changed)
+    request: Any = members
+    return Answer(llm_request=request)
 
 
 def replace_result(output: Any, **fields: Any) -> Answer:
-    """Put something else in place of what a tool returned, in the tool's own form."""
+    """Replace the result of a tool; the output has the tool's own form."""
     return Answer(tool_output=output, **fields)
 
 
-def allow(reason: str | None = None, *, approve: bool = False, **fields: Any) -> Answer:
-    """Permit the action; with `approve`, without the host's own confirmation."""
-    return Answer(outcome=Outcome.ALLOW, approve=approve, reason=reason, **fields)
-
-
-def deny(reason: str, **fields: Any) -> Answer:
-    """Forbid the action and say why."""
-    return Answer(outcome=Outcome.DENY, reason=reason, **fields)
-
-
-def ask(reason: str | None = None, **fields: Any) -> Answer:
-    """Let the host ask its user."""
-    return Answer(outcome=Outcome.ASK, reason=reason, **fields)
+def join_lines(texts: Iterable[str | None]) -> str | None:
+    """Join the texts that are not empty, one per line; `None` if there is none."""
+    return "\n".join(text for text in texts if text) or None

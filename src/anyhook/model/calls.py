@@ -1,4 +1,4 @@
-"""The calls of each tool as classes, for type checkers and for `isinstance`.
+"""One class per tool for its calls, for type checkers and for `isinstance`.
 
 ```python
 from anyhook import BeforeTool
@@ -12,9 +12,9 @@ def guard(event: BeforeTool[Shell]):
         return deny("not that")
 ```
 
-What type checkers see is declared in `calls.pyi`, which `make stubs` writes from the tables here
-and in `anyhook.model.tools`. At run time a class is made when it is imported, because most hooks
-need none; from then on `event.call` is an instance of it.
+Type checkers read `calls.pyi`, which `make stubs` generates from the tables here and in
+`anyhook.model.tools`. At run time a class is created when it is imported, because most hooks need
+none; from then on `event.call` is an instance of it.
 """
 
 from __future__ import annotations
@@ -23,35 +23,19 @@ from anyhook.model.tools import CALLS, TOOLS, ToolCall
 
 ARGUMENT_TYPES: dict[str, str] = {
     **dict.fromkeys(
-        (
-            "background",
-            "dangerouslyDisableSandbox",
-            "ignore_case",
-            "line_numbers",
-            "multiline",
-            "only_matching",
-            "replace_all",
-        ),
+        "background dangerouslyDisableSandbox ignore_case line_numbers multiline only_matching "
+        "replace_all".split(),
         "bool",
     ),
     **dict.fromkeys(
-        (
-            "context",
-            "head_limit",
-            "limit",
-            "lines_after",
-            "lines_around",
-            "lines_before",
-            "offset",
-        ),
-        "int",
+        "context head_limit limit lines_after lines_around lines_before offset".split(), "int"
     ),
     "timeout": "float",
     **dict.fromkeys(("include", "exclude", "allowed_domains", "blocked_domains"), "list[str]"),
     **dict.fromkeys(("questions", "todos"), "list[dict[str, Any]]"),
     "answers": "dict[str, Any]",
 }
-"""Canonical argument to its type; those that are not here are texts."""
+"""Canonical argument to its type; the others are strings."""
 
 REQUIRED: dict[str, tuple[str, ...]] = {
     "shell": ("command",),
@@ -71,7 +55,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "save_memory": ("fact",),
     "skill": ("name",),
 }
-"""Canonical tool to the arguments that every call of it has, in every agent."""
+"""Canonical tool to the arguments that every call of it has, in all agents."""
 
 
 def class_name(tool: str) -> str:
@@ -80,14 +64,13 @@ def class_name(tool: str) -> str:
 
 
 NAMES = {class_name(tool): tool for tool in TOOLS}
-"""Name of a class to its tool."""
+"""Class name to its tool."""
 
 
 def __getattr__(name: str) -> object:
     if name not in NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     tool = NAMES[name]
-    about = f"A call of `{tool}`."
-    made = type(name, (ToolCall,), {"__module__": __name__, "__doc__": about})
-    CALLS[tool] = globals()[name] = made
-    return made
+    members = {"__module__": __name__, "__doc__": f"A call of `{tool}`."}
+    CALLS[tool] = globals()[name] = type(name, (ToolCall,), members)
+    return CALLS[tool]

@@ -1,4 +1,4 @@
-"""Results, and the decision that they add up to."""
+"""The results of handlers, and the decision that they are combined into."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.status import Status
+from anyhook.model.text import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,22 +30,22 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class HandlerResult:
-    """What one handler produced. A failing handler is a value, not an exception.
+    """The result of one handler. A failure is a result, too, not an exception.
 
     Attributes:
-        handler: Which one.
-        status: How it went.
-        answer: What it said; no opinion unless `status` is `ran`.
-        exit_code: Of a command that ended by itself.
+        handler: The handler.
+        status: Whether and how it ran.
+        answer: Its answer; no opinion unless `status` is `ran`.
+        exit_code: Exit code of a command that ended by itself.
         signal: Name of the signal that ended a command (`SIGKILL`).
         started: Seconds from the start of the dispatch.
         duration: Seconds.
         stdout: Decoded standard output.
         stderr: Decoded standard error.
-        truncated: A stream was longer than the limit and is cut.
-        error: Why it failed, for people.
-        diagnostics: What was ignored, repaired or dropped.
-        failed: Whether a hook that must not fail has failed.
+        truncated: Whether a stream was longer than the limit and is truncated.
+        error: Why it failed.
+        diagnostics: Problems with the handler or its output.
+        failed: Whether it failed in a way that `onFailure: block` turns into a denial.
     """
 
     handler: HandlerSpec
@@ -63,16 +64,23 @@ class HandlerResult:
 
     @property
     def timed_out(self) -> bool:
-        """Whether it was ended at its deadline."""
+        """Whether it was killed at its timeout."""
         return self.status is Status.TIMED_OUT
+
+    @property
+    def exit_text(self) -> str:
+        """How a command ended: `exit 3` or `SIGKILL`; empty if it did not end by itself."""
+        if self.signal:
+            return self.signal
+        return "" if self.exit_code is None else f"exit {self.exit_code}"
 
 
 @dataclass(frozen=True, slots=True)
 class Overridden:
-    """A value that lost.
+    """A value that another one replaced.
 
     Attributes:
-        handler: Who had set it; `None` for the event's own value.
+        handler: The handler that set it; `None` for the value of the event.
         value: The value.
     """
 
@@ -82,12 +90,12 @@ class Overridden:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Who set a field of a decision.
+    """A handler that set a field of a decision.
 
     Attributes:
         handler: The handler.
-        value: What it set.
-        overrode: What it replaced.
+        value: The value that it set.
+        overrode: The values that this one replaced.
     """
 
     handler: HandlerSpec
@@ -97,14 +105,14 @@ class Blame:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A piece of output for one audience.
+    """A text for one audience.
 
     Attributes:
-        audience: Who gets it.
+        audience: Its readers.
         text: The text.
-        field: Where it comes from: `reason`, `stop_reason`, `system_message`, `context`,
-            `stdout` or `stderr`.
-        handler: Who said it.
+        field: Its source: `reason`, `stop_reason`, `system_message`, `context`, `stdout` or
+            `stderr`.
+        handler: The handler that wrote it.
     """
 
     audience: Audience
@@ -115,31 +123,33 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the host should do, and which handler said so, field by field.
+    """The combined result of all handlers of an event: what the host must do.
 
     Attributes:
         outcome: The strongest verdict: deny > defer > ask > allow > none.
         stop: End the agent's loop; stronger than any outcome.
         stops_after: With `stop`: the action still happens, and the loop ends after it.
         approve: With `allow`: skip the host's own confirmation.
-        reason: Why, from the handlers that carried the strongest part (stop before outcome), one
-            a line.
+        reason: The reasons of the handlers that stopped, else of those that gave the outcome, one
+            per line.
         context: Texts for the agent, in plan order.
         system_messages: Texts for the user, in plan order.
-        suppress_output: Some handler asked to be kept out of the transcript.
-        tool_input: The arguments to use, whole; `None` if they stay as they are.
-        llm_request: The request to send, whole; `None` if it stays as it is.
-        llm_response: The response to use, whole; `None` if the model's stands.
-        tool_config: The tools that the model may call; `None` if no handler says.
-        clear_context: Forget the conversation.
-        tail_tool_call: A tool to run at once in place of this result.
-        tool_output: What the tool is said to have returned; `None` if its own result stands.
-        extra: What only some agents know (`session_title`, `watch_paths`, …), by canonical name.
-        messages: The same texts with the streams of the commands, by audience.
-        blame: For every field that was set, who set it and what was overridden. Keys of
-            `tool_input` have entries of their own, `tool_input.KEY`.
-        results: What each handler produced, in plan order.
-        diagnostics: What was ignored, repaired, dropped or in conflict.
+        suppress_output: Whether a handler asked to be left out of the transcript.
+        tool_input: The complete arguments to use; `None` if they do not change.
+        llm_request: The complete request to send; `None` if it does not change.
+        llm_response: The complete response to use; `None` if the model's is used.
+        tool_config: The tools that the model may call; `None` if no handler restricts them.
+        clear_context: Remove the conversation so far.
+        tail_tool_call: A tool call, `{"name": …, "args": …}`, that runs at once and whose result
+            replaces that of the tool.
+        tool_output: The result to use instead of the tool's; `None` if its own is used.
+        extra: Fields that only some agents have (`session_title`, `watch_paths`, …), by canonical
+            name.
+        messages: All texts, also the streams of commands, by audience.
+        blame: Field to the handlers that set it and the values that they replaced. Members of an
+            object have entries of their own, `tool_input.command`.
+        results: The result of each handler, in plan order.
+        diagnostics: Problems with handlers and their output, and conflicts between them.
     """
 
     outcome: Outcome = Outcome.NONE
@@ -165,15 +175,61 @@ class Decision:
 
     @property
     def denied(self) -> bool:
-        """Whether the action must not happen: denied, or everything is stopped."""
+        """Whether the action must not happen: it is denied, or everything is stopped."""
         return self.outcome is Outcome.DENY or (self.stop and not self.stops_after)
 
     def explain(self) -> str:
-        """Tell for every field which handler set it, in which file and line, and over what."""
-        from anyhook.model.explain import explain
-
-        return explain(self)
+        """Return a report: for each field the handlers that set it, their lines, and what lost."""
+        lines = [_headline(self)]
+        for name, blames in self.blame.items():
+            lines.append(f"{name}:")
+            for blame in blames:
+                lines += _explain_blame(blame)
+        without_effect = [r for r in self.results if r.status in _STATUS_TEXTS]
+        if without_effect:
+            lines.append("without effect:")
+            lines += [_explain_status(result) for result in without_effect]
+        if self.diagnostics:
+            lines.append("diagnostics:")
+            lines += [f"  {diagnostic}" for diagnostic in self.diagnostics]
+        return "\n".join(lines)
 
 
 NO_DECISION = Decision()
-"""What an event gets that no handler has an opinion on."""
+"""The decision on an event without handlers."""
+
+
+def _headline(decision: Decision) -> str:
+    verdicts = ["stop"] if decision.stop else []
+    if decision.outcome is not Outcome.NONE or not decision.stop:
+        verdicts.append(str(decision.outcome))
+    text = " + ".join(verdicts)
+    return f"{text}: {shorten(decision.reason)}" if decision.reason else text
+
+
+def _explain_blame(blame: Blame) -> list[str]:
+    lines = [f"  {shorten(blame.value)}   set by {_position(blame.handler)}"]
+    for overridden in blame.overrode:
+        owner = _position(overridden.handler) if overridden.handler else "the event itself"
+        lines.append(f"    overrode {shorten(overridden.value)} of {owner}")
+    return lines
+
+
+_STATUS_TEXTS = {
+    Status.WARNED: "ended with {result.exit_text}, which is a warning",
+    Status.FAILED: "failed: {result.error}",
+    Status.TIMED_OUT: "ran into its timeout of {result.handler.timeout:g} s",
+    Status.WITHHELD: "was not run: the project is not trusted",
+    Status.SKIPPED: "was not run: a hook before it in its sequence denied or stopped",
+    Status.STARTED: "was started in the background",
+}
+"""Status of a handler without an answer to its description."""
+
+
+def _explain_status(result: HandlerResult) -> str:
+    text = _STATUS_TEXTS[result.status].format(result=result)
+    return f"  {_position(result.handler)} {text}"
+
+
+def _position(handler: HandlerSpec) -> str:
+    return f"{handler.label!r} ({handler.place})"

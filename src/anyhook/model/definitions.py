@@ -1,4 +1,4 @@
-"""Hooks as they are configured: definitions, their handlers, and where they came from."""
+"""Configured hooks: definitions and their handlers, with the place of each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Place
     from anyhook.model.layers import Layer
 
-NAME_WIDTH = 60
-"""Longer labels are cut to this many characters."""
-_ODD = re.compile(r"[\s\\]")
-"""What no host holds: then the URL is not what it looks like."""
+MAX_LABEL_WIDTH = 60
+"""Characters of a label; a longer one is cut."""
+_NOT_IN_HOSTS = re.compile(r"[\s\\]")
+"""Characters that no host name has; a URL with one may be read differently by other programs."""
 LABELS = ("url", "server", "tool", "prompt")
-"""Options that stand in for the name of a handler that is no command."""
+"""Options that name a handler which is no command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +29,27 @@ class HandlerSpec:
     """One handler of a definition.
 
     Attributes:
-        kind: What runs it: a key of `anyhook.handlers.base.KINDS`.
+        kind: Kind of handler, a key of `anyhook.handlers.base.KINDS`.
         layer: The layer of its definition.
-        place: Where it was written.
+        place: Position in its file.
         name: Its name, if it has one.
         command: A command line for the shell.
-        argv: A command that needs no shell: the program and its arguments.
-        function: A Python callable that takes the event.
-        threaded: Run a plain (not async) function in a worker thread.
-        description: For people.
+        argv: A program with its arguments, run without a shell.
+        function: A Python function that takes the event.
+        threaded: Run a plain (not async) function in a thread.
+        description: Text for people.
         timeout: Seconds.
         env: Variables that are added to the command's environment.
-        variables: Paths that the command may name like variables (`${extensionPath}`).
-        placeholders: What `${name}` in an argument of a program stands for; never in a line for
-            the shell.
-        forbidden: What no line for the shell may hold.
-        origin: The extension or plugin that it belongs to, if it does.
-        condition: A rule on the tool call; where it does not hold, the handler does not run.
-        on_failure: `continue`, or `block`: then a failure counts as a denial.
-        background: Nobody waits for it, and it decides nothing.
-        options: What its kind alone knows (`url`, `prompt`, `server`, …), by canonical name.
+        variables: Name to value of the path variables that the command may use
+            (`${extensionPath}`).
+        placeholders: Name to the value of `${name}` in an argument of a program; never replaced in
+            a command line for the shell.
+        forbidden: Text that a command line for the shell must not contain.
+        origin: The extension or plugin that it belongs to, if any.
+        condition: A permission rule; the handler runs only on tool calls that it covers.
+        on_failure: `continue`, or `block`: a failure denies.
+        background: Run it without waiting for it; it cannot decide anything.
+        options: Fields of its kind (`url`, `prompt`, `server`, …), by canonical name.
     """
 
     kind: str
@@ -73,45 +74,52 @@ class HandlerSpec:
 
     @property
     def identifier(self) -> str:
-        """What switches a hook off: its name, or the whole command if it has none."""
+        """The text by which settings switch the hook off: its name, else the whole command."""
         if self.name or self.command:
             return self.name or str(self.command)
         if self.argv:
             return " ".join(self.argv)
-        said = [str(self.options[key]) for key in LABELS if key in self.options]
-        return " ".join(said) or self._function_name()
+        parts = [str(self.options[key]) for key in LABELS if key in self.options]
+        return " ".join(parts) or self._function_name()
 
     @property
     def label(self) -> str:
-        """A short name for people; what a URL holds of secrets is not in it.
+        """A short name for people, without the secrets of a URL.
 
-        The name in the settings; without one the base name of the script, or of the program.
+        It is the name in the settings, else the base name of the script or of the program.
         """
         if self.name:
-            shown = self.name
+            label = self.name
         elif self.argv:
-            shown = words_label(self.argv)
+            label = words_label(self.argv)
         elif self.command:
-            shown = command_label(self.command)
+            label = command_label(self.command)
         elif "url" in self.options:
-            shown = _without_secrets(str(self.options["url"])) or self.kind
+            label = _without_secrets(str(self.options["url"])) or self.kind
         else:
-            shown = self.identifier
-        text = printable(" ".join(shown.split())) or self.kind
-        return text if len(text) <= NAME_WIDTH else text[: NAME_WIDTH - 1] + "…"
+            label = self.identifier
+        label = printable(" ".join(label.split())) or self.kind
+        return label if len(label) <= MAX_LABEL_WIDTH else label[: MAX_LABEL_WIDTH - 1] + "…"
 
     @property
     def shown_identifier(self) -> str:
-        """The identifier as it may be shown: the label if the identifier is a URL."""
+        """The identifier, or the label if the identifier is a URL, which may hold secrets."""
         return self.label if self._is_known_by_url() else self.identifier
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Handlers with equal identities do the same; one of them runs."""
-        what = self.function if self.function is not None else (self.argv or self.command)
-        options = repr(sorted(self.options.items())) if self.options else ""
-        more = (self.condition, self.on_failure, self.background, options)
-        return (self.kind, self.name, what, frozenset(self.env.items()), self.origin, *more)
+        """A key that handlers with the same effect share; one of them runs."""
+        return (
+            self.kind,
+            self.name,
+            (self.argv or self.command) if self.function is None else self.function,
+            frozenset(self.env.items()),
+            self.origin,
+            self.condition,
+            self.on_failure,
+            self.background,
+            repr(sorted(self.options.items())) if self.options else "",
+        )
 
     def _is_known_by_url(self) -> bool:
         return not (self.name or self.command or self.argv) and "url" in self.options
@@ -121,14 +129,14 @@ class HandlerSpec:
 
 
 def _without_secrets(url: str) -> str | None:
-    """Return scheme, host, port and path of a URL; `None` if a part may be some other part."""
+    """Return scheme, host, port and path of a URL; `None` if its parts are ambiguous."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
         return None
     rest = f"{parts.path}{parts.query}{parts.fragment}"
-    if not parts.scheme or not host or "@" in rest or _ODD.search(host):
+    if not parts.scheme or not host or "@" in rest or _NOT_IN_HOSTS.search(host):
         return None
     host = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{parts.path}"
@@ -136,15 +144,15 @@ def _without_secrets(url: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class HookDefinition:
-    """A matcher and its handlers, as configured.
+    """A matcher and its handlers.
 
     Attributes:
         event: Canonical name of the event.
-        layer: Where it came from.
-        place: Where it was written.
+        layer: The layer of its file.
+        place: Position in its file.
         matcher: Pattern on the event's subject; `None` matches all.
-        sequential: Its handlers run in order, each seeing what the one before changed.
-        handlers: At least one.
+        sequential: Whether its handlers run in order, and each sees the changes of those before.
+        handlers: At least one handler.
     """
 
     event: str

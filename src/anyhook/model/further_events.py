@@ -1,13 +1,14 @@
 """The events that only Claude Code has, typed.
 
 They keep the agent's own names in snake_case. Source: Claude Code's hooks reference (2026-10).
+It is one module because it is one list of classes without logic.
 """
 
 from __future__ import annotations
 
 import re
 
-from anyhook.model.events import CallT_co, Event, ToolEvent
+from anyhook.model.event import CallT_co, Event, ToolEvent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class PermissionRequest(ToolEvent[CallT_co]):
     """The user is about to be asked whether a tool may run.
 
     Attributes:
-        permission_suggestions: Changes of the rules that would answer it for ever.
+        permission_suggestions: Changes of the permission rules that would avoid the question.
     """
 
     name = "permission_request"
@@ -32,7 +33,7 @@ class PermissionDenied(ToolEvent[CallT_co]):
     """A tool call was denied without asking the user.
 
     Attributes:
-        reason: Why.
+        reason: Why it was denied.
     """
 
     name = "permission_denied"
@@ -44,9 +45,9 @@ class PostToolUseFailure(ToolEvent[CallT_co]):
     """A tool has run and failed.
 
     Attributes:
-        error: What went wrong; of a shell command, `Exit code N` in the first line.
+        error: Text of the error; for a shell command its first line is `Exit code N`.
         is_interrupt: Whether the user interrupted it.
-        duration_ms: Milliseconds that it took.
+        duration_ms: Run time of the tool in milliseconds.
     """
 
     name = "post_tool_use_failure"
@@ -57,7 +58,7 @@ class PostToolUseFailure(ToolEvent[CallT_co]):
 
     @property
     def result(self) -> ToolResult:
-        """What came back: `error`, `exit_code`, `text`."""
+        """The failure in a form that does not depend on the agent: `error`, `exit_code`, `text`."""
         from anyhook.model.tools import ToolResult
 
         head, _, rest = self.error.partition("\n")
@@ -72,11 +73,11 @@ class PostToolUseFailure(ToolEvent[CallT_co]):
 
 
 class PostToolBatch(Event):
-    """All tool calls of one answer of the model have ended.
+    """All tool calls of one response of the model have ended.
 
     Attributes:
-        tool_calls: Each with `tool_name`, `tool_input`, `tool_use_id` and, as the model sees it,
-            `tool_response`.
+        tool_calls: Objects with `tool_name`, `tool_input`, `tool_use_id` and `tool_response`, the
+            result as the model receives it.
     """
 
     name = "post_tool_batch"
@@ -85,14 +86,14 @@ class PostToolBatch(Event):
 
 
 class SubagentStop(Event):
-    """A subagent believes it is done. A denial sends it round again.
+    """A subagent is about to end. A denial continues it with the reason as its next prompt.
 
     Attributes:
-        agent_type: Its type; empty for agents of the host's own.
+        agent_type: Type of the subagent; empty for built-in ones.
         prompt_response: The final text of the subagent.
-        stop_hook_active: A hook has already sent it round.
-        agent_transcript_path: File that holds its transcript.
-        background_tasks: Tasks that still run.
+        stop_hook_active: Whether a hook has already continued it.
+        agent_transcript_path: Path of its transcript.
+        background_tasks: Tasks that are still running.
         session_crons: Timers of the session.
     """
 
@@ -110,7 +111,7 @@ class FileChanged(Event):
     """A watched file changed.
 
     Attributes:
-        file_path: The file.
+        file_path: Path of the file.
         change: `change`, `add` or `unlink` (`event` in the payload).
     """
 
@@ -121,23 +122,23 @@ class FileChanged(Event):
 
     @property
     def file_name(self) -> str:
-        """The file without its directories, which matchers see."""
+        """The base name of the file, which matchers see."""
         return re.split(r"[/\\]", self.file_path)[-1]
 
 
 class ModelSwitch(Event):
-    """What the two events of a change of the model share.
+    """The fields of the two events of a change of the model.
 
     Attributes:
-        from_model: The model so far.
-        to_model: The model that is wanted.
-        requested_model: As the user named it.
+        to_model: The new model.
+        from_model: The previous model.
+        requested_model: The new model, as the user named it.
         source: `command`, `picker`, `sdk`; after the switch also `auto` and `resume`.
-        context_tokens: Size of the context.
-        prompt_cache_warm: Whether the switch throws a paid cache away.
-        cache_ttl: How long the cache lives, `5m` or `1h`.
-        estimated_cache_write_usd: What the switch costs, in US dollars.
-        pricing: Where the price comes from.
+        context_tokens: Tokens in the context.
+        prompt_cache_warm: Whether the switch discards a prompt cache that is still valid.
+        cache_ttl: Lifetime of the prompt cache, `5m` or `1h`.
+        estimated_cache_write_usd: Estimated price of the switch in US dollars.
+        pricing: Source of the price.
     """
 
     to_model: str
@@ -152,7 +153,7 @@ class ModelSwitch(Event):
 
     @property
     def model_name(self) -> str | None:
-        """The canonical name of the wanted model, which matchers see; `None` for an alias."""
+        """The canonical name of the new model, which matchers see; `None` for an alias."""
         bare = re.sub(r"\[.*\]$", "", self.to_model).rpartition("/")[2]
         bare = re.sub(r"^(?:[a-z]+\.)*anthropic\.", "", bare)
         bare = re.sub(r"(?:[@-]\d{8})?(?:-v\d+(?::\d+)?)?$", "", bare)
@@ -187,12 +188,12 @@ class InstructionsLoaded(Event):
     """A file of instructions was loaded.
 
     Attributes:
-        file_path: The file.
+        file_path: Path of the file.
         memory_type: `User`, `Project`, `Local` or `Managed`.
         load_reason: `session_start`, `nested_traversal`, `path_glob_match`, `include` or `compact`.
-        globs: Patterns that it was loaded for.
-        trigger_file_path: The file that made it load.
-        parent_file_path: The file that includes it.
+        globs: Path patterns for which it was loaded.
+        trigger_file_path: Path of the file whose use led to loading it.
+        parent_file_path: Path of the file that includes it.
     """
 
     name = "instructions_loaded"
@@ -206,14 +207,14 @@ class InstructionsLoaded(Event):
 
 
 class UserPromptExpansion(Event):
-    """A command that the user typed expands to a prompt.
+    """A command of the user is expanded to a prompt.
 
     Attributes:
         expansion_type: `slash_command` or `mcp_prompt`.
-        command_name: The command.
-        command_args: What follows it.
-        command_source: Where it comes from.
-        prompt: What the user typed.
+        command_name: Name of the command.
+        command_args: Text after the name.
+        command_source: Origin of the command.
+        prompt: The text that the user typed.
     """
 
     name = "user_prompt_expansion"
@@ -229,11 +230,11 @@ class MessageDisplay(Event):
     """A piece of the model's text is about to be shown.
 
     Attributes:
-        delta: The piece.
-        turn_id: The turn.
-        message_id: The message.
-        index: Number of the piece, from 0.
-        final: Whether it is the last one.
+        delta: Text of the piece.
+        turn_id: Identifier of the turn.
+        message_id: Identifier of the message.
+        index: 0-based number of the piece.
+        final: Whether it is the last piece.
     """
 
     name = "message_display"
@@ -249,7 +250,7 @@ class SubagentStart(Event):
     """A subagent starts.
 
     Attributes:
-        agent_type: Its type.
+        agent_type: Type of the subagent.
     """
 
     name = "subagent_start"
@@ -258,14 +259,14 @@ class SubagentStart(Event):
 
 
 class TaskCreated(Event):
-    """A task was put on the list.
+    """A task was added to the task list.
 
     Attributes:
-        task_id: The task.
-        task_subject: What it is about.
-        task_description: The whole text.
-        teammate_name: Who made it.
-        team_name: Whose team.
+        task_id: Identifier of the task.
+        task_subject: Title of the task.
+        task_description: Text of the task.
+        teammate_name: Name of the agent that created it.
+        team_name: Name of its team.
     """
 
     name = "task_created"
@@ -278,14 +279,14 @@ class TaskCreated(Event):
 
 
 class TaskCompleted(Event):
-    """A task is about to be ticked off.
+    """A task is about to be marked as completed.
 
     Attributes:
-        task_id: The task.
-        task_subject: What it is about.
-        task_description: The whole text.
-        teammate_name: Who did it.
-        team_name: Whose team.
+        task_id: Identifier of the task.
+        task_subject: Title of the task.
+        task_description: Text of the task.
+        teammate_name: Name of the agent that did it.
+        team_name: Name of its team.
     """
 
     name = "task_completed"
@@ -302,8 +303,8 @@ class StopFailure(Event):
 
     Attributes:
         error: `rate_limit`, `overloaded`, `authentication_failed`, …
-        error_details: More about it.
-        last_assistant_message: What the user was shown.
+        error_details: Details of the error.
+        last_assistant_message: The last text that the user saw.
     """
 
     name = "stop_failure"
@@ -314,11 +315,11 @@ class StopFailure(Event):
 
 
 class TeammateIdle(Event):
-    """A teammate is about to idle.
+    """An agent of a team is about to become idle.
 
     Attributes:
-        teammate_name: Who.
-        team_name: Whose team.
+        teammate_name: Name of the agent.
+        team_name: Name of its team.
     """
 
     name = "teammate_idle"
@@ -333,7 +334,7 @@ class ConfigChange(Event):
     Attributes:
         source: `user_settings`, `project_settings`, `local_settings`, `policy_settings` or
             `skills`.
-        file_path: The file.
+        file_path: Path of the file.
     """
 
     name = "config_change"
@@ -346,8 +347,8 @@ class CwdChanged(Event):
     """The working directory changed.
 
     Attributes:
-        old_cwd: From here.
-        new_cwd: To here.
+        old_cwd: The previous directory.
+        new_cwd: The new directory.
     """
 
     name = "cwd_changed"
@@ -360,7 +361,7 @@ class DirectoryAdded(Event):
     """A directory was added to the session.
 
     Attributes:
-        directory: The directory.
+        directory: Path of the directory.
         source: `slash_command` or `register_repo_root`.
     """
 
@@ -371,10 +372,10 @@ class DirectoryAdded(Event):
 
 
 class WorktreeCreate(Event):
-    """A worktree is wanted; the hook makes it and prints its path.
+    """A worktree is needed. The hook creates it and prints its path.
 
     Attributes:
-        worktree_name: Its short name (`name` in the payload).
+        worktree_name: Short name of the worktree (`name` in the payload).
     """
 
     name = "worktree_create"
@@ -383,10 +384,10 @@ class WorktreeCreate(Event):
 
 
 class WorktreeRemove(Event):
-    """A worktree that a hook made is to be removed.
+    """A worktree that a hook created is about to be removed.
 
     Attributes:
-        worktree_path: Where it is.
+        worktree_path: Path of the worktree.
     """
 
     name = "worktree_remove"
@@ -399,7 +400,7 @@ class PostCompact(Event):
 
     Attributes:
         trigger: `manual` or `auto`.
-        compact_summary: What is left of it.
+        compact_summary: The summary that replaces the context.
     """
 
     name = "post_compact"
@@ -409,15 +410,15 @@ class PostCompact(Event):
 
 
 class Elicitation(Event):
-    """An MCP server asks the user for something.
+    """An MCP server requests input from the user.
 
     Attributes:
-        mcp_server_name: The server.
-        message: The question.
+        mcp_server_name: Name of the server.
+        message: Text of the request.
         mode: `form` or `url`.
-        url: Where the user is sent.
-        elicitation_id: Identifier of the question.
-        requested_schema: JSON Schema of the answer.
+        url: URL that the user is sent to.
+        elicitation_id: Identifier of the request.
+        requested_schema: JSON Schema of the input.
     """
 
     name = "elicitation"
@@ -431,14 +432,14 @@ class Elicitation(Event):
 
 
 class ElicitationResult(Event):
-    """The user answered an MCP server.
+    """The user answered the request of an MCP server.
 
     Attributes:
-        mcp_server_name: The server.
+        mcp_server_name: Name of the server.
         action: `accept`, `decline` or `cancel`.
         mode: `form` or `url`.
-        elicitation_id: Identifier of the question.
-        content: What the user entered.
+        elicitation_id: Identifier of the request.
+        content: Input of the user.
     """
 
     name = "elicitation_result"

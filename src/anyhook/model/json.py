@@ -1,4 +1,4 @@
-"""JSON as the agents read and write it, which is JavaScript's."""
+"""JSON as the agents read and write it: as JavaScript does."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEPTH = 200
-"""Levels of nesting that a value keeps, so that recursive functions of hooks do not fail on it."""
+"""Levels of nesting that are kept, so that recursive functions of hooks do not fail on a value."""
 
 BLANKS = (
     " \t\n\r\v\f\u00a0\ufeff\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
     "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What `String.prototype.trim` removes. Python's `strip` keeps U+FEFF and takes more controls."""
+"""The characters that `String.prototype.trim` removes. Python's `strip` keeps U+FEFF and removes
+more control characters."""
 
 
 def _reject_constant(word: str) -> Any:
@@ -24,7 +25,7 @@ def _reject_constant(word: str) -> Any:
 
 
 def _read_integer(digits: str) -> float:
-    """Read a whole number; one that is too long for Python is infinite, as in JavaScript."""
+    """Parse an integer; one with too many digits for Python is infinite, as in JavaScript."""
     try:
         return int(digits)
     except ValueError:
@@ -32,10 +33,10 @@ def _read_integer(digits: str) -> float:
 
 
 class RepeatedKeys(dict):  # type: ignore[type-arg]
-    """An object that was written with the same key twice; the last value of a key counts.
+    """An object in which a key occurs twice; its last value counts.
 
     Attributes:
-        pairs: All members, as they were written.
+        pairs: All members in the order of the text.
     """
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
@@ -44,12 +45,12 @@ class RepeatedKeys(dict):  # type: ignore[type-arg]
 
 
 def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    return made if len(made) == len(pairs) else RepeatedKeys(pairs)
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else RepeatedKeys(pairs)
 
 
 _Decode = tuple["Callable[[str], Any]", "Callable[[str], Any]"]
-"""A fast decoder, and one that reads numbers of any length."""
+"""A fast decoder, and one for numbers of any length."""
 _STRICT: _Decode = (
     json.JSONDecoder(parse_constant=_reject_constant).decode,
     json.JSONDecoder(parse_constant=_reject_constant, parse_int=_read_integer).decode,
@@ -65,51 +66,51 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 
 
 def trim(text: str) -> str:
-    """Strip what JavaScript strips, a byte order mark included."""
+    """Strip the blanks of JavaScript, which include the byte order mark."""
     return text.strip(BLANKS)
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON; of equal keys the last counts, lone surrogates pass.
+    """Parse JSON as JavaScript does: the last of equal keys counts, lone surrogates are allowed.
 
-    JavaScript reads any depth and numbers of any length, and so does this: what is nested deeper
-    than `DEPTH` becomes its JSON text, a whole number that is too long for Python is infinite.
+    Any depth and integers of any length are read: a value that is nested deeper than `DEPTH`
+    becomes a string with its JSON text, an integer that is too long for Python infinity.
 
     Raises:
-        ValueError: If it is no JSON. `NaN` and `Infinity` are none.
+        ValueError: If the text is not JSON, which has neither `NaN` nor `Infinity`.
     """
     return _parse(text, _STRICT)[0]
 
 
 def parse_reply(text: str) -> Any:
-    """Parse the reply of a hook: `parse_json`, with `RepeatedKeys` for such objects.
+    """Parse the reply of a hook like `parse_json`; objects with equal keys are `RepeatedKeys`.
 
     Raises:
-        ValueError: If it is no JSON.
+        ValueError: If the text is not JSON.
     """
     return _parse(text, _REPLY)[0]
 
 
 def parse_event(text: str) -> tuple[Any, str | None]:
-    """Parse the JSON of an event: `parse_json`, and the constants that Python writes.
+    """Parse an event like `parse_json`, and accept the constants that Python writes.
 
-    Every event that an agent's own parser accepts is accepted: otherwise an argument that is
-    nested very deep would switch a guard off.
+    Every event that the agent's own parser accepts is accepted: otherwise an argument that is
+    nested very deep would disable a guard.
 
     Returns:
-        The value, and what was changed in it; `None` if nothing was.
+        The value, and a note on what was changed in it; `None` if nothing was.
 
     Raises:
-        ValueError: If it is no JSON.
+        ValueError: If the text is not JSON.
     """
     value, is_cut = _parse(text, _LENIENT)
     if is_cut:
-        return value, f"what is nested deeper than {DEPTH} levels is shown as its JSON text"
+        return value, f"values nested deeper than {DEPTH} levels are shown as their JSON text"
     return value, None
 
 
 def _parse(text: str, decoders: _Decode) -> tuple[Any, bool]:
-    """Return the value, and whether something in it was nested too deep."""
+    """Return the value, and whether a part of it was nested too deep."""
     decode, decode_long = decoders
     try:
         value = decode(text)
@@ -127,7 +128,7 @@ def _parse(text: str, decoders: _Decode) -> tuple[Any, bool]:
     except json.JSONDecodeError:
         if shallow == text:
             raise
-        raise ValueError("nested too deep to show where it is no JSON") from None
+        raise ValueError("it is not JSON, and nested too deep to show where") from None
 
 
 def _is_deep(value: object) -> bool:
@@ -150,9 +151,9 @@ _PIECES = r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]|[^"\[\]{}]+|"'
 
 
 def _cut_nesting(text: str) -> str:
-    """Replace everything that is nested deeper than `DEPTH` by a string that holds its text.
+    """Replace values that are nested deeper than `DEPTH` by strings with their JSON text.
 
-    A string, so that a guard that searches the text of an event still finds it.
+    A guard that searches the text of an event still finds it there.
     """
     import re
 
@@ -173,32 +174,29 @@ def _cut_nesting(text: str) -> str:
 
 
 def dump_json(value: object) -> bytes:
-    """Write compact UTF-8 JSON, non-ASCII characters as they are.
+    """Return a value as compact UTF-8 JSON, with non-ASCII characters as they are.
 
     Raises:
-        TypeError: If a value is not JSON.
+        TypeError: If a value has no JSON form.
         ValueError: If a value contains itself, or is a number that JSON does not have.
         RecursionError: If it is nested too deep.
     """
     text = _encode(value)
     try:
         return text.encode()
-    except UnicodeEncodeError:  # lone surrogates; JSON can only escape them
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form and must be escaped
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
 def repair(value: object, depth: int = DEPTH) -> Any:
-    """Make JSON of anything, as JavaScript would where it can.
+    """Return a value that `dump_json` accepts, as JavaScript would convert it.
 
-    Numbers that JSON does not have become `null`, other values their text; what is nested too deep,
-    or inside itself, becomes `null`.
+    Numbers that JSON does not have, and values that are nested too deep or contain themselves,
+    become `null`; values of other types become their text.
 
     Args:
-        value: Anything.
+        value: Any value.
         depth: Levels of nesting that are kept.
-
-    Returns:
-        A value that `dump_json` writes.
     """
     if value is None or isinstance(value, bool | str):
         return value
@@ -218,7 +216,7 @@ def _finite(value: float) -> float | None:
         number = float(value)
     except OverflowError:  # an integer that no float holds
         return None
-    return value if number - number == 0 else None  # infinity and NaN leave NaN
+    return value if number - number == 0 else None  # NaN for infinity and NaN
 
 
 _TYPE_NAMES = {
@@ -233,5 +231,5 @@ _TYPE_NAMES = {
 
 
 def json_type(value: object) -> str:
-    """Return what people call the type of a JSON value, with its article: `an object`."""
+    """Return the name of the type of a JSON value, with its article: `an object`."""
     return _TYPE_NAMES.get(type(value), type(value).__name__)

@@ -1,4 +1,4 @@
-"""Where hooks come from."""
+"""Origins of hooks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from enum import StrEnum
 
 
 class Layer(StrEnum):
-    """Where a definition came from."""
+    """The origin of a definition: a settings file, an extension, or code."""
 
     RUNTIME = "runtime"
     PROJECT = "project"
     LOCAL = "local"
-    """The user's own settings of one project, beside those that its repository shares."""
+    """The user's own settings of one project, which its repository does not share."""
     USER = "user"
     SYSTEM = "system"
     SYSTEM_DEFAULTS = "system-defaults"

@@ -1,4 +1,4 @@
-"""How a handler's turn went; apart, because a hook reads it without the rest of a decision."""
+"""How the run of a handler ended. A module of its own, because cold hooks import only this."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """How a handler's turn went."""
+    """How the run of a handler ended."""
 
     RAN = "ran"
     """It ran to its end; its answer counts."""
     WARNED = "warned"
-    """It ended with a code that means a warning; its answer does not count."""
+    """It ended with an exit code that means a warning; its answer does not count."""
     FAILED = "failed"
     """It could not be started, or it raised."""
     TIMED_OUT = "timed_out"
-    """It was ended at its deadline."""
+    """It was killed at its timeout."""
     WITHHELD = "withheld"
     """It was not run, because its project is not trusted."""
     SKIPPED = "skipped"
-    """It was not run: one before it in its sequence had denied or stopped, or its condition does
-    not cover the call."""
+    """It was not run: a handler before it in its sequence had denied or stopped, or its condition
+    does not cover the call."""
     STARTED = "started"
-    """It runs in the background; what it says comes later."""
+    """It runs in the background and cannot decide the event."""

@@ -1,27 +1,42 @@
-"""Text of strangers, made safe to show on a terminal."""
+"""Text from untrusted sources, made safe to show on a terminal."""
 
 from __future__ import annotations
 
-_KEPT = frozenset("\n\t ")
-"""Characters that are no letters and are shown as they are."""
+_BLANKS = frozenset("\n\t ")
+MAX_VALUE_WIDTH = 100
+"""Characters of a value that `shorten` shows."""
 
 
 def printable(text: str) -> str:
-    """Show everything that a reader cannot see as an escape; keep line breaks and tabs.
+    """Show every invisible character as an escape; keep line breaks and tabs.
 
-    Those are control characters, marks of direction, soft hyphens, tags, blanks of other widths,
-    lone surrogates, and combining characters, which are drawn over the character before. What a
-    hook or a repository holds must not colour, hide or move what a person reads before trusting it.
+    That covers control characters, marks of direction, soft hyphens, tags, blanks of other widths,
+    lone surrogates, and combining characters, which are drawn over the character before. A hook or
+    a repository must not colour, hide or move the text that a person reads before trusting it.
     """
     if text.isascii() and text.isprintable():
         return text
     from unicodedata import category
 
-    shown = []
-    for char in text:
-        is_plain = char in _KEPT or (char.isascii() and char.isprintable())
-        if is_plain or category(char)[0] not in "CMZ":
-            shown.append(char)
-        else:
-            shown.append(char.encode("unicode_escape").decode())
-    return "".join(shown)
+    characters: list[str] = []
+    for character in text:
+        is_plain = character in _BLANKS or (character.isascii() and character.isprintable())
+        # C: control and format characters, M: marks, Z: separators.
+        if not is_plain and category(character)[0] in "CMZ":
+            character = character.encode("unicode_escape").decode()  # noqa: PLW2901
+        characters.append(character)
+    return "".join(characters)
+
+
+def shorten(value: object) -> str:
+    """Return a value as one line of at most 100 characters; a text with line breaks is JSON."""
+    if isinstance(value, str) and value == " ".join(value.split()):
+        text = value
+    else:
+        import json
+
+        from anyhook.model.json import repair
+
+        text = json.dumps(repair(value), ensure_ascii=False)
+    text = printable(text)
+    return text if len(text) <= MAX_VALUE_WIDTH else text[: MAX_VALUE_WIDTH - 1] + "…"

@@ -1,7 +1,7 @@
-"""The canonical vocabulary of tools, and what a call of one means whatever agent made it.
+"""Tools and their arguments by canonical names, which do not depend on the agent.
 
-The names are those of DeepWork's generic layer where it has one. A tool that is not in the
-vocabulary keeps its raw name, and is never taken for another.
+The names are those of DeepWork's generic layer where it has one. A tool outside the vocabulary
+keeps the agent's name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from anyhook.model.calls import Arguments
+    from anyhook.model.arguments import Arguments
 else:
     Arguments = object
 
@@ -63,25 +63,26 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "enter_plan_mode": (),
     "exit_plan_mode": ("plan",),
 }
-"""Canonical tool to its canonical arguments; one that a single agent has keeps that agent's name.
+"""Canonical tool to its canonical arguments. Their types are in `anyhook.model.calls`.
 
-Their types are in `anyhook.model.calls`.
+An argument that only one agent has keeps the name of that agent.
 """
 
 PATHS = frozenset({"file_path", "notebook_path", "path", "directory"})
-"""Canonical arguments that hold one path."""
+"""Canonical arguments whose value is a path."""
 
 MCP_PREFIX = "mcp__"
-"""The canonical name of an MCP tool is `mcp__SERVER__TOOL`, case kept."""
+"""Prefix of the canonical name of an MCP tool, `mcp__SERVER__TOOL`."""
 
 
 class Tool(Record, kw_only=False):
-    """One tool of the canonical vocabulary, as an agent has it.
+    """The names that an agent has for one tool of the vocabulary and its arguments.
 
     Attributes:
-        names: The agent's names, the newest first; older ones are understood.
-        keys: Canonical argument to the agent's; arguments that are not here have the same name.
-        items: Canonical argument that is a list of objects to their keys, likewise.
+        names: The agent's names of the tool, the current one first, then those of older releases.
+        keys: Canonical argument to the agent's, where they differ.
+        items: Canonical argument whose value is a list of objects to the keys of these objects,
+            where they differ.
         without: Canonical arguments that the agent's tool does not have.
     """
 
@@ -92,11 +93,11 @@ class Tool(Record, kw_only=False):
 
 
 class Vocabulary(Record):
-    """An agent's words for tools.
+    """An agent's names of tools and arguments.
 
     Attributes:
-        agent: Whose words.
-        tools: Canonical tool to the agent's.
+        agent: Name of the agent.
+        tools: Canonical tool to the agent's names.
         mcp_name: Template of the name of an MCP tool, with `{server}` and `{tool}`.
     """
 
@@ -105,82 +106,95 @@ class Vocabulary(Record):
     mcp_name: str
 
     def __repr__(self) -> str:
-        return f"<words of {self.agent}>"
+        return f"<vocabulary of {self.agent}>"
 
     @cached_property
     def canonical(self) -> Mapping[str, str]:
-        """The agent's tool names, older ones too, with the canonical name."""
+        """The agent's tool names, also those of older releases, to the canonical ones."""
         return {name: tool for tool, row in self.tools.items() for name in row.names}
 
     def name(self, tool: str) -> str | None:
         """Return the agent's name of a canonical tool; `None` if it has no such tool."""
-        if tool.startswith(MCP_PREFIX):
-            server, found, inner = tool.removeprefix(MCP_PREFIX).partition("__")
-            return self.mcp_name.format(server=server, tool=inner) if found else None
-        return self.tools[tool].names[0] if tool in self.tools else None
+        if not tool.startswith(MCP_PREFIX):
+            return self.tools[tool].names[0] if tool in self.tools else None
+        server, separator, inner = tool.removeprefix(MCP_PREFIX).partition("__")
+        return self.mcp_name.format(server=server, tool=inner) if separator else None
 
     def tool(self, name: str, mcp: Mapping[str, Any] | None = None) -> str:
-        """Return the canonical name of an agent's tool; its own if it has none.
+        """Return the canonical name of an agent's tool; its own name if it has none.
 
         Args:
-            name: As the agent names it.
-            mcp: The server behind it (`server_name`, `tool_name`), which some agents tell apart.
+            name: The agent's name.
+            mcp: The server of an MCP tool (`server_name`, `tool_name`), where the agent sends it:
+                names like `mcp_a_b_c` do not say where the name of the server ends.
         """
-        found = self.canonical.get(name)
-        if found is not None:
-            return found
-        server, inner = (mcp or {}).get("server_name"), (mcp or {}).get("tool_name")
+        if name in self.canonical:
+            return self.canonical[name]
+        mcp = mcp or {}
+        server, inner = mcp.get("server_name"), mcp.get("tool_name")
         if isinstance(server, str) and isinstance(inner, str):
             return f"{MCP_PREFIX}{server}__{inner}"
         return name
 
     def call(
-        self, name: str, given: Mapping[str, Any], mcp: Mapping[str, Any] | None = None
+        self, name: str, arguments: Mapping[str, Any], mcp: Mapping[str, Any] | None = None
     ) -> ToolCall:
-        """Put a tool call in canonical words."""
+        """Return a call of an agent's tool by canonical names.
+
+        Args:
+            name: The agent's name of the tool.
+            arguments: Arguments by the agent's names.
+            mcp: The server of an MCP tool; see `tool`.
+        """
         tool = self.tool(name, mcp)
-        kind = CALLS.get(tool, ToolCall)
+        call_class = CALLS.get(tool, ToolCall)
         row = self.tools.get(tool)
         if row is None:
-            return kind(tool=tool, arguments=dict(given))
-        back = _turned(row.keys)
-        arguments = {back.get(k, k): v for k, v in given.items()}
-        for key, names in row.items.items():
-            if key in arguments:
-                arguments[key] = _renamed(arguments[key], _turned(names))
-        return kind(tool=tool, arguments=arguments, own_names=back)
+            return call_class(tool=tool, arguments=dict(arguments))
+        own_names = _invert(row.keys)
+        canonical = {own_names.get(key, key): value for key, value in arguments.items()}
+        for key, item_keys in row.items.items():
+            if key in canonical:
+                canonical[key] = _rename_keys(canonical[key], _invert(item_keys))
+        return call_class(tool=tool, arguments=canonical, own_names=own_names)
 
-    def arguments(self, tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Put canonical arguments of a canonical tool in the agent's words."""
+    def arguments(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments of a canonical tool by the agent's names."""
         row = self.tools.get(tool)
         if row is None:
-            return dict(given)
-        return {
-            row.keys.get(key, key): _renamed(value, row.items[key]) if key in row.items else value
-            for key, value in given.items()
-        }
+            return dict(arguments)
+        renamed: dict[str, Any] = {}
+        for key, value in arguments.items():
+            item_keys = row.items.get(key)
+            renamed[row.keys.get(key, key)] = (
+                value if item_keys is None else _rename_keys(value, item_keys)
+            )
+        return renamed
 
 
-def _turned(names: Mapping[str, str]) -> dict[str, str]:
-    return {wire: own for own, wire in names.items()}
+def _invert(names: Mapping[str, str]) -> dict[str, str]:
+    return {value: key for key, value in names.items()}
 
 
-def _renamed(items: Any, names: Mapping[str, str]) -> Any:
+def _rename_keys(items: Any, names: Mapping[str, str]) -> Any:
+    """Rename the keys of all objects in a list; return any other value as it is."""
     if not isinstance(items, list):
         return items
-    return [
-        {names.get(k, k): v for k, v in item.items()} if isinstance(item, dict) else item
-        for item in items
-    ]
+    renamed: list[Any] = []
+    for item in items:
+        if isinstance(item, dict):
+            item = {names.get(key, key): value for key, value in item.items()}  # noqa: PLW2901
+        renamed.append(item)
+    return renamed
 
 
 class ToolCall(Record, Arguments):
-    """A tool call in canonical words.
+    """A tool call by canonical names. Arguments can be read as attributes: `call.command`.
 
     Attributes:
-        tool: Canonical name, or the raw one of a tool outside the vocabulary.
-        arguments: Arguments under their canonical names; those that have none keep theirs.
-        own_names: The agent's names of arguments, with the canonical ones.
+        tool: Canonical name; of a tool outside the vocabulary, the agent's name.
+        arguments: Arguments by canonical names; those that have none keep the agent's.
+        own_names: The agent's names of arguments to the canonical ones.
     """
 
     tool: str
@@ -194,10 +208,10 @@ class ToolCall(Record, Arguments):
 
     def has(self, name: str) -> bool:
         """Return whether the call has an argument of that name, or can have one."""
-        known = TOOLS.get(self.tool, ())
-        return name in known or name in self.own_names or name in self.arguments
+        return name in TOOLS.get(self.tool, ()) or name in self.own_names or name in self.arguments
 
-    if not TYPE_CHECKING:  # a type checker knows the arguments of each tool
+    # `arguments.pyi` declares the arguments, so that type checkers report an unknown one.
+    if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
             return self._argument(name)
@@ -206,38 +220,39 @@ class ToolCall(Record, Arguments):
         """Return an argument that the tool can have; `None` if the call does not have it.
 
         Raises:
-            AttributeError: If it is no argument of the tool and the call does not have it.
+            AttributeError: If the tool has no such argument, and neither has the call.
         """
+        # `self.arguments` would recurse here while `copy` or `pickle` builds the object.
         values = self.__dict__
         tool, arguments = values.get("tool", ""), values.get("arguments", {})
         name = values.get("own_names", {}).get(name, name)
-        known = TOOLS.get(tool, ())
-        if name in known or name in arguments:
+        tool_arguments = TOOLS.get(tool, ())
+        if name in tool_arguments or name in arguments:
             return arguments.get(name)
         from anyhook.model.suggest import did_you_mean
 
-        names = [*known, *arguments]
+        names = [*tool_arguments, *arguments]
         hint = did_you_mean(name, names) or f"it has {', '.join(names) or 'no arguments'}"
         raise AttributeError(f"a call of {tool!r} has no {name!r}; {hint}")
 
 
 def check_argument(call: ToolCall, tool_name: str, name: str) -> None:
-    """Refuse a name that is no argument of a call, or may be meant for something else.
+    """Check that an author who sets a name that a call does not have means an argument.
 
     Args:
         call: A call that has no argument of that name.
-        tool_name: The tool, as the agent names it.
-        name: What its author wants to set.
+        tool_name: The agent's name of the tool.
+        name: The name.
 
     Raises:
-        TypeError: If the tool has no such argument, or it may be a field of the answer as well.
+        TypeError: If the tool has no such argument, or if it may be a field of the answer as well.
     """
     from anyhook.model.answers import Answer
     from anyhook.model.suggest import did_you_mean
 
     if call.is_known:
-        known = TOOLS[call.tool]
-        hint = did_you_mean(name, [*known, *call.own_names]) or f"it has {', '.join(known)}"
+        names = TOOLS[call.tool]
+        hint = did_you_mean(name, [*names, *call.own_names]) or f"it has {', '.join(names)}"
         raise TypeError(
             f"{tool_name} has no argument {name!r}; {hint} "
             "(for one that anyhook does not know, return Answer(tool_input={...}))"
@@ -253,27 +268,26 @@ def check_argument(call: ToolCall, tool_name: str, name: str) -> None:
 CALLS: dict[str, type[ToolCall]] = {}
 """Canonical tool to the class of its calls, where an author has imported it."""
 
-
-NO_WORDS = Vocabulary(agent="nobody", tools={}, mcp_name="{server}__{tool}")
-"""The vocabulary of an agent that nobody knows: every tool keeps its raw name."""
+NO_VOCABULARY = Vocabulary(agent="unknown", tools={}, mcp_name="{server}__{tool}")
+"""The vocabulary of an unknown agent: every tool keeps the agent's name."""
 
 
 class ToolResult(Record):
-    """What a tool returned, whatever its shape.
+    """The result of a tool in a form that does not depend on the agent.
 
     Attributes:
-        text: All text in it, as far as it can be told.
-        stdout: Standard output of a shell command, if the agent keeps it apart.
+        text: All text in the result.
+        stdout: Standard output of a shell command, if the agent sends it separately.
         stderr: Its standard error, likewise.
-        exit_code: Its exit code, if the agent says.
-        file_path: The file that was read or written, if the agent says.
-        interrupted: Whether it was cut short.
-        error: The text of an error; `None` if it went well.
-        success: Whether it went well; `None` if the agent does not report it.
-        replacement_count: Number of texts that an edit replaced, or `None`.
+        exit_code: Its exit code, if the agent sends it.
+        file_path: Path of the file that was read or written, if the agent sends it.
+        interrupted: Whether the tool was interrupted.
+        error: Text of the error; `None` if the tool succeeded.
+        success: Whether the tool succeeded; `None` if the agent does not report it.
+        replacement_count: Number of replacements of an edit, or `None`.
         line_count: Number of lines that were read, or `None`.
-        truncated: Whether the result was cut by the agent, or `None`.
-        raw: As the agent sent it.
+        truncated: Whether the agent truncated the result, or `None`.
+        raw: The result as the agent sent it.
     """
 
     text: str = ""
@@ -292,32 +306,39 @@ class ToolResult(Record):
 
 NO_SUCCESS = "the tool reports that it did not succeed"
 """The error of a result that reports a failure and holds no text."""
+TEXT_MEMBERS = ("llmContent", "stdout", "stderr", "content", "result", "text")
+"""Members of a response that hold its text."""
 
 
 def read_result(response: Any, error: str | None = None) -> ToolResult:
-    """Look at what a tool returned: an object of any agent, a text, or any other JSON."""
+    """Read the result of a tool: an object of any agent, a text, or any other JSON.
+
+    Args:
+        response: The result as the agent sent it.
+        error: Text of the error, if the agent sent it separately.
+    """
     if not isinstance(response, dict):
         return ToolResult(text=text_of(response), error=error, raw=response)
     file = response.get("file")
-    inner = file if isinstance(file, dict) else {}
-    parts = [text_of(response[key]) for key in _TEXTS if key in response]
-    if not parts:
-        parts = [text_of(inner.get("content"))]
-    text = "\n".join(filter(None, parts))
+    file = file if isinstance(file, dict) else {}
+    texts = [text_of(response[key]) for key in TEXT_MEMBERS if key in response]
+    if not texts:
+        texts = [text_of(file.get("content"))]
+    text = "\n".join(filter(None, texts))
     success = _boolean(response.get("success"))
     if error is None:
-        error = _texts(response.get("error")) or None
+        error = _join(response.get("error")) or None
     if error is None and success is False:
         error = text or NO_SUCCESS
     line_count = _integer(response.get("lineCount"))
     if line_count is None:
-        line_count = _integer(inner.get("numLines"))
+        line_count = _integer(file.get("numLines"))
     return ToolResult(
         text=text,
         stdout=_string(response.get("stdout")),
         stderr=_string(response.get("stderr")),
         exit_code=_integer(response.get("exitCode")),
-        file_path=_string(response.get("filePath")) or _string(inner.get("filePath")),
+        file_path=_string(response.get("filePath")) or _string(file.get("filePath")),
         interrupted=response.get("interrupted") is True,
         error=error,
         success=success,
@@ -328,33 +349,35 @@ def read_result(response: Any, error: str | None = None) -> ToolResult:
     )
 
 
-_TEXTS = ("llmContent", "stdout", "stderr", "content", "result", "text")
-"""Members of a response that hold its text."""
-
-
 def all_texts(value: Any) -> list[str]:
-    """List every string inside a JSON value, in order."""
-    found: list[str] = []
-    open_values = [value]
-    while open_values:
-        item = open_values.pop()
+    """Return every string inside a JSON value, in order."""
+    texts: list[str] = []
+    # A stack instead of recursion: a payload may be nested deeper than Python allows calls.
+    stack = [value]
+    while stack:
+        item = stack.pop()
         if isinstance(item, str):
-            found.append(item)
+            texts.append(item)
         elif isinstance(item, dict):
-            open_values.extend(reversed(list(item.values())))
+            stack.extend(reversed(list(item.values())))
         elif isinstance(item, list):
-            open_values.extend(reversed(item))
-    return found
+            stack.extend(reversed(item))
+    return texts
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a value; of a list of parts (`{"text": …}`) that of the parts."""
+    """Return the text of a JSON value; of parts like `{"text": …}` only their text."""
     parts = value if isinstance(value, list) else [value]
-    texts = [p["text"] if isinstance(p, dict) and _string(p.get("text")) else p for p in parts]
-    return _texts(texts)
+    return _join([_part_text(part) for part in parts])
 
 
-def _texts(value: Any) -> str:
+def _part_text(part: Any) -> Any:
+    if isinstance(part, dict) and _string(part.get("text")):
+        return part["text"]
+    return part
+
+
+def _join(value: Any) -> str:
     return "\n".join(text for text in all_texts(value) if text)
 
 

@@ -1,0 +1,265 @@
+"""How the values that several handlers gave to one field become one value of a decision.
+
+`POLICIES` has the usual policy of each field, `NAMED_POLICIES` those that an event of an agent can
+name instead (`EventSpec.field_policies`). Other names belong to the coercions of a rule set, which
+reproduce a release that checks no types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.answers import Outcome
+from anyhook.model.decisions import Blame, Overridden
+from anyhook.model.draft import FieldValue
+from anyhook.model.llm import complete_response, only_instructions
+from anyhook.model.sequence import (
+    combine_extras,
+    merge_objects,
+    merge_requests,
+    merge_responses,
+    unite_tool_configs,
+    winning_index,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anyhook.agents.spec import EventSpec, RuleSet
+    from anyhook.model.draft import DecisionDraft
+
+    Policy = Callable[[DecisionDraft, str, list[FieldValue]], None]
+
+
+def combine_field(
+    rules: RuleSet,
+    spec: EventSpec,
+    draft: DecisionDraft,
+    field: str,
+    values: list[FieldValue],
+) -> None:
+    """Set a field of a decision by the policy that the event has for it.
+
+    Args:
+        rules: The rule set.
+        spec: The event.
+        draft: The decision.
+        field: Field of the answers.
+        values: Its values in plan order; at least one.
+    """
+    name = spec.field_policies.get(field)
+    if name is None:
+        POLICIES[field](draft, field, values)
+    elif name in NAMED_POLICIES:
+        NAMED_POLICIES[name](draft, field, values)
+    else:
+        _apply_coercion(rules, draft, name, field, values[-1])
+
+
+def _apply_coercion(
+    rules: RuleSet, draft: DecisionDraft, policy: str, field: str, last: FieldValue
+) -> None:
+    """Combine a field as a release that checks no types does (`Coercions.policies`)."""
+    coercions = rules.loaded_coercions
+    if coercions is None:
+        return
+    changes = coercions.policies[policy](draft.fields, draft.event_object(field), last.value)
+    for name, value in changes.items():
+        if value is None:
+            draft.discard(name)
+        else:
+            draft.set(name, value, [last.blame()])
+
+
+# -- flags and texts
+
+
+def _set_flag(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Set a flag that at least one handler set."""
+    draft.set(name, True, [entry.blame() for entry in entries])
+
+
+def _collect_every(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Collect all texts, also empty ones: they make blank lines."""
+    draft.set(name, tuple(entry.value for entry in entries), [entry.blame() for entry in entries])
+
+
+def _collect_context(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    texts = [entry for entry in entries if entry.value]
+    if texts:
+        _collect_every(draft, name, texts)
+
+
+def _collect_messages(draft: DecisionDraft, _name: str, entries: list[FieldValue]) -> None:
+    _collect_context(draft, "system_messages", entries)
+
+
+# -- values of which one stands
+
+
+def _take_last(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    overrode: tuple[Overridden, ...] = ()
+    for index, entry in enumerate(entries):
+        overrode = draft.override(name, entry, entries[:index])
+    draft.set(name, entries[-1].value, [entries[-1].blame(overrode)])
+
+
+def _take_last_response(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Use the last whole response instead of the model's."""
+    _take_last(draft, name, entries)
+    draft.fields[name] = complete_response(draft.fields[name])
+
+
+def _take_response_of_denial(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Use a response only together with a denial."""
+    if draft.outcome is Outcome.DENY:
+        _take_last_response(draft, name, entries)
+
+
+def _take_shown_response(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Use the last response if its first candidate has parts."""
+    last = entries[-1]
+    candidates = last.value.get("candidates") or [{}]
+    if candidates[0].get("content", {}).get("parts"):
+        draft.set(name, last.value, [last.blame()])
+
+
+# -- values that are merged
+
+
+def _merge_input(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Lay objects over the event's own."""
+    base = draft.event_object(name)
+    merged = merge_objects([entry.value for entry in entries], base)
+    draft.set(name, merged, [entry.blame() for entry in entries])
+    _blame_members(draft, name, _group_by_member(entries, _top_members), base)
+
+
+def _merge_request(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Lay partial requests over the event's request, in plan order."""
+    base = draft.event_object(name)
+    merged = merge_requests([entry.value for entry in entries], base)
+    draft.set(name, merged, [entry.blame() for entry in entries])
+    values_of = _group_by_member(entries, _request_members)
+    own_values: dict[str, Any] = {}
+    for path in values_of:
+        own_value = _member_of(base, path)
+        if own_value is not None and path != "messages":  # a conversation is too long to report
+            own_values[path] = own_value
+    _blame_members(draft, name, values_of, own_values)
+
+
+def _blame_members(
+    draft: DecisionDraft,
+    name: str,
+    values_of: dict[str, list[FieldValue]],
+    own_values: dict[str, Any],
+) -> None:
+    """Set the blame of every member of an object.
+
+    Args:
+        draft: The decision.
+        name: Its field.
+        values_of: Path of a member to its values in plan order.
+        own_values: Path of a member to its value in the event.
+    """
+    for path, values in values_of.items():
+        winner = values[-1]
+        overrode = draft.override(f"{name}.{path}", winner, values[:-1])
+        if path in own_values and own_values[path] != winner.value:
+            overrode = (Overridden(None, own_values[path]), *overrode)
+        draft.blame[f"{name}.{path}"] = (winner.blame(overrode),)
+
+
+def _merge_last_request(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Lay the last partial request alone over the event's."""
+    _merge_request(draft, name, entries[-1:])
+
+
+def _merge_response(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Lay partial responses over the event's response."""
+    merged = merge_responses([entry.value for entry in entries], draft.event_object(name))
+    blames: list[Blame] = []
+    for index, entry in enumerate(entries):
+        blames.append(entry.blame(draft.override(name, entry, entries[:index])))
+    draft.set(name, merged, blames)
+
+
+def _unite_tool_configs(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    united = unite_tool_configs([entry.value for entry in entries])
+    draft.set(name, united, [entry.blame() for entry in entries])
+
+
+def _combine_extras(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    """Combine fields that only some agents know; every name has its own blame."""
+    draft.fields[name] = combine_extras([entry.value for entry in entries])
+    for key, values in _group_by_member(entries, _top_members).items():
+        lists = [entry for entry in values if isinstance(entry.value, list)]
+        if lists:
+            blames = [entry.blame() for entry in lists]
+        else:
+            winner = values[winning_index(key, [entry.value for entry in values])]
+            losers = [entry for entry in values if entry is not winner]
+            blames = [winner.blame(draft.override(f"{name}.{key}", winner, losers))]
+        if key in draft.fields[name]:
+            draft.blame[f"{name}.{key}"] = tuple(blames)
+
+
+def _group_by_member(
+    entries: list[FieldValue], members: Callable[[dict[str, Any]], Iterator[tuple[str, Any]]]
+) -> dict[str, list[FieldValue]]:
+    """Return the path of every member that was set, with its values in plan order."""
+    by_path: dict[str, list[FieldValue]] = {}
+    for entry in entries:
+        for path, value in members(entry.value):
+            by_path.setdefault(path, []).append(FieldValue(entry.handler, entry.group, value))
+    return by_path
+
+
+def _top_members(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield from value.items()
+
+
+def _request_members(request: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the members of a request that override others: additional instructions do not."""
+    for key, value in request.items():
+        if key in ("config", "toolConfig") and isinstance(value, dict):
+            for inner_key, inner_value in value.items():
+                yield f"{key}.{inner_key}", inner_value
+        elif key != "messages" or not only_instructions(value):
+            yield key, value
+
+
+def _member_of(request: dict[str, Any], path: str) -> Any:
+    value: Any = request
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+POLICIES: dict[str, Policy] = {
+    "system_message": _collect_messages,
+    "context": _collect_context,
+    "suppress_output": _set_flag,
+    "tool_input": _merge_input,
+    "llm_request": _merge_request,
+    "llm_response": _take_last_response,
+    "tool_config": _unite_tool_configs,
+    "clear_context": _set_flag,
+    "tail_tool_call": _take_last,
+    "tool_output": _take_last,
+    "extra": _combine_extras,
+}
+"""Field of an answer to its usual policy, in the order in which they are applied."""
+
+NAMED_POLICIES: dict[str, Policy] = {
+    "every_context": _collect_every,
+    "last": _take_last,
+    "replace": _take_last,
+    "response": _take_last_response,
+    "response_of_denial": _take_response_of_denial,
+    "shown_response": _take_shown_response,
+    "last_request": _merge_last_request,
+    "response_patch": _merge_response,
+}
+"""Policies by the name that an event uses."""

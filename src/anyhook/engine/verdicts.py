@@ -1,0 +1,134 @@
+"""How the verdicts of several handlers become the verdict of a decision.
+
+An event names one of `VERDICTS` (`EventSpec.verdict`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.agents.spec import Denial
+from anyhook.model.answers import STRENGTH, Outcome, join_lines
+from anyhook.model.decisions import Blame, Overridden
+from anyhook.model.sequence import carries, strongest_outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyhook.agents.spec import EventSpec
+    from anyhook.model.decisions import HandlerResult
+    from anyhook.model.draft import DecisionDraft
+
+
+def set_verdict(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
+    """Set the outcome, the stop and the reason of a decision.
+
+    Args:
+        spec: The event.
+        draft: The decision.
+        results: The results that hold an answer, in plan order.
+    """
+    VERDICTS[spec.verdict_policy](spec, draft, results)
+
+
+def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
+    outcome = strongest_outcome(result.answer for result in results)
+    carriers = _set_outcome(draft, results, outcome)
+    stoppers = [result for result in results if result.answer.stop]
+    if spec.denial is Denial.ENDS and outcome is Outcome.DENY:
+        stoppers = [result for result in results if result in stoppers or result in carriers]
+    if stoppers:
+        _set_stop(draft, stoppers)
+        draft.fields["stops_after"] = not spec.stop_prevents
+    if spec.reason_policy == "all":
+        reasons = _reasons_of_all(results, stoppers)
+    else:
+        reasons = _reasons_that_count(stoppers, carriers)
+    if reasons:
+        draft.set("reason", join_lines(str(blame.value) for blame in reasons), reasons)
+
+
+def _take_last(_spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
+    """Take the last verdict, so that an allowance cancels a denial before it."""
+    verdicts = [result for result in results if "outcome" in result.answer.__dict__]
+    if verdicts:
+        _set_outcome(draft, verdicts[-1:], verdicts[-1].answer.outcome)
+    stops = [result for result in results if "stop" in result.answer.__dict__]
+    if stops and stops[-1].answer.stop:
+        _set_stop(draft, stops[-1:])
+    _set_last_reason(draft, results)
+
+
+def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerResult]) -> None:
+    """Leave the verdict out: the event has none."""
+
+
+VERDICTS: dict[str, Callable[[EventSpec, DecisionDraft, list[HandlerResult]], None]] = {
+    "strongest": _take_strongest,
+    "last": _take_last,
+    "none": _take_none,
+}
+"""Ways to combine verdicts, by the name that an event uses."""
+
+
+def _set_outcome(
+    draft: DecisionDraft, results: list[HandlerResult], outcome: Outcome
+) -> list[HandlerResult]:
+    """Set the outcome. Returns the results that carry it."""
+    carriers = [result for result in results if carries(result.answer, outcome)]
+    if not carriers:
+        return []
+    overrode = tuple(
+        Overridden(result.handler, str(result.answer.outcome))
+        for result in results
+        if 0 < STRENGTH[result.answer.outcome] < STRENGTH[outcome]
+    )
+    blames = [Blame(result.handler, str(outcome), overrode) for result in carriers]
+    draft.set("outcome", outcome, blames)
+    approvers = [result for result in carriers if result.answer.approve]
+    if outcome is Outcome.ALLOW and approvers:
+        draft.set("approve", True, [Blame(result.handler, True) for result in approvers])
+    return carriers
+
+
+def _set_stop(draft: DecisionDraft, stoppers: list[HandlerResult]) -> None:
+    draft.set("stop", True, [Blame(result.handler, True) for result in stoppers])
+
+
+def _reasons_that_count(
+    stoppers: list[HandlerResult], carriers: list[HandlerResult]
+) -> list[Blame]:
+    """Return the reasons of the handlers that stopped, else of those that carry the outcome."""
+    if stoppers:
+        return [
+            Blame(result.handler, text)
+            for result in stoppers
+            if (text := result.answer.stop_reason or result.answer.reason)
+        ]
+    return _reasons(carriers)
+
+
+def _reasons_of_all(results: list[HandlerResult], stoppers: list[HandlerResult]) -> list[Blame]:
+    """Return the stop reasons; if nothing stops with one, the reasons of all handlers."""
+    stop_reasons = [
+        Blame(result.handler, result.answer.stop_reason)
+        for result in stoppers
+        if result.answer.stop_reason
+    ]
+    return stop_reasons or _reasons(results)
+
+
+def _reasons(results: list[HandlerResult]) -> list[Blame]:
+    return [
+        Blame(result.handler, result.answer.reason) for result in results if result.answer.reason
+    ]
+
+
+def _set_last_reason(draft: DecisionDraft, results: list[HandlerResult]) -> None:
+    """Set the last stop reason, also without a stop; if it is empty, the last reason."""
+    for name in ("stop_reason", "reason"):
+        givers = [result for result in results if name in result.answer.__dict__]
+        text = getattr(givers[-1].answer, name) if givers else None
+        if text:
+            draft.set("reason", text, [Blame(givers[-1].handler, text)])
+            return

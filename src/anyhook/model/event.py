@@ -1,0 +1,216 @@
+"""The base classes of events."""
+
+from __future__ import annotations
+
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any, ClassVar, Generic, Self
+
+    from typing_extensions import TypeVar
+
+    from anyhook.model.answers import Answer
+    from anyhook.model.tools import ToolCall, Vocabulary
+
+    CallT_co = TypeVar("CallT_co", bound=ToolCall, covariant=True, default=ToolCall)
+
+    class OfTool(Generic[CallT_co]):
+        """An event of one tool, for type checkers: `BeforeTool[Shell]`."""
+
+else:
+    CallT_co = None
+
+    # `typing.Generic` costs a hook the import of `typing`, and only type checkers need it.
+    class OfTool:
+        """An event of one tool, for type checkers: `BeforeTool[Shell]` is `BeforeTool`."""
+
+        def __class_getitem__(cls, _call: object) -> type:
+            return cls
+
+
+class Event(Record):
+    """The fields of every event.
+
+    Attributes:
+        session_id: Identifier of the agent's session.
+        transcript_path: Path of the session's transcript; empty if there is none.
+        cwd: Working directory of the agent, in which commands run; empty for the project directory.
+        timestamp: Time of the event in ISO 8601; the engine sets it if it is empty.
+        prompt_id: Identifier of the user's prompt that led to the event.
+        permission_mode: How the agent asks for permission: `default`, `plan`, `acceptEdits`,
+            `auto`, `dontAsk` or `bypassPermissions`.
+        agent_id: Identifier of the subagent in which the event happened.
+        agent_type: Type of that subagent.
+        effort: Reasoning effort of the model, `{"level": …}`.
+        scratchpad_dir: Directory for the agent's notes.
+        raw: The whole payload that was decoded; `None` for an event that was built in Python.
+        wire_name: The agent's name of the event; empty for an event that was built in Python.
+        vocabulary: The agent's names of tools and arguments; `None` if the agent is unknown.
+    """
+
+    name: ClassVar[str] = ""
+    """Canonical name, for example `before_tool`."""
+
+    session_id: str = ""
+    transcript_path: str = ""
+    cwd: str = ""
+    timestamp: str = ""
+    prompt_id: str | None = None
+    permission_mode: str | None = None
+    agent_id: str | None = None
+    agent_type: str | None = None
+    effort: dict[str, Any] | None = None
+    scratchpad_dir: str | None = None
+    raw: Mapping[str, Any] | None = None
+    wire_name: str = ""
+    vocabulary: Vocabulary | None = None
+
+    @property
+    def text(self) -> str:
+        """All strings in the fields of this kind of event, one per line, for guards to search.
+
+        For example the arguments and the result of a tool call, a prompt, or a conversation; not
+        the identifiers and paths that every event has.
+        """
+        own_fields = [field for field in self.record_fields if field not in Event.record_fields]
+        return join_texts(getattr(self, field) for field in own_fields)
+
+    def copy(self) -> Self:
+        """Return an event whose JSON values are not shared with this one."""
+        fields = {name: copy_json(value) for name, value in self.__dict__.items()}
+        return type(self)(**fields)
+
+
+class ToolEvent(Event, OfTool[CallT_co]):
+    """The fields of every event of a tool call.
+
+    For type checkers, `BeforeTool[Shell]` is the event of one tool.
+
+    Attributes:
+        tool_name: The tool, as the agent names it (`write_file`, `mcp_github_get_issue`).
+        tool_input: The arguments of the call, as the agent names them.
+        mcp_context: The server of an MCP tool (`server_name`, `tool_name`, `command`, `args`,
+            `cwd`, `url`, `tcp`), from Gemini CLI; `None` for other tools.
+        original_request_name: The tool that the model requested, if another one replaced it.
+        tool_use_id: Identifier of the call.
+        mcp_server: The server of an MCP tool (`name`, `source`), from Claude Code.
+    """
+
+    tool_name: str
+    tool_input: dict[str, Any]
+    mcp_context: dict[str, Any] | None = None
+    original_request_name: str | None = None
+    tool_use_id: str | None = None
+    mcp_server: dict[str, Any] | None = None
+
+    @property
+    def call(self) -> CallT_co:
+        """The call by canonical names: `event.call.command`."""
+        from anyhook.model.tools import NO_VOCABULARY
+
+        vocabulary = self.vocabulary or NO_VOCABULARY
+        call: Any = vocabulary.call(self.tool_name, self.tool_input, self.mcp_context)
+        return call  # type: ignore[no-any-return] # its class is chosen by the name of the tool
+
+    @property
+    def tool(self) -> str:
+        """Canonical name of the tool (`shell`, `write_file`, `mcp__server__tool`)."""
+        return self.call.tool
+
+    @property
+    def text(self) -> str:
+        """All strings in the arguments and the result, one per line, for guards to search."""
+        return join_texts((self.tool_input, getattr(self, "tool_response", None)))
+
+    def rewrite(self, **changes: Any) -> Answer:
+        """Return an answer with changed arguments; the others stay as they are.
+
+        Args:
+            changes: Arguments by their canonical names (`command`, `file_path`, `content`, …) or
+                the agent's, and other fields of the answer (`system_message`, `context`, …).
+
+        Raises:
+            TypeError: If the tool has no such argument, or if a name is ambiguous: of a tool
+                outside the vocabulary it may be an argument or a field of the answer.
+        """
+        from anyhook.model.answers import Answer, Outcome
+        from anyhook.model.tools import NO_VOCABULARY, check_argument
+
+        arguments: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
+        call: ToolCall = self.call
+        for name, value in changes.items():
+            is_field = name in Answer.record_names and name != "tool_input"
+            if call.has(name):
+                arguments[name] = value
+            elif is_field and call.is_known:
+                fields[name] = value
+            else:
+                check_argument(call, self.tool_name, name)
+                arguments[name] = value
+        if fields.get("approve"):
+            fields.setdefault("outcome", Outcome.ALLOW)
+        vocabulary = self.vocabulary or NO_VOCABULARY
+        changed = vocabulary.arguments(call.tool, arguments)
+        return Answer(tool_input={**self.tool_input, **changed}, **fields)
+
+
+class UnknownEvent(Event):
+    """An event that the agent's tables do not have. It never stands for another event."""
+
+    name = "unknown"
+
+
+def join_texts(values: Iterable[Any]) -> str:
+    """Return all strings in some JSON values, one per line."""
+    from anyhook.model.tools import all_texts
+
+    return "\n".join([text for value in values for text in all_texts(value)])
+
+
+def copy_json(value: Any) -> Any:
+    """Copy dicts and lists; share everything else, which is immutable in JSON."""
+    if isinstance(value, dict):
+        return {key: copy_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copy_json(item) for item in value]
+    return value
+
+
+_JSON_TYPES = {
+    "str": "string",
+    "bool": "boolean",
+    "float": "number",
+    "list[Any]": "array",
+    "dict[str, Any]": "object",
+    "LLMRequest": "object",
+    "LLMResponse": "object",
+}
+"""Annotation of a field to its JSON type."""
+
+_json_types: dict[tuple[type[Event], str], str] = {}
+"""Cache of `json_kind`."""
+
+
+def json_kind(cls: type[Event], field: str) -> str:
+    """Return the JSON type that a field of an event must have in a payload.
+
+    Returns:
+        `string`, `boolean`, `number`, `object`, `array` or `any`.
+    """
+    json_type = _json_types.get((cls, field))
+    if json_type is None:
+        annotation = _annotation_of(cls, field).removesuffix(" | None")
+        json_type = _json_types[cls, field] = _JSON_TYPES.get(annotation, "any")
+    return json_type
+
+
+def _annotation_of(cls: type[Event], field: str) -> str:
+    """Return the annotation of a field as it is written; empty if there is none."""
+    for base in cls.__mro__:
+        annotations = base.__dict__.get("__annotations__", {})  # noqa: RUF063 - strings, not types
+        if field in annotations:
+            return str(annotations[field])
+    return ""
