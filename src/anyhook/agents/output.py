@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from anyhook.agents.output_context import OutputContext
+from anyhook.agents.plain_text import read_plain_text
 from anyhook.agents.printed import (
     PrintedOutput,
     announces_background,
     classify_output,
     parse_object,
-    resembles_object,
 )
 from anyhook.agents.printed import ProcessExit as ProcessExit  # noqa: PLC0414 - exported
 from anyhook.agents.replies import EXTRA
@@ -44,16 +42,7 @@ TOO_LONG = (
 )
 DECIDING_MEMBERS = ("decision", "continue", "hookSpecificOutput")
 """Members of replies that decide something."""
-PLAIN_TEXT_USES = {
-    PlainText.SYSTEM_MESSAGE: "a message for the user",
-    PlainText.TOOL_NAMES: "a message for the user",
-    PlainText.CONTEXT: "text for the agent",
-    PlainText.PATH: "looked into for a path",
-    PlainText.NOTHING: "written to the log",
-}
 _MISSING_FILE = ("no such file or directory", "can't open file", "cannot find module")
-_TOOL_NAMES = r"(?a)[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z"
-_ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
 
 
 class HookOutput(Record, kw_only=False):
@@ -248,7 +237,7 @@ class _ExitReader:
     def report_failure(self) -> tuple[Status, Answer]:
         context, end = self.context, self.end
         if self.output.form == "malformed":
-            problem = f"the printed JSON cannot be read{_in_parentheses(self.output.error)}"
+            problem = f"the printed JSON cannot be read{self.output.cause}"
             context.report("output-not-object", problem)
         if end.code != 0:
             text = f"ended with {end.cause}"
@@ -262,61 +251,8 @@ class _ExitReader:
         _report_ignored_decision(context, end.stdout)
         return Status.WARNED, NO_OPINION
 
-    # -- plain text
-
     def read_text(self) -> tuple[Status, Answer]:
-        text, use = self.output.text, self.context.spec.plain_text
-        if resembles_object(text) or self._mentions_members(text):
-            self.context.report(
-                "output-not-object",
-                f"this looks like a JSON reply and is none{_in_parentheses(self.output.error)}, "
-                f"so it is only {PLAIN_TEXT_USES[use]}. Print the JSON object alone on standard "
-                "output, and logs on stderr",
-            )
-        match use:
-            case PlainText.SYSTEM_MESSAGE:
-                answer = Answer(system_message=text)
-            case PlainText.TOOL_NAMES:
-                answer = self._read_tool_names(text)
-            case PlainText.CONTEXT:
-                answer = Answer(context=text)
-            case PlainText.PATH:
-                answer = _read_path(text)
-            case PlainText.NOTHING:
-                answer = NO_OPINION
-        return Status.RAN, answer
-
-    def _mentions_members(self, text: str) -> bool:
-        if "{" not in text:
-            return False
-        names = {item.path[-1] for item in self.context.agent.output_fields}
-        return any(f'"{name}"' in text or f"'{name}'" in text for name in names)
-
-    def _read_tool_names(self, text: str) -> Answer:
-        """Read text as names of tools, if all are: another word must not disable tools."""
-        if not re.match(_TOOL_NAMES, text):
-            return Answer(system_message=text)
-        names = [name.strip() for name in text.split(",")]
-        unknown = [name for name in names if not self._is_tool(name)]
-        if not unknown:
-            return Answer(tool_config={"mode": "ANY", "allowedFunctionNames": names})
-        self.context.report(
-            "output-tools",
-            f"{', '.join(unknown)} is no tool of {self.context.agent.title}, so the output is only "
-            'a message for the user; to choose tools, print {"hookSpecificOutput": {"toolConfig": '
-            '{"mode": "ANY", "allowedFunctionNames": […]}}}',
-        )
-        return Answer(system_message=text)
-
-    def _is_tool(self, name: str) -> bool:
-        agent = self.context.agent
-        return (
-            name in self.tools
-            or name in agent.tools
-            or name in agent.vocabulary.tools
-            or name in agent.vocabulary.canonical
-            or name.startswith(agent.tool_prefix)
-        )
+        return Status.RAN, read_plain_text(self.context, self.output, self.tools)
 
     # -- exit code 2
 
@@ -466,14 +402,6 @@ def _deciding_members(text: str) -> str:
 # -- text
 
 
-def _read_path(text: str) -> Answer:
-    """Return the last line that is not blank, without colours, as the path of a worktree."""
-    for line in reversed(re.sub(_ANSI, "", text).splitlines()):
-        if line.strip():
-            return Answer(extra={"worktree_path": line.strip()})
-    return NO_OPINION
-
-
 def _names_missing_file(stderr: str) -> bool:
     lowered = stderr.lower()
     return any(message in lowered for message in _MISSING_FILE)
@@ -492,7 +420,3 @@ def _text_of(stdout: str) -> str:
     except ValueError:
         return stdout
     return trim(value) if isinstance(value, str) else ""
-
-
-def _in_parentheses(error: str) -> str:
-    return f" ({error})" if error else ""

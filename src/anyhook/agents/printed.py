@@ -67,6 +67,11 @@ class PrintedOutput(Record, kw_only=False):
     is_encoded_twice: bool = False
 
     @property
+    def cause(self) -> str:
+        """Why text is not JSON, in parentheses, for messages."""
+        return f" ({self.error})" if self.error else ""
+
+    @property
     def is_scalar(self) -> bool:
         """Whether it is JSON, but no object and no list."""
         return self.form == "json" and not isinstance(self.value, dict | list)
