@@ -29,7 +29,7 @@ class HandlerSpec:
     """One handler of a definition.
 
     Attributes:
-        kind: What runs it: a key of `anyhook.handlers.base.KINDS`.
+        kind: What runs it: a key of `anyhook.handlers.kinds.KINDS`.
         layer: The layer of its definition.
         place: Where it was written.
         name: Its name, if it has one.

@@ -14,10 +14,10 @@ from anyhook.handlers.network import (
     LOCAL_ADDRESSES,
     LOCALHOST,
     PORTS,
-    address_of,
     is_loopback,
     is_own_address,
-    plain_host,
+    literal_address,
+    normalize_host,
 )
 
 BACKLOG = 2048
@@ -64,7 +64,7 @@ class Address:
         """
         if self.is_everywhere:
             return None
-        return frozenset({plain_host(self.host), plain_host(self.address)})
+        return frozenset({normalize_host(self.host), normalize_host(self.address)})
 
     def is_at(self, url: str) -> bool:
         """Tell whether a URL leads here, as far as that can be told without asking anybody."""
@@ -75,14 +75,14 @@ class Address:
             return False
         if port != self.port or not parts.hostname:
             return False
-        name = plain_host(parts.hostname)
-        if name in (plain_host(self.host), plain_host(self.address)):
+        name = normalize_host(parts.hostname)
+        if name in (normalize_host(self.host), normalize_host(self.address)):
             return True
         if name == LOCALHOST:
             return self.is_everywhere or self.address in LOCAL_ADDRESSES
-        address = address_of(name)
+        address = literal_address(name)
         if address is None:
-            return self.is_everywhere and name == plain_host(socket.gethostname())
+            return self.is_everywhere and name == normalize_host(socket.gethostname())
         if self.is_everywhere:
             return is_loopback(address) or is_own_address(address)
         return _parsed(address) == _parsed(self.address)
@@ -122,7 +122,7 @@ def listen(host: str, port: int, *, is_guarded: bool) -> tuple[socket.socket, Ad
 
 
 def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    name = LOCAL_ADDRESSES[0] if plain_host(host) == LOCALHOST else host.strip("[]")
+    name = LOCAL_ADDRESSES[0] if normalize_host(host) == LOCALHOST else host.strip("[]")
     if not name:  # which the system takes for every address
         raise UsageError("--host is empty; name an address of this machine, like 127.0.0.1")
     try:

@@ -30,8 +30,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anyhook import __version__
 from anyhook.errors import AnyhookError, EngineClosedError, EventError
-from anyhook.handlers.base import SERVERS
-from anyhook.handlers.network import LOCALHOST, PORTS, THROUGH, is_loopback, plain_host
+from anyhook.handlers.context import SERVERS
+from anyhook.handlers.network import (
+    LOCALHOST,
+    PORTS,
+    SERVERS_HEADER,
+    is_loopback,
+    normalize_host,
+)
 from anyhook.model.json import parse_event
 
 if TYPE_CHECKING:
@@ -297,7 +303,7 @@ class _Gate:
         named = [_HOST.fullmatch(value) for value in request.headers.getlist("host")]
         if len(named) != 1 or named[0] is None:
             return False
-        host = plain_host(named[0]["name"] or named[0]["ipv6"])
+        host = normalize_host(named[0]["name"] or named[0]["ipv6"])
         port = int(named[0]["port"] or PORTS.get(request.scope.get("scheme", ""), 0))
         server = request.scope.get("server")
         if server is not None and server[1] is not None and port != server[1]:
@@ -327,7 +333,7 @@ def _check(token: str | None, headers: Headers) -> None:
 
 def _servers(headers: Headers) -> tuple[str, ...]:
     """Return the names of the servers that an event came through."""
-    return tuple(_SERVER.findall(headers.get(THROUGH, "")))
+    return tuple(_SERVER.findall(headers.get(SERVERS_HEADER, "")))
 
 
 # -- one event
