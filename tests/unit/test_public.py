@@ -194,10 +194,11 @@ def test_every_diagnostic_that_is_made_has_a_code():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-                if name in ("diagnose", "report", "_about"):
+                if name in ("diagnose", "report", "_about", "note", "failed_result"):
+                    codes = [k.value for k in node.keywords if k.arg == "code"]
                     texts = [
                         c.value
-                        for argument in node.args[:2]
+                        for argument in (*node.args[:2], *codes)
                         for c in ast.walk(argument)
                         if isinstance(c, ast.Constant) and isinstance(c.value, str)
                     ]

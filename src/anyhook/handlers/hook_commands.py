@@ -1,7 +1,7 @@
 """Command lines that a warm worker can run instead of a shell.
 
-Only words whose meaning is certain in every shell are read: literal text, quotes, and the path
-variables of the agent. Everything else is run by the shell itself.
+Only words whose meaning is the same in every shell are read: literal text, quotes and variables.
+Everything else is run by the shell itself.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ _PART = re.compile(
     re.VERBOSE | re.ASCII,
 )
 _USE = re.compile(_VARIABLE, re.ASCII)
+_SET_BY_SHELLS = frozenset("_ EUID LINENO OLDPWD PPID PWD RANDOM SECONDS SHLVL UID".split())
+"""Variables whose value in a shell is not the inherited one."""
 _UNSPLIT = re.compile(f"{_LITERAL}+")
 """Values that no shell splits or expands outside quotes."""
 
@@ -51,8 +53,7 @@ def find_hook_command(
     line = argv[-1]
     if len(argv) != 3 or argv[1] != "-c" or PROGRAM[0] not in line:
         return None
-    names = ("HOME", *context.agent.environment, *handler.variables, *handler.env)
-    words = split_plain_line(line, {name: env[name] for name in names if name in env})
+    words = split_plain_line(line, env)
     return read_command(words) if words else None
 
 
@@ -97,7 +98,10 @@ def _resolve(part: re.Match[str], variables: Mapping[str, str]) -> str | None:
     is_quoted = part["double"] is not None
     text = part["double"] if is_quoted else part["bare"]
     for use in _USE.finditer(text):
-        value = variables.get(use[1] or use[2])
-        if value is None or not (is_quoted or _UNSPLIT.fullmatch(value)):
+        name = use[1] or use[2]
+        value = variables.get(name)
+        if value is None or name in _SET_BY_SHELLS:
+            return None
+        if not is_quoted and not _UNSPLIT.fullmatch(value):
             return None
     return _USE.sub(lambda use: variables[use[1] or use[2]], text)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,8 @@ from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
@@ -31,12 +32,9 @@ _DECODER = json.JSONDecoder()
 _ARGUMENTS = re.compile(r"(\\?)\$ARGUMENTS\b")
 _BRACE = re.compile(r"\{(?=\s*+[\"}])")
 """The possible begin of an object; a model that thinks aloud writes others, too."""
-_MAX_PASSES = 64
-"""How often a text is read at most, all in all, so that no text takes more than linear time."""
-_WINDOW = 4096
-"""Characters that are read of an object, unless it is longer."""
-_LONGEST_TOKEN = 64
-"""Characters. A syntax error closer to the end of a window may only come from the cut."""
+LONGEST_REPLY = 100_000
+"""Characters of a reply that is read. To search one for objects takes quadratic time at worst: a
+second for this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,69 +141,18 @@ def parse_verdict(reply: str) -> Verdict | None:
     return verdict
 
 
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """An attempt to parse an object.
-
-    Attributes:
-        value: The object, if it is one.
-        end: Up to where the text was read.
-    """
-
-    value: dict[str, Any] | None
-    end: int
-
-
-def _find_objects(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects in a text."""
-    objects: list[dict[str, Any]] = []
-    position, budget = 0, _MAX_PASSES * len(text)
-    while budget > 0:
+def _find_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in a text."""
+    if len(text) > LONGEST_REPLY:
+        return
+    position = 0
+    while True:
         brace = _BRACE.search(text, position)
         if brace is None:
-            return objects
-        parsed = _parse_object(text, brace.start())
-        if parsed.value is None:
-            budget -= parsed.end - brace.start()
+            return
+        try:
+            value, position = _DECODER.raw_decode(text, brace.start())
+        except (ValueError, RecursionError):
             position = brace.start() + 1
         else:
-            objects.append(parsed.value)
-            position = parsed.end
-    return objects + _find_last_objects(text, position)
-
-
-def _find_last_objects(text: str, position: int) -> list[dict[str, Any]]:
-    """Return the last objects of a text that takes too long to read from its beginning."""
-    objects: list[dict[str, Any]] = []
-    starts = (brace.start() for brace in _BRACE.finditer(text, position))
-    for start in deque(starts, maxlen=_MAX_PASSES):
-        if start >= position:
-            parsed = _parse_object(text, start)
-            if parsed.value is not None:
-                objects.append(parsed.value)
-                position = parsed.end
-    return objects
-
-
-def _parse_object(text: str, start: int) -> _Parsed:
-    # An error counts the lines before it, so the decoder does not get the whole text.
-    window = text[start : start + _WINDOW]
-    try:
-        value, end = _DECODER.raw_decode(window)
-    except json.JSONDecodeError as error:
-        is_unterminated = error.msg.startswith("Unterminated")
-        is_cut = start + len(window) < len(text)
-        if is_cut and (is_unterminated or error.pos > len(window) - _LONGEST_TOKEN):
-            return _parse_long_object(text, start)
-        return _Parsed(None, start + (len(window) if is_unterminated else error.pos + 1))
-    except (ValueError, RecursionError):
-        return _Parsed(None, start + len(window))
-    return _Parsed(value, start + end)
-
-
-def _parse_long_object(text: str, start: int) -> _Parsed:
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return _Parsed(None, start + len(text))
-    return _Parsed(value, end)
+            yield value

@@ -77,7 +77,7 @@ class Child:
         self._timed_out = False
         self._held_open = False
         self._survivors: list[int] = []
-        self._exit_code: int | None = None
+        self._status: int | None = None
         self._unsent = memoryview(stdin)
         self._tree = ProcessTree(env)
         env = {**env, MARK: self._tree.variable}
@@ -248,7 +248,7 @@ class Child:
         """Close the pipes and reap the command. One that is stuck in the kernel is a survivor."""
         self._close_pipes()
         if self.exited:
-            self._exit_code = reap(self.pid, self.exit_fd)
+            self._status = reap(self.pid, self.exit_fd)
         else:
             self._survivors = sorted({self.pid, *self._survivors})
         self._exit_watch.close()
@@ -262,11 +262,12 @@ class Child:
 
     def result(self) -> ProcessResult:
         """Return how the command ended; after `close`."""
-        exit_code, signal_name, error = self._exit_code, None, None
-        if exit_code is not None and exit_code < 0:
-            exit_code, signal_name = None, _name_signal(-exit_code)
-        elif exit_code is None and self.exited and not self._timed_out:
-            error = STATUS_LOST
+        exit_code, signal_name, error = self._status, None, None
+        if exit_code is None:
+            if self.exited and not self._timed_out:
+                error = STATUS_LOST
+        elif exit_code < 0:
+            signal_name, exit_code = _name_signal(-exit_code), None
         return ProcessResult(
             exit_code=exit_code,
             signal=signal_name,
