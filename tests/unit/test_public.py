@@ -194,7 +194,7 @@ def test_every_diagnostic_that_is_made_has_a_code():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-                if name in ("diagnose", "report", "_about", "note", "failed_result"):
+                if name in ("diagnose", "report", "_about", "note", "failed_result", "_fail"):
                     codes = [k.value for k in node.keywords if k.arg == "code"]
                     texts = [
                         c.value
