@@ -16,8 +16,8 @@ OUTPUT_LIMIT = 1024 * 1024
 """Bytes of each stream that are kept. The rest is read and discarded, so that a command with much
 output neither blocks nor fills the memory."""
 REPLY_LIMIT = 16 * 1024 * 1024
-"""Bytes of standard output that are kept if it begins with `{`, whatever the limit for other
-output is: a JSON reply that is cut cannot be parsed, and a denial in it would be lost."""
+"""Bytes of standard output that are kept if it begins with `{`. A JSON reply that is cut cannot be
+parsed, and a denial in it would be lost."""
 DESCRIPTORS = 6
 """Descriptors that a running command needs in this process at most."""
 SPARE_DESCRIPTORS = 64
