@@ -190,7 +190,7 @@ def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
         print_settings_problems(out, engine.diagnostics, engine.project_dir)
     for name in responder.engines:
         agent = get_agent(name)
-        if KIND in agent.types:
+        if KIND in agent.handler_types:
             _show_entry(agent, responder, address, is_guarded=is_guarded)
     out.print("Ctrl-C ends it.", style="dim")
 
@@ -206,7 +206,7 @@ def _show_entry(
         spec = agent.by_canonical.get(event)
         if spec is None:
             continue
-        if spec.kinds is None or KIND in spec.kinds:
+        if spec.handler_kinds is None or KIND in spec.handler_kinds:
             supported.append((spec, fails_closed))
         else:
             unsupported.append(spec.wire)
@@ -237,7 +237,7 @@ def _make_settings(
     """
     settings: dict[str, Any] = {}
     for spec, fails_closed in events:
-        options = FAIL_CLOSED if fails_closed and spec.closes else {}
+        options = FAIL_CLOSED if fails_closed and spec.can_fail_closed else {}
         settings[spec.wire] = [{"hooks": [entry | options]}]
     for key in reversed(agent.hooks_path):
         settings = {key: settings}

@@ -161,8 +161,8 @@ def command_line(
 ) -> list[str] | None:
     """Return program and arguments, or `None` if there is no shell."""
     if handler.argv is not None:
-        values = {name: env[name] for name in (*context.agent.environment, *handler.variables)}
-        if context.agent.types["command"].programs:
+        values = {name: env[name] for name in (*context.agent.hook_environment, *handler.variables)}
+        if context.agent.handler_types["command"].programs:
             values |= handler.placeholders
             return [_fill_placeholders(word, values) for word in handler.argv]
         return [expand(word, values) for word in handler.argv]

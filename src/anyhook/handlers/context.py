@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anyhook.agents.wire import encode_event
+from anyhook.agents.payloads import encode_event
 from anyhook.handlers.environment import sanitize_env
 from anyhook.model.json import dump_json, repair
 
@@ -112,7 +112,7 @@ class HookContext:
             # Guards must run all the same, on what can be written.
             problem = str(error)
             text = dump_json(repair(payload))
-        return text + self.agent.payload_end, problem
+        return text + self.agent.payload_terminator, problem
 
     def environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return what the commands of a layer inherit, with the variables that the agent sets.
@@ -132,12 +132,12 @@ class HookContext:
             "session_id": str(self.given.session_id or ""),
         }
         variables = dict(self.inherits.of(layer))
-        for name, source in self.agent.environment.items():
+        for name, source in self.agent.hook_environment.items():
             variables[name] = values.get(source, source.removeprefix("="))
         # The values of this process's own environment are valid: the system passed them.
         is_own = self.host_environ is os.environ
         return variables, sanitize_env(
-            variables, self.agent.environment if is_own else [*variables]
+            variables, self.agent.hook_environment if is_own else [*variables]
         )
 
     @cached_property

@@ -152,7 +152,7 @@ def _complete_tool_input(context: HookContext, answer: Answer) -> Answer:
     arguments = getattr(context.event, "tool_input", None)
     if answer.tool_input is None or not isinstance(arguments, dict):
         return answer
-    if context.spec.combine.get("tool_input", "merge") == "merge":
+    if context.spec.field_policies.get("tool_input", "merge") == "merge":
         return answer
     return answer.replace(tool_input={**arguments, **answer.tool_input})
 
@@ -166,8 +166,8 @@ def _check_fields(
     for name, value in answer.__dict__.items():
         if value is None:
             continue
-        if name == "outcome" and type(value) is str and value in context.agent.words:
-            kept["outcome"], kept["approve"] = context.agent.words[value]
+        if name == "outcome" and type(value) is str and value in context.agent.decision_words:
+            kept["outcome"], kept["approve"] = context.agent.decision_words[value]
         elif not isinstance(value, _TYPES[name]):
             expected, actual = _TYPES[name].__name__, type(value).__name__
             problems.append(f"{name} must be {expected}, not {actual}")

@@ -336,7 +336,7 @@ def _fail(
 ) -> HandlerResult:
     """Make a failed result, which denies where every failed command does (WorktreeCreate)."""
     result = failed_result(context, handler, error, code=code, status=status, started=started)
-    exit_rule = context.rules.exit_table(context.spec.canonical).row(1)
+    exit_rule = context.rules.exit_rules_for(context.spec.canonical).rule_for(1)
     if exit_rule.empty is not OutputAction.BLOCK:
         return result
     reason = f"hook {handler.label!r} failed: {error}"

@@ -114,7 +114,7 @@ def _make_answer(context: HookContext, handler: HandlerSpec, verdict: Verdict) -
     gives_up = verdict.impossible and spec.denial is Denial.CONTINUES
     if gives_up and not options.get("agentic"):
         return NO_OPINION
-    refusal = spec.refusal[bool(options.get("continue_on_block"))]
+    refusal = spec.prompt_refusals[bool(options.get("continue_on_block"))]
     return Answer(**refusal, reason=verdict.reason) if refusal else NO_OPINION
 
 

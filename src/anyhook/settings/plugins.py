@@ -88,7 +88,7 @@ def _layer(
     said: dict[Layer, bool] = {}
     for file in sorted(files, key=lambda f: rank.get(f.source.layer, -1)):
         value: Any = file.values
-        for key in spec.enabled:
+        for key in spec.enabled_by_default:
             value = value.get(key) if isinstance(value, dict) else None
         switch = value.get(name) if isinstance(value, dict) else None
         if isinstance(switch, bool):
