@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
+from functools import partial
 
 import anyio
 import pytest
 
 from anyhook import BeforePrompt, SyncEngine
 from anyhook.engine.compare import differences
-from anyhook.handlers.background import AT_ONCE, KEPT, Background
-from anyhook.handlers.base import failed
+from anyhook.handlers.background import AT_ONCE, KEPT, Background, Job
+from anyhook.handlers.results import failed_result
 from anyhook.model.decisions import Status
 from anyhook.testing import make_event
 from tests.integration.leftovers import MARK, marked
@@ -106,31 +107,32 @@ def test_a_background_hook_that_cannot_be_started_is_a_result(world):
 def test_a_bug_in_the_background_is_a_result(world):
     world.settings("user", hooks({"command": "true", "async": True}))
 
-    async def broken(context, handler):
+    async def broken():
         raise RuntimeError("a bug")
 
     engine, _, decision = fire(world)
     engine.background.wait(20)
     engine.background.collect()
-    handler = decision.results[0].handler
-    context = engine._make_context(
-        engine.rules.by_canonical["before_tool"],
-        make_event("before_tool", agent="claude", **TOOL),
-        engine.plan(make_event("before_tool", agent="claude", **TOOL)),
-    )
-    engine.background.start(context, handler, broken)
+    engine.background.start(make_job(engine, decision, broken))
     assert engine.background.wait(20)
     [late] = engine.background.collect()
     assert late.error == "RuntimeError: a bug"
 
 
+def make_job(engine, decision, run):
+    """Return a job for the first handler of a decision."""
+    event = make_event("before_tool", agent="claude", **TOOL)
+    context = engine._firing(engine.rules.by_canonical["before_tool"], event, engine.plan(event))
+    handler = decision.results[0].handler
+    return Job(handler.label, run=run, fail=partial(failed_result, context, handler))
+
+
 @pytest.fixture
 def job(world):
-    """Return what a background needs to run something."""
+    """Make a job for the background from what it runs."""
     world.settings("user", hooks({"command": "true"}))
-    engine, event, decision = fire(world)
-    spec = engine.rules.by_canonical["before_tool"]
-    yield engine._make_context(spec, event, engine.plan(event)), decision.results[0].handler
+    engine, _, decision = fire(world)
+    yield partial(make_job, engine, decision)
     engine.close()
 
 
@@ -141,7 +143,7 @@ def test_a_thread_that_cannot_be_started_is_a_result(job, monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    background.start(*job, None)
+    background.start(job(None))
     monkeypatch.undo()
 
     [late] = background.collect()
@@ -154,11 +156,11 @@ def test_a_thread_that_cannot_be_started_is_a_result(job, monkeypatch):
 def test_nothing_starts_after_the_end(job):
     background, ran = Background(), []
 
-    async def run(_firing, _handler):
+    async def run():
         ran.append(1)
 
     background.close()
-    background.start(*job, run)
+    background.start(job(run))
 
     [late] = background.collect()
     assert (late.status, late.error, ran) == (Status.FAILED, "the engine is closed", [])
@@ -168,8 +170,9 @@ def test_nothing_starts_after_the_end(job):
 def test_only_some_run_at_once_and_the_rest_follow(job):
     background, lock, gate = Background(), threading.Lock(), threading.Event()
     running, most, ran = [], [], []
+    finished = job(None)
 
-    async def run(context, handler):
+    async def run():
         with lock:
             running.append(1)
             most.append(len(running))
@@ -177,10 +180,10 @@ def test_only_some_run_at_once_and_the_rest_follow(job):
         with lock:
             running.pop()
             ran.append(1)
-        return failed(context, handler, "done")
+        return finished.fail("done")
 
     for _ in range(AT_ONCE + 5):
-        background.start(*job, run)
+        background.start(job(run))
     until(lambda: len(running) == AT_ONCE, "they do not run")
     assert not background.wait(0)
     gate.set()
@@ -193,12 +196,12 @@ def test_only_some_run_at_once_and_the_rest_follow(job):
 def test_the_end_drops_what_waits(job):
     background, ran = Background(), []
 
-    async def run(_firing, _handler):
+    async def run():
         ran.append(1)
         await anyio.sleep_forever()
 
     for _ in range(AT_ONCE + 5):
-        background.start(*job, run)
+        background.start(job(run))
     until(lambda: len(ran) == AT_ONCE, "they do not run")
     background.close()
 
@@ -211,7 +214,7 @@ def test_results_that_nobody_asks_for_are_bounded(job):
     background = Background()
     background.close()
     for _ in range(KEPT + 5):
-        background.start(*job, None)
+        background.start(job(None))
 
     assert len(background.collect()) == KEPT
 

@@ -367,18 +367,18 @@ async def test_a_host_that_dies_of_broken_pipes_lives(world):
 
 @pytest.mark.anyio
 async def test_a_bug_in_a_handler_kind_costs_only_that_handler(world, monkeypatch):
-    from anyhook.handlers import base
+    from anyhook.handlers import kinds
 
     world.settings("project", hooks("exit 2"))
     engine = world.load()
     engine.register("before_tool", lambda event: deny("function"))
-    command = base.get_kind("command")
+    command = kinds.get_kind("command")
 
     async def broken(context, handler):
         await command(context, handler)
         raise RuntimeError("a bug")
 
-    monkeypatch.setitem(base._loaded, "command", broken)
+    monkeypatch.setitem(kinds._loaded, "command", broken)
 
     decision = await engine.dispatch(WRITE)
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import resource
 import selectors
 import signal
+import subprocess
 import sys
 import uuid
+from textwrap import dedent
 
 import anyio
 import pytest
 
-from anyhook.handlers import process_posix
-from anyhook.processes.process import OUTPUT_LIMIT, REPLY_LIMIT, run_process
+from anyhook.processes import child
+from anyhook.processes import run as process_driver
+from anyhook.processes.result import OUTPUT_LIMIT, REPLY_LIMIT
+from anyhook.processes.run import run_process
 from tests.integration.leftovers import none_left
 from tests.waiting import until
 from tests.warm import is_running
@@ -207,6 +212,101 @@ async def test_an_unknown_signal_has_a_number(shell):
     assert end.signal == "signal 40"
 
 
+REPORT = """
+import json, os, sys
+print(json.dumps({
+    "argv": sys.argv[1:],
+    "cwd": os.getcwd(),
+    "environ": {k: os.fsencode(v).hex() for k, v in os.environ.items()},
+    "open": [n for n in os.listdir("/dev/fd") if os.path.exists("/dev/fd/" + n) and int(n) > 2],
+    "stdin": sys.stdin.read(),
+}))
+"""
+
+
+async def test_a_command_gets_what_it_was_given_and_nothing_else(tmp_path):
+    inheritable = os.open(os.devnull, os.O_RDONLY)
+    os.set_inheritable(inheritable, True)
+    env = {"PLAIN": "a=b", "EMPTY": "", "BYTES": os.fsdecode(b"\xff\xfe"), "ÜML": "é"}
+    argv = [sys.executable, "-c", REPORT, "x", "é"]
+    try:
+        end = await run_process(argv, cwd=str(tmp_path), env=env, stdin=b"event")
+    finally:
+        os.close(inheritable)
+
+    report = json.loads(end.stdout)
+    added = {"LC_CTYPE", "ANYHOOK_RUN"}
+    environ = {k: bytes.fromhex(v) for k, v in report["environ"].items() if k not in added}
+    assert report["argv"] == ["x", "é"]
+    assert report["cwd"] == str(tmp_path)
+    assert report["stdin"] == "event"
+    assert len(report["open"]) <= 1  # its own, of the listing
+    assert environ == {k: os.fsencode(v) for k, v in env.items()}
+
+
+async def test_signals_that_python_ignores_are_not_ignored_in_the_command(shell):
+    end = await shell("grep SigIgn /proc/self/status")
+
+    ignored = int(end.stdout.split()[1], 16)
+    assert not any(ignored >> number - 1 & 1 for number in (signal.SIGPIPE, signal.SIGXFSZ))
+
+
+async def test_a_program_is_looked_up_on_the_path_it_gets(tmp_path):
+    for name in ("first", "second"):
+        file = tmp_path / name / "tool"
+        file.parent.mkdir()
+        file.write_text(f"#!/bin/sh\necho {name}\n")
+    (tmp_path / "second" / "tool").chmod(0o755)
+    path = os.pathsep.join(str(tmp_path / name) for name in ("none", "first", "second"))
+
+    end = await run_process(["tool"], cwd="/", env={"PATH": path})
+
+    assert end.stdout == "second\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "env", "message"),
+    [
+        (["/proc/nowhere/tool"], {}, "No such file or directory"),
+        (["./plain"], {}, "Permission denied"),
+        (["./nonsense"], {}, "Exec format error"),
+        (["/bin/true"], {"A": "a\0b"}, "null byte"),
+        (["/bin/true"], {"A=B": "c"}, "illegal environment variable name"),
+        (["/bin/true"], {"A": "\ud800"}, "surrogates not allowed"),
+        (["/bin/true", "x" * 200_000], {}, "Argument list too long"),
+    ],
+)
+async def test_a_start_that_fails_is_a_result_and_leaves_nothing(tmp_path, argv, env, message):
+    (tmp_path / "plain").write_text("#!/bin/sh\n")
+    (tmp_path / "nonsense").write_text("\1\2")
+    (tmp_path / "nonsense").chmod(0o755)
+    before = sorted(os.listdir("/dev/fd"))
+
+    end = await run_process(argv, cwd=str(tmp_path), env=env)
+
+    assert end.error.startswith(f"{argv[0]!r} cannot be started: ")
+    assert message in end.error
+    assert sorted(os.listdir("/dev/fd")) == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)  # noqa: ASYNC222 - it does not wait
+
+
+def test_a_host_whose_standard_streams_are_closed_runs_commands_too(tmp_path):
+    program = dedent("""
+        import asyncio, os, sys
+        from anyhook.processes.run import run_process
+        for fd in (0, 1, 2):
+            os.close(fd)
+        end = asyncio.run(run_process(["/bin/cat"], cwd="/", env={}, stdin=b"input"))
+        open("out", "w").write(end.stdout)
+    """)
+
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
+
+    assert done.returncode == 0
+    assert (tmp_path / "out").read_text() == "input"
+
+
 async def test_the_command_leads_its_own_session_and_group(shell):
     end = await shell("ps -o pid=,pgid=,sid= -p $$")
 
@@ -260,7 +360,7 @@ class Refusing(selectors.DefaultSelector):
 @pytest.mark.parametrize("line", ["sleep 60", "trap '' TERM; sleep 60"])
 async def test_a_command_that_cannot_be_watched_is_ended(tmp_path, monkeypatch, room, line):
     mark = uuid.uuid4().hex
-    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+    monkeypatch.setattr(process_driver.selectors, "DefaultSelector", Refusing)
     monkeypatch.setattr(Refusing, "room", room)
     much = b"x" * 1_000_000  # more than a pipe takes at once
 
@@ -270,36 +370,20 @@ async def test_a_command_that_cannot_be_watched_is_ended(tmp_path, monkeypatch, 
     assert "no space for a watch" in end.error
 
 
-@pytest.mark.parametrize("is_scarce", [True, False])
-async def test_a_command_for_which_descriptors_are_scarce_is_not_begun(
-    tmp_path, monkeypatch, is_scarce
-):
+async def test_a_command_for_which_there_is_no_selector_does_not_begin(tmp_path, monkeypatch):
     def refuse():
         raise OSError(24, "too many open files")
 
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    monkeypatch.setattr(process_posix, "SCARCE", soft if is_scarce else 0)
-    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", refuse)
+    monkeypatch.setattr(process_driver.selectors, "DefaultSelector", refuse)
     with none_left(uuid.uuid4().hex) as env:
         end = await run_process(["bash", "-c", "> begun; sleep 60"], cwd=str(tmp_path), env=env)
 
     assert "too many open files" in end.error
-    assert (tmp_path / "begun").exists() is not is_scarce
-
-
-@pytest.mark.parametrize("soft", [-1, 0])
-async def test_a_command_is_watched_whatever_the_limit_of_descriptors_says(
-    tmp_path, monkeypatch, soft
-):
-    monkeypatch.setattr(process_posix.resource, "getrlimit", lambda _which: (soft, soft))
-
-    end = await run_process(["sleep", "0.05"], cwd=str(tmp_path), env=dict(os.environ))
-
-    assert (end.exit_code, end.error) == (0, None)
+    assert not (tmp_path / "begun").exists()
 
 
 async def test_a_quick_command_needs_no_watch(tmp_path, monkeypatch):
-    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+    monkeypatch.setattr(process_driver.selectors, "DefaultSelector", Refusing)
 
     end = await run_process(["echo", "quick"], cwd=str(tmp_path), env=dict(os.environ))
 
@@ -308,7 +392,7 @@ async def test_a_quick_command_needs_no_watch(tmp_path, monkeypatch):
 
 async def test_a_command_that_has_ended_unwatched_keeps_its_exit_code(tmp_path, monkeypatch):
     mark = uuid.uuid4().hex
-    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+    monkeypatch.setattr(process_driver.selectors, "DefaultSelector", Refusing)
 
     with none_left(mark) as env:
         line = "echo why >&2; sleep 60 & exit 2"
@@ -319,8 +403,8 @@ async def test_a_command_that_has_ended_unwatched_keeps_its_exit_code(tmp_path, 
 
 async def test_a_cancelled_command_that_cannot_be_watched_is_ended(tmp_path, monkeypatch):
     mark = uuid.uuid4().hex
-    monkeypatch.setattr(process_posix, "QUIET", 30.0)
-    monkeypatch.setattr(process_posix.selectors, "DefaultSelector", Refusing)
+    monkeypatch.setattr(process_driver, "QUICK", 30.0)
+    monkeypatch.setattr(process_driver.selectors, "DefaultSelector", Refusing)
 
     with none_left(mark) as env, anyio.fail_after(20), anyio.move_on_after(0.2) as scope:
         await run_process(["sleep", "60"], cwd=str(tmp_path), env=env, grace=0.2)
@@ -444,7 +528,7 @@ async def test_cancelling_before_the_first_wait_leaves_nothing(tmp_path):
 
 
 async def test_cancelling_while_the_output_is_drained_leaves_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(process_posix, "DRAIN", 30.0)
+    monkeypatch.setattr(child, "DRAIN", 30.0)
     mark = uuid.uuid4().hex
     with none_left(mark) as env, anyio.fail_after(20), anyio.move_on_after(0.3) as scope:
         await run_process(["bash", "-c", "sleep 60 & exit 0"], cwd=str(tmp_path), env=env)

@@ -306,9 +306,11 @@ def test_a_function_that_crashes_has_no_say_and_the_user_is_told(world, hook_fil
         nonsense = server.fire("before_prompt", prompt=SECRET)
         written = server.said()
 
-    assert said == {"systemMessage": "hook guard (guard.py:6) failed; it had no say"}
-    assert later == {"systemMessage": "hook later (guard.py:10) failed; it had no say"}
-    assert nonsense == {"systemMessage": "hook nonsense (guard.py:14) failed; it had no say"}
+    assert said == {"systemMessage": "hook guard (guard.py:6) failed; its result was ignored"}
+    assert later == {"systemMessage": "hook later (guard.py:10) failed; its result was ignored"}
+    assert nonsense == {
+        "systemMessage": "hook nonsense (guard.py:14) failed; its result was ignored"
+    }
     assert "PreToolUse: hook guard (guard.py:6) failed" in written
     assert "ValueError" in written
     assert "nonsense returned int" in written
@@ -345,7 +347,7 @@ def test_a_file_that_refuses_to_do_less_counts_it_as_a_crash(world, hook_file):
         written = server.said()
 
     assert denied["hookSpecificOutput"]["permissionDecisionReason"] == "not this"
-    assert refused_one["systemMessage"].endswith("failed; it had no say")
+    assert refused_one["systemMessage"].endswith("failed; its result was ignored")
     assert "UnsupportedError: Claude Code has no clearing the context" in written
 
 
@@ -382,7 +384,7 @@ def test_an_edited_file_decides_from_the_next_event_on(world, hook_file):
         assert reason(server) == "three"
         written = server.said()
 
-    assert written.count("; the version before goes on") == 2
+    assert written.count("; the previous version stays") == 2
     assert "cannot be imported: SyntaxError" in written
 
 
@@ -628,7 +630,7 @@ def test_only_a_post_is_an_event(guarded, method):
     assert method == "HEAD" or "post an event as JSON" in answer.json()["error"]
 
 
-def test_health_tells_strangers_only_that_it_runs(guarded):
+def test_health_without_the_token_shows_only_that_it_runs(guarded):
     bare = guarded.client.get(f"{guarded.url}health")
     whole = guarded.client.get(f"{guarded.url}health", headers=GOOD)
     rebound = guarded.client.get(f"{guarded.url}health", headers={"host": "attacker.example"})
@@ -874,7 +876,7 @@ def test_it_says_which_events_no_service_is_asked_on(world, hook_file):
     """)
     process = start(file, "--port", 0)
     lines = iter(process.stdout.readline, "")
-    said = next(line for line in lines if "asks no http hooks" in line)
+    said = next(line for line in lines if "runs no http hooks" in line)
     process.terminate()
     process.communicate(timeout=30)
 
@@ -1069,7 +1071,7 @@ def test_the_same_file_given_twice_runs_once(world, hook_file):
 
 def test_a_wrong_field_of_an_event_is_told_without_its_value(world, hook_file):
     lines = []
-    responder = Responder([hook_file()], tell=lines.append)
+    responder = Responder([hook_file()], on_message=lines.append)
     payload = make_payload("before_tool", agent="claude", tool="shell", input={})
 
     asked(make_app(responder), {**payload, "tool_input": SECRET})

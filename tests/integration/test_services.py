@@ -20,9 +20,9 @@ import pytest
 import trustme
 
 from anyhook import AfterAgent, AfterTool, BeforeTool, Engine, SessionStart, SyncEngine, UsageError
-from anyhook.handlers.base import Services, ToolText
 from anyhook.handlers.mcp_client import SdkClient
-from anyhook.handlers.network import is_allowed, is_public, why_not
+from anyhook.handlers.network import find_host_problem, is_allowed, is_public
+from anyhook.handlers.services import Services, ToolText
 from anyhook.model.answers import NO_OPINION, Outcome
 from anyhook.model.decisions import NO_DECISION, Status
 from anyhook.model.diagnostics import CODES
@@ -584,14 +584,14 @@ async def test_only_addresses_that_everybody_reaches_are_public():
 
 
 async def test_a_name_is_judged_by_all_that_it_leads_to():
-    assert why_not("example.com", ["8.8.8.8", "2606:4700::1111"], ()) is None
-    assert "127.0.0.1" in why_not("rebound.example", ["127.0.0.1"], ())
-    assert "10.0.0.1" in why_not("example.com", ["8.8.8.8", "10.0.0.1"], ())
-    assert why_not("localhost", ["127.0.0.1", "::1"], ()) is None
-    assert "10.0.0.1" in why_not("localhost", ["127.0.0.1", "10.0.0.1"], ())
-    assert "127.0.0.1" in why_not("localhost.evil.com", ["127.0.0.1"], ())
-    assert why_not("Nas.Local.", ["192.168.1.2"], {"nas.local"}) is None
-    assert "192.168.1.2" in why_not("nas.local", ["192.168.1.2"], {"other.local"})
+    assert find_host_problem("example.com", ["8.8.8.8", "2606:4700::1111"], ()) is None
+    assert "127.0.0.1" in find_host_problem("rebound.example", ["127.0.0.1"], ())
+    assert "10.0.0.1" in find_host_problem("example.com", ["8.8.8.8", "10.0.0.1"], ())
+    assert find_host_problem("localhost", ["127.0.0.1", "::1"], ()) is None
+    assert "10.0.0.1" in find_host_problem("localhost", ["127.0.0.1", "10.0.0.1"], ())
+    assert "127.0.0.1" in find_host_problem("localhost.evil.com", ["127.0.0.1"], ())
+    assert find_host_problem("Nas.Local.", ["192.168.1.2"], {"nas.local"}) is None
+    assert "192.168.1.2" in find_host_problem("nas.local", ["192.168.1.2"], {"other.local"})
 
 
 async def test_a_host_is_looked_up_once_and_asked_where_it_was_found(world, site, monkeypatch):

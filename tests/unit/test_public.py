@@ -195,10 +195,11 @@ def test_every_diagnostic_that_is_made_has_a_code():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-                if name in ("diagnose", "report", "_about"):
+                if name in ("diagnose", "report", "_about", "note", "failed_result", "_fail"):
+                    codes = [k.value for k in node.keywords if k.arg == "code"]
                     texts = [
                         c.value
-                        for argument in node.args[:2]
+                        for argument in (*node.args[:2], *codes)
                         for c in ast.walk(argument)
                         if isinstance(c, ast.Constant) and isinstance(c.value, str)
                     ]
@@ -255,7 +256,7 @@ def test_fields_that_are_no_fields_have_any_kind():
 def test_the_number_of_commands_follows_the_limit_of_open_files():
     import resource
 
-    from anyhook.processes.process import descriptor_budget
+    from anyhook.processes.result import descriptor_budget
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
@@ -268,12 +269,12 @@ def test_the_number_of_commands_follows_the_limit_of_open_files():
 
 def test_on_windows_commands_are_told_to_be_missing(monkeypatch):
     from anyhook import PlatformError
-    from anyhook.processes import process
+    from anyhook.processes import result, run
 
-    monkeypatch.setattr(process.os, "name", "nt")
+    monkeypatch.setattr(run.os, "name", "nt")
     with pytest.raises(PlatformError, match="Linux and macOS"):
-        asyncio.run(process.run_process(["true"], cwd=".", env={}))
-    assert process.descriptor_budget(64) == 64
+        asyncio.run(run.run_process(["true"], cwd=".", env={}))
+    assert result.descriptor_budget(64) == 64
 
 
 def test_what_is_no_text_of_json_is_refused():

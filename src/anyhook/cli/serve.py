@@ -1,4 +1,4 @@
-"""`anyhook serve`: an HTTP endpoint for hooks that cost no process."""
+"""`anyhook serve`: an HTTP endpoint that runs hooks without starting a process."""
 
 from __future__ import annotations
 
@@ -27,24 +27,23 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.server.responder import Responder
 
-VARIABLE = "ANYHOOK_TOKEN"
-SHORTEST = 16
-"""Characters of a token; a shorter one could be found by trying."""
+ENV_VARIABLE = "ANYHOOK_TOKEN"
+MIN_TOKEN = 16
+"""Characters of a token; a shorter one could be guessed."""
 LIBRARIES = frozenset({"starlette", "uvicorn"})
 KIND = "http"
-"""Type of the hooks that ask an endpoint."""
-MUST_ANSWER = {"onFailure": "block"}
-"""What makes a denial of an endpoint that cannot be reached."""
+"""Type of the hooks that post to an endpoint."""
+FAIL_CLOSED = {"onFailure": "block"}
+"""Makes an endpoint that cannot be reached deny."""
 
-HELP = f"""Answer hooks over HTTP, so that none of them costs a process.
+HELP = f"""Answer hooks over HTTP, without a process for each of them.
 
 Claude Code's hooks of type `http`, and those of an engine, post their events here. With hook files
 (`anyhook.authoring`) their functions decide; without, or with `--project`, the hooks in the
 project's settings. Files that are edited are read again. Ctrl-C and SIGTERM end it.
 
-A token is best given in the variable `{VARIABLE}`, because everybody on this machine can read the
-arguments of a program. Without one every program of this machine may fire hooks; other machines
-never may.
+Set the token in the variable `{ENV_VARIABLE}`: every user of this machine can read the arguments of
+a program. Without a token every program of this machine may fire hooks; other machines never may.
 
 For example:
 
@@ -68,7 +67,7 @@ def serve(
     ] = None,
     agent: Annotated[
         str | None,
-        typer.Option("--agent", help="The agent that asks; by default every event tells."),
+        typer.Option("--agent", help="The agent that asks; by default each event shows it."),
     ] = None,
     host: Annotated[
         str, typer.Option("--host", help="Address to listen at; others than loopback need a token.")
@@ -78,7 +77,7 @@ def serve(
     ] = 8787,
     token: Annotated[
         str | None,
-        typer.Option("--token", help=f"What requests must bring; better in {VARIABLE}."),
+        typer.Option("--token", help=f"Token of all requests; better in {ENV_VARIABLE}."),
     ] = None,
     trust_once: Annotated[
         bool, typer.Option("--trust-once", help="Run the project's hooks without asking.")
@@ -86,11 +85,11 @@ def serve(
     as_json: AsJson = False,
 ) -> int:
     """Answer hooks over HTTP."""
-    library = _library()
-    secret = _token(token)
+    library = _import_library()
+    secret = _read_token(token)
     settings = existing_project(project or Path()) if project or not files else None
     listening, address = listen(host, port, is_guarded=secret is not None)
-    with listening, _stdout_kept_clean() as stdout:
+    with listening, _redirect_stdout() as stdout:
         from anyhook.server.responder import Responder
 
         responder = Responder(
@@ -98,27 +97,26 @@ def serve(
             project=settings,
             agent=agent,
             trust_once=trust_once,
-            environ={key: value for key, value in os.environ.items() if key != VARIABLE},
+            environ={key: value for key, value in os.environ.items() if key != ENV_VARIABLE},
             leads_here=address.is_at,
-            tell=_tell,
+            on_message=_print_message,
         )
 
         def announce() -> None:
             with redirect_stdout(stdout):
                 if as_json:
-                    ready = {"url": address.url, "pid": os.getpid(), "agent": agent}
-                    print_json(ready)
+                    print_json({"url": address.url, "pid": os.getpid(), "agent": agent})
                 else:
                     _show(responder, address, is_guarded=secret is not None)
 
         app = library.make_app(responder, token=secret, hosts=address.hosts)
         try:
             library.run(app, listening, announce)
-        except KeyboardInterrupt:  # which is how people end it
+        except KeyboardInterrupt:  # Ctrl-C is the usual way to end it
             pass
         finally:
             responder.close()
-    _tell("ended")
+    _print_message("ended")
     return OK
 
 
@@ -126,8 +124,8 @@ serve.__doc__ = HELP
 
 
 @contextmanager
-def _stdout_kept_clean() -> Iterator[TextIO]:
-    """Yield standard output; what hooks and their programs print there goes to standard error."""
+def _redirect_stdout() -> Iterator[TextIO]:
+    """Yield standard output; the output of hooks and their programs goes to standard error."""
     sys.stdout.flush()
     fd = sys.stdout.fileno()
     with os.fdopen(os.dup(fd), "w", encoding=sys.stdout.encoding, errors="backslashreplace") as out:
@@ -140,7 +138,7 @@ def _stdout_kept_clean() -> Iterator[TextIO]:
             os.dup2(out.fileno(), fd)
 
 
-def _library() -> ModuleType:
+def _import_library() -> ModuleType:
     try:
         from anyhook.server import http
     except ModuleNotFoundError as error:
@@ -153,40 +151,40 @@ def _library() -> ModuleType:
     return http
 
 
-def _token(given: str | None) -> str | None:
+def _read_token(option: str | None) -> str | None:
     """Return the token; messages never hold it.
 
     Raises:
-        UsageError: If it is too weak, or cannot stand in a header.
+        UsageError: If it is too short, or is not valid in a header.
     """
-    source, token = (
-        ("--token", given) if given is not None else (VARIABLE, os.environ.get(VARIABLE))
-    )
+    source, token = "--token", option
+    if token is None:
+        source, token = ENV_VARIABLE, os.environ.get(ENV_VARIABLE)
     if token is None:
         return None
-    if len(token) < SHORTEST:
+    if len(token) < MIN_TOKEN:
         raise UsageError(
-            f"{source} has {len(token)} characters; it needs {SHORTEST}, for example those of: "
+            f"{source} has {len(token)} characters; it needs {MIN_TOKEN}, for example those of: "
             "openssl rand -hex 16"
         )
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise UsageError(f"{source} must be ASCII without spaces, to stand in a header")
+        raise UsageError(f"{source} must be ASCII without spaces, to be valid in a header")
     return token
 
 
-def _tell(line: str) -> None:
-    text = Text.assemble(("anyhook serve: ", "dim"), printable(line))
+def _print_message(message: str) -> None:
+    text = Text.assemble(("anyhook serve: ", "dim"), printable(message))
     console(stderr=True).print(text, soft_wrap=True)
 
 
-# -- what is shown at the start
+# -- output at the start
 
 
 def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
     out = console()
     hooks = responder.hooks
-    many = "hook" if hooks == 1 else "hooks"
-    head = Text.assemble("Listening on ", (address.url, "bold cyan"), f" with {hooks} {many}.")
+    noun = "hook" if hooks == 1 else "hooks"
+    head = Text.assemble("Listening on ", (address.url, "bold cyan"), f" with {hooks} {noun}.")
     out.print(head, soft_wrap=True)
     for engine in responder.engines.values():
         print_settings_problems(out, engine.diagnostics, engine.project_dir)
@@ -200,53 +198,61 @@ def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
 def _show_entry(
     agent: AgentSpec, responder: Responder, address: Address, *, is_guarded: bool
 ) -> None:
-    """Show what to write into an agent's settings."""
+    """Show the settings that make an agent use this server."""
     out = console()
-    known = [(agent.by_canonical.get(event), closed) for event, closed in responder.events.items()]
-    events = [(spec, closed) for spec, closed in known if spec is not None]
-    asked = [(spec, closed) for spec, closed in events if _may_ask(spec)]
+    supported: list[tuple[EventSpec, bool]] = []
+    unsupported: list[str] = []
+    for event, fails_closed in responder.events.items():
+        spec = agent.by_canonical.get(event)
+        if spec is None:
+            continue
+        if spec.handler_kinds is None or KIND in spec.handler_kinds:
+            supported.append((spec, fails_closed))
+        else:
+            unsupported.append(spec.wire)
     entry = settings_entry(address.url, is_guarded=is_guarded)
-    if asked:
-        entry = _definitions(agent, entry, asked)
+    if supported:
+        entry = _make_settings(agent, entry, supported)
     out.print(f"In the settings of {agent.title}:")
     out.print(json.dumps(entry, indent=2), markup=False, soft_wrap=True)
     if is_guarded:
-        out.print(f"{agent.title} needs the same {VARIABLE} in its environment.")
-    left = [spec.wire for spec, _ in events if not _may_ask(spec)]
-    if left:
+        out.print(f"{agent.title} needs the same {ENV_VARIABLE} in its environment.")
+    if unsupported:
         out.print(
-            f"{agent.title} asks no {KIND} hooks on {', '.join(left)}; there the file runs as a "
-            f"command: anyhook install FILE --agent {agent.name}",
+            f"{agent.title} runs no {KIND} hooks on {', '.join(unsupported)}; there, install the "
+            f"file as a command: anyhook install FILE --agent {agent.name}",
             soft_wrap=True,
         )
 
 
-def _definitions(
-    agent: AgentSpec, entry: dict[str, Any], asked: list[tuple[EventSpec, bool]]
+def _make_settings(
+    agent: AgentSpec, entry: dict[str, Any], events: list[tuple[EventSpec, bool]]
 ) -> dict[str, Any]:
-    """Write the settings that ask an endpoint on events; a guard that must not fail is closed."""
-    found: dict[str, Any] = {}
-    for spec, must_answer in asked:
-        closed = MUST_ANSWER if must_answer and spec.can_fail_closed else {}
-        found[spec.wire] = [{"hooks": [entry | closed]}]
+    """Make settings that post events to an endpoint.
+
+    Args:
+        agent: The agent.
+        entry: The handler.
+        events: Each event, and whether its hooks deny when they fail.
+    """
+    settings: dict[str, Any] = {}
+    for spec, fails_closed in events:
+        options = FAIL_CLOSED if fails_closed and spec.can_fail_closed else {}
+        settings[spec.wire] = [{"hooks": [entry | options]}]
     for key in reversed(agent.hooks_path):
-        found = {key: found}
-    return found
-
-
-def _may_ask(spec: EventSpec) -> bool:
-    return spec.handler_kinds is None or KIND in spec.handler_kinds
+        settings = {key: settings}
+    return settings
 
 
 def settings_entry(url: str, *, is_guarded: bool) -> dict[str, Any]:
-    """Write the handler that asks an endpoint, as it stands in settings.
+    """Make the handler that posts events to an endpoint, as it stands in settings.
 
     Args:
         url: The endpoint.
-        is_guarded: Whether it wants a token, which the agent then has in its environment.
+        is_guarded: Whether it needs a token, which the agent takes from its environment.
     """
     entry: dict[str, Any] = {"type": KIND, "url": url}
     if is_guarded:
-        entry["headers"] = {"Authorization": f"Bearer ${VARIABLE}"}
-        entry["allowedEnvVars"] = [VARIABLE]
+        entry["headers"] = {"Authorization": f"Bearer ${ENV_VARIABLE}"}
+        entry["allowedEnvVars"] = [ENV_VARIABLE]
     return entry

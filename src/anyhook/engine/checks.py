@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from anyhook.engine.script_checks import check_scripts
-from anyhook.handlers.environment import add_own
+from anyhook.handlers.environment import add_variables
 from anyhook.matching.matchers import MATCH_ALL, compile_matcher
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.layers import Layer
@@ -250,7 +250,7 @@ def _check_shell(
 def _own_path(handler: HandlerSpec, environ: Mapping[str, str]) -> str | None:
     """Return the `PATH` that a hook's command gets."""
     env = dict(environ)
-    add_own(env, handler.env)
+    add_variables(env, handler.env)
     return env.get("PATH")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.handlers.base import failed, get_kind
+from anyhook.handlers.kinds import get_kind
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult
 from anyhook.model.diagnostics import diagnose
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anyhook.engine.plan import Plan
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
     Changes = Mapping[str, Callable[[Any, Any], Any]]
@@ -99,7 +99,7 @@ async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerRes
     try:
         result = await get_kind(handler.kind)(context, handler)
     except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
-        result = failed(context, handler, f"{type(error).__name__}: {error}")
+        result = failed_result(context, handler, f"{type(error).__name__}: {error}")
     return _deny_on_failure(context, handler, result)
 
 

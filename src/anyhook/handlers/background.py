@@ -1,7 +1,7 @@
-"""Commands that nobody waits for: they run on after the dispatch, and end with the engine.
+"""Handlers that run in the background: they go on after the dispatch and end with the engine.
 
-Each has an event loop of its own, in another thread, so that it goes on whatever becomes of the
-host's loop. What they say comes later: the host asks for it at its next turn.
+Each runs on an event loop of its own, in another thread, so that the end of the host's loop does
+not end it. The host collects their results later.
 """
 
 from __future__ import annotations
@@ -9,67 +9,108 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.handlers.base import failed
-
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine
-    from typing import Any
+    from collections.abc import Awaitable, Callable
 
-    from anyhook.handlers.base import HookContext
     from anyhook.model.decisions import HandlerResult
-    from anyhook.model.definitions import HandlerSpec
-
-    Run = Callable[[HookContext, HandlerSpec], Coroutine[Any, Any, HandlerResult]]
 
 AT_ONCE = 16
 """How many run at the same time; the rest wait, so that guards find descriptors and processes."""
 KEPT = 1000
-"""Results that are kept for a host that does not ask for them; older ones are forgotten."""
+"""Results that are kept for a host that does not collect them; older ones are dropped."""
+
+
+@dataclass(eq=False)
+class Job:
+    """A handler to run in the background.
+
+    Attributes:
+        name: Its name, for the thread.
+        run: Runs it to its end.
+        fail: Makes its result from an error.
+    """
+
+    name: str
+    run: Callable[[], Awaitable[HandlerResult]]
+    fail: Callable[[str], HandlerResult]
+    _scope: anyio.CancelScope | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _started: threading.Event = field(default_factory=threading.Event)
+
+    def run_to_end(self) -> HandlerResult | None:
+        """Run it on a new event loop; `None` if it was cancelled."""
+        try:
+            return anyio.run(self._main, backend="asyncio")
+        except BaseException as error:  # noqa: BLE001 - the thread is the last boundary
+            return self.fail(f"{type(error).__name__}: {error}")
+        finally:
+            self._started.set()
+
+    async def _main(self) -> HandlerResult | None:
+        import asyncio  # commands that run no hooks do not need it
+
+        with anyio.CancelScope() as scope:
+            self._scope, self._loop = scope, asyncio.get_running_loop()
+            self._started.set()
+            return await self.run()
+        return None
+
+    def cancel(self) -> None:
+        """Cancel it from another thread, without waiting for its end."""
+        self._started.wait()
+        if self._scope is None or self._loop is None:
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._scope.cancel)
+        except RuntimeError:  # the loop is closed: it has ended by itself
+            return
 
 
 class Background:
-    """What was started and not waited for."""
+    """The handlers of an engine that run in the background."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: dict[threading.Thread, _Job] = {}
-        self._waiting: deque[_Job] = deque()
+        self._running: dict[threading.Thread, Job] = {}
+        self._waiting: deque[Job] = deque()
         self._done: deque[HandlerResult] = deque(maxlen=KEPT)
         self._closed = False
 
-    def start(self, context: HookContext, handler: HandlerSpec, run: Run) -> None:
+    def start(self, job: Job) -> None:
         """Run a handler in another thread, now or when one of those that run has ended.
 
         What cannot be started, because there are no threads or after `close`, is a failed result.
         """
-        job = _Job(context, handler, run)
-        thread = threading.Thread(target=self._work, name=f"anyhook {handler.label}", daemon=True)
+        thread = threading.Thread(target=self._work, name=f"anyhook {job.name}", daemon=True)
         with self._lock:
             if self._closed:
-                self._done.append(failed(context, handler, "the engine is closed"))
-            elif len(self._running) >= AT_ONCE:
+                self._done.append(job.fail("the engine is closed"))
+                return
+            if len(self._running) >= AT_ONCE:
                 self._waiting.append(job)
-            else:
-                self._running[thread] = job
-                try:
-                    thread.start()
-                except (RuntimeError, MemoryError, OSError) as error:
-                    del self._running[thread]
-                    self._done.append(failed(context, handler, f"it cannot be started: {error}"))
+                return
+            self._running[thread] = job
+            try:
+                thread.start()
+            except (RuntimeError, MemoryError, OSError) as error:
+                del self._running[thread]
+                self._done.append(job.fail(f"it cannot be started: {error}"))
 
     def _work(self) -> None:
+        """Run the job of this thread, then waiting ones."""
         thread = threading.current_thread()
         with self._lock:
-            job: _Job | None = self._running[thread]
+            job: Job | None = self._running[thread]
         while job is not None:
-            result = job.run()
+            result = job.run_to_end()
             with self._lock:
-                # Whoever sees that it has ended must find what it said.
+                # In one step: who sees that a job has ended must find its result.
                 if result is not None:
                     self._done.append(result)
                 job = self._waiting.popleft() if self._waiting else None
@@ -79,11 +120,11 @@ class Background:
                     self._running[thread] = job
 
     def collect(self) -> list[HandlerResult]:
-        """Return what has ended since the last time; each result once."""
+        """Return the results since the last call; each result once."""
         with self._lock:
-            found = list(self._done)
+            results = list(self._done)
             self._done.clear()
-        return found
+        return results
 
     def wait(self, timeout: float) -> bool:
         """Wait until everything has ended.
@@ -104,50 +145,12 @@ class Background:
         with self._lock:
             self._closed = True
             self._waiting.clear()
-            jobs = list(self._running.items())
-        for _, job in jobs:
+            running = list(self._running.items())
+        for _, job in running:
             job.cancel()
-        for thread, _ in jobs:
+        for thread, _ in running:
             thread.join()
 
     def _threads(self) -> list[threading.Thread]:
         with self._lock:
             return list(self._running)
-
-
-class _Job:
-    """One handler on an event loop of its own."""
-
-    def __init__(self, context: HookContext, handler: HandlerSpec, run: Run) -> None:
-        self._firing, self._handler, self._run = context, handler, run
-        self._scope: anyio.CancelScope | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._ready = threading.Event()
-
-    def run(self) -> HandlerResult | None:
-        """Run it to its end; `None` if it was cancelled."""
-        try:
-            return anyio.run(self._main, backend="asyncio")
-        except BaseException as error:  # noqa: BLE001 - nobody above could do anything about it
-            return failed(self._firing, self._handler, f"{type(error).__name__}: {error}")
-        finally:
-            self._ready.set()
-
-    async def _main(self) -> HandlerResult | None:
-        import asyncio  # commands that run no hooks do not need it
-
-        with anyio.CancelScope() as scope:
-            self._scope, self._loop = scope, asyncio.get_running_loop()
-            self._ready.set()
-            return await self._run(self._firing, self._handler)
-        return None
-
-    def cancel(self) -> None:
-        """End it from another thread."""
-        self._ready.wait()
-        if self._scope is None or self._loop is None:
-            return
-        try:  # nothing waits for it here: a loop that is about to end never gets to it
-            self._loop.call_soon_threadsafe(self._scope.cancel)
-        except RuntimeError:  # it has ended by itself
-            return

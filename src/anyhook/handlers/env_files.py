@@ -1,8 +1,8 @@
 """Files in which hooks leave variables for the shell commands of a session.
 
-Claude Code names such a file in `CLAUDE_ENV_FILE` and runs it as a shell script in front of every
-later command of its Bash tool. Its hooks themselves do not see the variables. A host does the same
-with `Engine.session_script`.
+Claude Code names such a file in `CLAUDE_ENV_FILE` and runs it as a shell script before every later
+command of its Bash tool. Its hooks themselves do not see the variables. A host does the same with
+`Engine.session_script`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,24 @@ import threading
 import weakref
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import EnvFileRules
-    from anyhook.handlers.base import HookContext
-    from anyhook.model.definitions import HandlerSpec
+
+
+class FileKey(NamedTuple):
+    """Whose file it is.
+
+    Attributes:
+        session: The session.
+        event: Canonical name of the event.
+        hook: Identity of the hook.
+    """
+
+    session: str
+    event: str
+    hook: tuple[object, ...]
 
 
 class EnvFiles:
@@ -31,37 +43,42 @@ class EnvFiles:
         self._numbers = count()
         self._directory: Path | None = None
         self._remove: weakref.finalize[[str], EnvFiles] | None = None
-        self._files: dict[tuple[str, str, tuple[object, ...]], Path] = {}
+        self._files: dict[FileKey, Path] = {}
         self._cleared: dict[str, float] = {}
 
-    def variables(self, context: HookContext, handler: HandlerSpec) -> dict[str, str]:
-        """Return the variable that names the file of a hook; empty if the event has none."""
-        rules = context.agent.env_file
-        if rules is None or context.spec.canonical not in rules.events:
-            return {}
-        session = str(context.given.session_id or "")
-        key = (session, context.spec.canonical, handler.identity)
-        with self._lock:
-            self._clear(rules, context, session)
-            try:
-                path = self._files.get(key) or self._path()
-            except OSError:
-                return {}
-            self._files[key] = path
-        return {rules.variable: str(path)}
+    def variables(self, rules: EnvFileRules, key: FileKey, dispatch: float) -> dict[str, str]:
+        """Return the variable that names the file of a hook; empty if the event has none.
 
-    def script(self, session_id: str) -> str:
-        """Return what the hooks of a session have left, as one shell script."""
+        Args:
+            rules: Which events have files.
+            key: The hook.
+            dispatch: Identifies the dispatch, so that old files are cleared once for each.
+        """
+        if key.event not in rules.events:
+            return {}
         with self._lock:
-            paths = [path for (session, _, _), path in self._files.items() if session == session_id]
-        texts = []
+            self._clear_outdated(rules, key, dispatch)
+            if key not in self._files:
+                try:
+                    self._files[key] = self._make_path()
+                except OSError:
+                    return {}
+            return {rules.variable: str(self._files[key])}
+
+    def script(self, session: str) -> str:
+        """Return the variables that the hooks of a session have left, as one shell script."""
+        with self._lock:
+            paths = [path for key, path in self._files.items() if key.session == session]
+        script = ""
         for path in paths:
             try:
                 text = path.read_text(encoding="utf-8", errors="surrogateescape")
             except OSError:  # its hook has written nothing
                 continue
-            texts.append(text if text.endswith("\n") or not text else f"{text}\n")
-        return "".join(texts)
+            if text and not text.endswith("\n"):
+                text += "\n"
+            script += text
+        return script
 
     def close(self) -> None:
         """Remove all files."""
@@ -72,16 +89,17 @@ class EnvFiles:
             if self._remove is not None:
                 self._remove()
 
-    def _clear(self, rules: EnvFileRules, context: HookContext, session: str) -> None:
-        """Forget what holds until the event, once for each dispatch of it."""
-        gone = rules.clears.get(context.spec.canonical, frozenset())
-        if not gone or self._cleared.get(session) == context.epoch:
+    def _clear_outdated(self, rules: EnvFileRules, key: FileKey, dispatch: float) -> None:
+        """Remove the files of a session that hold only until this event."""
+        outdated = rules.clears.get(key.event, frozenset())
+        if not outdated or self._cleared.get(key.session) == dispatch:
             return
-        self._cleared[session] = context.epoch
-        for key in [key for key in self._files if key[0] == session and key[1] in gone]:
-            self._files.pop(key).unlink(missing_ok=True)
+        self._cleared[key.session] = dispatch
+        for other in [*self._files]:
+            if other.session == key.session and other.event in outdated:
+                self._files.pop(other).unlink(missing_ok=True)
 
-    def _path(self) -> Path:
+    def _make_path(self) -> Path:
         if self._directory is None:
             import shutil  # only few sessions need a file
             import tempfile

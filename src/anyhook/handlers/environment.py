@@ -1,7 +1,4 @@
-"""The environment of a command: what it inherits, what it is told, and which secrets it never sees.
-
-Which names and values are secret is data of the agent.
-"""
+"""The environment of a command: inherited variables, redaction, and the variables of a hook."""
 
 from __future__ import annotations
 
@@ -18,17 +15,19 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import RedactionRules
     from anyhook.model.layers import Layer
 
-_VARIABLE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
+VALUE_LIMIT = 100_000
+"""Bytes of a value; the system starts no command with a longer variable (Linux: 128 KiB)."""
+_REFERENCE = re.compile(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))")
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Which variables a command does not inherit.
+    """Which variables a command does not inherit. Which names are secret is data of the agent.
 
     Attributes:
         enabled: Whether anything is dropped at all.
         strict: Keep only what is known to be harmless.
-        allowed: Names to keep, in any case; a value that looks like a secret is dropped anyway.
+        allowed: Names to keep, unless the value looks like a secret.
         blocked: Names to drop.
     """
 
@@ -41,11 +40,12 @@ class Redaction:
     def from_settings(
         cls, settings: Mapping[str, Any], environ: Mapping[str, str], rules: RedactionRules
     ) -> Redaction:
-        """Read the merged settings; some surroundings are strict by themselves."""
-        strict = any(
-            environ.get(name) == value if value else environ.get(name)
-            for name, value in rules.strict_where.items()
-        )
+        """Read the merged settings. Some environments, such as CI, make it strict by themselves."""
+        strict = False
+        for name, required_value in rules.strict_where.items():
+            value = environ.get(name)
+            if value and (not required_value or value == required_value):
+                strict = True
         return cls(
             enabled=bool(settings.get("enabled")) or strict,
             strict=strict,
@@ -54,35 +54,37 @@ class Redaction:
         )
 
     def apply(self, environ: Mapping[str, str], rules: RedactionRules) -> dict[str, str]:
-        """Return what is left of an environment."""
+        """Return the variables of an environment that are kept."""
         if not self.enabled:
             return dict(environ)
         return {name: value for name, value in environ.items() if self.keeps(name, value, rules)}
 
     def keeps(self, name: str, value: str, rules: RedactionRules) -> bool:
-        """Tell whether a variable is passed on. The first rule that applies decides."""
-        upper = name.upper()
-        verdicts = (
-            (upper.startswith(rules.kept_prefixes), True),
-            (any(pattern.search(value) for pattern in rules.value_patterns), False),
-            (upper.startswith(rules.harmless_prefixes), True),
-            (upper in self.allowed, True),
-            (upper in self.blocked, False),
-            (upper in rules.always_allowed, True),
-            (upper in rules.never_allowed or self.strict, False),
-            (rules.name_pattern.search(upper) is not None, False),
-        )
-        return next((keep for applies, keep in verdicts if applies), True)
+        """Return whether a variable is passed on. The first rule that applies decides."""
+        name = name.upper()
+        if name.startswith(rules.kept_prefixes):
+            return True
+        if any(pattern.search(value) for pattern in rules.value_patterns):
+            return False
+        if name.startswith(rules.harmless_prefixes) or name in self.allowed:
+            return True
+        if name in self.blocked:
+            return False
+        if name in rules.always_allowed:
+            return True
+        if name in rules.never_allowed or self.strict:
+            return False
+        return rules.name_pattern.search(name) is None
 
 
 class Inheritance:
-    """What the commands of each layer inherit; worked out anew when the host's variables change.
+    """What commands inherit of the host's environment.
 
     Args:
-        environ: The host's environment, as it is at any time.
-        redactions: Layer to what its commands do not inherit.
-        rules: What is secret; `None` if the agent hides nothing.
-        drops: Beginnings of names that no command inherits.
+        environ: The environment; its current values count.
+        redactions: Which variables the commands of a layer do not inherit.
+        rules: The agent's rules for that; `None` if it has none.
+        stripped_prefixes: Prefixes of names that no command inherits.
     """
 
     def __init__(
@@ -95,95 +97,87 @@ class Inheritance:
         self.environ = environ
         self._redactions = redactions
         self._rules = rules
-        self._drops = stripped_prefixes
-        self._seen: dict[Any, Any] | None = None
-        self._known: dict[Layer, dict[str, str]] = {}
+        self._stripped_prefixes = stripped_prefixes
+        self._snapshot: dict[Any, Any] | None = None
+        self._by_layer: dict[Layer, dict[str, str]] = {}
 
     def of(self, layer: Layer) -> Mapping[str, str]:
-        """Return what a layer inherits."""
-        # the variables of this process are kept as bytes; to look at those is ten times faster
-        seen = dict(getattr(self.environ, "_data", self.environ))
-        if seen != self._seen:
-            self._seen, self._known = seen, {}
-        found = self._known.get(layer)
-        if found is None:
-            found = self._known[layer] = self._make(layer)
-        return found
+        """Return what a layer inherits; built again when a variable of the host has changed."""
+        # `os.environ` stores bytes; copying those is ten times faster than decoding each value.
+        snapshot = dict(getattr(self.environ, "_data", self.environ))
+        if snapshot != self._snapshot:
+            self._snapshot, self._by_layer = snapshot, {}
+        if layer not in self._by_layer:
+            self._by_layer[layer] = self._build(layer)
+        return self._by_layer[layer]
 
-    def _make(self, layer: Layer) -> dict[str, str]:
+    def _build(self, layer: Layer) -> dict[str, str]:
         redaction = self._redactions.get(layer)
         if redaction is None or self._rules is None:
             kept = dict(self.environ)
         else:
             kept = redaction.apply(self.environ, self._rules)
-        return {
-            name: value
-            for name, value in kept.items()
-            if not name.startswith(self._drops) and not controls_shell(name)
-        }
+        for name in [*kept]:
+            if name.startswith(self._stripped_prefixes) or controls_shell(name):
+                del kept[name]
+        return kept
 
 
-def add_own(env: dict[str, str], own: Mapping[str, str]) -> None:
-    """Add the variables of one hook to what it inherits.
+def add_variables(env: dict[str, str], own: Mapping[str, str]) -> None:
+    """Add the variables of a hook to what it inherits.
 
-    References in a value (`$NAME`) stand for what the hook inherits: one of its own variables does
-    not see another, whatever their order. Left out are variables that change the shell itself, and
-    an empty `PATH`, with which a shell looks programs up in the working directory.
+    References in a value (`$NAME`) are resolved against the inherited variables only, so the order
+    of a hook's own variables does not matter. Two kinds are left out: variables that change the
+    shell itself, and an empty `PATH`, which makes a shell search the working directory.
 
     Args:
-        env: What the hook inherits; changed.
+        env: What the hook inherits; changed in place.
         own: Its own variables, as they are configured.
     """
-    values = {name: expand(text, env) for name, text in own.items() if not controls_shell(name)}
-    if not values.get("PATH", " "):
-        del values["PATH"]
+    values: dict[str, str] = {}
+    for name, text in own.items():
+        value = expand(text, env)
+        if not controls_shell(name) and (name != "PATH" or value):
+            values[name] = value
     env.update(values)
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
     """Resolve `$NAME`, `${NAME}` and `${NAME:-default}`; unknown names stay as they are."""
 
-    def value(match: re.Match[str]) -> str:
-        name, default = match[1] or match[3], match[2]
-        found = variables.get(name)
+    def resolve(match: re.Match[str]) -> str:
+        value = variables.get(match[1] or match[3])
+        default = match[2]
         if default is not None:
-            return found or default
-        return match[0] if found is None else found
+            return value or default
+        return match[0] if value is None else value
 
-    return _VARIABLE.sub(value, text)
-
-
-VALUE_LIMIT = 100_000
-"""Characters; the system refuses to start a command with a longer variable (Linux: 128 KiB)."""
+    return _REFERENCE.sub(resolve, text)
 
 
 def sanitize_env(variables: dict[str, str], names: Iterable[str]) -> tuple[str, ...]:
-    """Change the values that an environment cannot hold.
+    """Remove NUL characters, and cut values that the system would refuse.
 
     Args:
-        variables: The environment.
-        names: What to look at.
+        variables: The environment; changed in place.
+        names: The variables to look at.
 
     Returns:
         The names of those that were changed.
     """
-    unfit = [name for name in names if not _fits(variables[name])]
-    for name in unfit:
-        variables[name] = _fitting(variables[name])
-    return tuple(unfit)
+    changed = [name for name in names if not _is_valid(variables[name])]
+    for name in changed:
+        content = variables[name].replace("\0", "").encode("utf-8", "replace")
+        variables[name] = content[:VALUE_LIMIT].decode("utf-8", "ignore")
+    return tuple(changed)
 
 
-def _fits(value: str) -> bool:
-    return "\0" not in value and len(value) <= VALUE_LIMIT and (value.isascii() or _encodes(value))
-
-
-def _encodes(value: str) -> bool:
+def _is_valid(value: str) -> bool:
+    if "\0" in value or len(value) > VALUE_LIMIT:
+        return False
+    if value.isascii():
+        return True
     try:
         return len(os.fsencode(value)) <= VALUE_LIMIT
-    except UnicodeEncodeError:
+    except UnicodeEncodeError:  # half of a surrogate pair
         return False
-
-
-def _fitting(value: str) -> str:
-    encoded = value.replace("\0", "").encode("utf-8", "replace")[:VALUE_LIMIT]
-    return encoded.decode("utf-8", "ignore")

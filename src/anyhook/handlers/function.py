@@ -3,32 +3,55 @@
 from __future__ import annotations
 
 import inspect
-import math
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from anyhook.agents.output import decode_reply
-from anyhook.agents.values import check_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
-from anyhook.handlers.base import failed
+from anyhook.handlers.cancellation import is_cancelled_from_outside
+from anyhook.handlers.results import failed_result, note, timed_out_result
 from anyhook.handlers.threads import call_in_thread
-from anyhook.model.answers import NO_OPINION, Answer
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import repair
+from anyhook.model.llm import check_request, check_response, check_tool_config
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
 
+_TYPES: dict[str, type] = {
+    "outcome": Outcome,
+    "approve": bool,
+    "reason": str,
+    "stop": bool,
+    "stop_reason": str,
+    "system_message": str,
+    "suppress_output": bool,
+    "context": str,
+    "tool_input": dict,
+    "llm_request": dict,
+    "llm_response": dict,
+    "tool_config": dict,
+    "clear_context": bool,
+    "tail_tool_call": dict,
+    "tool_output": object,
+    "extra": dict,
+}
+_CHECKS: dict[str, Any] = {
+    "llm_request": check_request,
+    "llm_response": check_response,
+    "tool_config": check_tool_config,
+}
+
 
 async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    """Call a function with an event of its own, and read what it returns.
+    """Call a function with a copy of the event, and check the answer that it returns.
 
     A coroutine function runs on the host's loop and is cancelled at its deadline. A plain function
     runs in a thread, which is left behind at the deadline and does not keep the program from
@@ -37,64 +60,44 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
     """
     started = time.perf_counter()
     try:
-        event, repaired = _own_copy(context)
+        event, event_notes = _copy_event(context)
         with anyio.move_on_after(handler.timeout) as scope, StderrRecord() as stderr:
-            said = await _call(handler, event, stderr)
+            returned = await _call(handler, event, stderr)
         if scope.cancelled_caught:
-            return failed(
-                context,
-                handler,
-                f"ran into its timeout of {handler.timeout:g} s",
-                status=Status.TIMED_OUT,
-                started=started,
-            )
-        answer, notes = _read(context, handler, said)
-    except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - one handler's failure stays its own
-        return failed(context, handler, f"raised {_named(error)}", started=started)
+            return timed_out_result(context, handler, started=started)
+        answer, answer_notes = _read_answer(context, handler, returned)
+    except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - the failure of one handler must not end the others
+        return failed_result(context, handler, _describe(error), started=started)
     except anyio.get_cancelled_exc_class() as error:
         if is_cancelled_from_outside():
             raise
-        return failed(context, handler, f"raised {_named(error)}", started=started)
-    duration = time.perf_counter() - started
+        return failed_result(context, handler, _describe(error), started=started)
     return HandlerResult(
         handler,
         Status.RAN,
         answer,
         started=started - context.epoch,
-        duration=duration,
-        diagnostics=(*repaired, *notes),
+        duration=time.perf_counter() - started,
+        diagnostics=(*event_notes, *answer_notes),
     )
 
 
-def _own_copy(context: HookContext) -> tuple[Event, tuple[Diagnostic, ...]]:
-    """Copy the event for one function; what is nested too deep to copy is cut, and told."""
+def _describe(error: BaseException) -> str:
+    text = str(error)
+    name = type(error).__name__
+    return f"raised {name}: {text}" if text else f"raised {name}"
+
+
+def _copy_event(context: HookContext) -> tuple[Event, tuple[Diagnostic, ...]]:
+    """Copy the event for one function; values that are nested too deep to copy are cut."""
     event = context.event
     try:
         return event.copy(), ()
     except RecursionError:
-        values = {f: repair(v) for f, v in event.__dict__.items() if isinstance(v, dict | list)}
-        told = diagnose(
-            "payload-repaired",
-            f"{context.spec.wire}: the event is nested too deep; functions see it cut",
-        )
-        return event.replace(**values), (told,)
-
-
-def _named(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def is_cancelled_from_outside() -> bool:
-    """Tell a cancellation of the dispatch from one that a handler raised by itself."""
-    if anyio.current_effective_deadline() == -math.inf:
-        return True
-    asyncio = sys.modules.get("asyncio")
-    try:
-        task = asyncio.current_task() if asyncio else None
-    except RuntimeError:  # another event loop than asyncio's
-        return False
-    return task is not None and task.cancelling() > 0
+        nested = {k: v for k, v in event.__dict__.items() if isinstance(v, dict | list)}
+        repaired = {name: repair(value) for name, value in nested.items()}
+        message = f"{context.spec.wire}: the event is nested too deep; functions see it cut"
+        return event.replace(**repaired), (diagnose("payload-repaired", message),)
 
 
 async def _call(handler: HandlerSpec, event: Event, stderr: StderrRecord) -> Any:
@@ -109,57 +112,71 @@ async def _call(handler: HandlerSpec, event: Event, stderr: StderrRecord) -> Any
     try:
         if is_async(function):
             return await function(event)
-        said = await call_in_thread(function, event) if handler.threaded else function(event)
-        return await said if inspect.isawaitable(said) else said
+        if handler.threaded:
+            returned = await call_in_thread(function, event)
+        else:
+            returned = function(event)
+        return await returned if inspect.isawaitable(returned) else returned
     except SystemExit as end:
         return answer_of_exit(end, handler.label, stderr.text)
 
 
 def is_async(function: Any) -> bool:
-    """Tell whether calling a function gives a coroutine."""
+    """Return whether calling a function gives a coroutine."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
     )
 
 
-def _read(
-    context: HookContext, handler: HandlerSpec, said: object
+def _read_answer(
+    context: HookContext, handler: HandlerSpec, returned: object
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
-    if said is None:
+    if returned is None:
         return NO_OPINION, ()
-    if isinstance(said, Answer):
-        answer, notes = _check(context, handler, said)
-        return _whole_input(context, answer), notes
-    if isinstance(said, dict):
-        return decode_reply(context.agent, context.rules, context.spec, handler, said)
+    if isinstance(returned, Answer):
+        answer, notes = _check_fields(context, handler, returned)
+        return _complete_tool_input(context, answer), notes
+    if isinstance(returned, dict):
+        return decode_reply(context.agent, context.rules, context.spec, handler, returned)
     raise TypeError(
-        f"returned {type(said).__name__}; return None, an Answer, or a reply of "
+        f"returned {type(returned).__name__}; return None, an Answer, or a reply of "
         f"{context.agent.title} as a dict"
     )
 
 
-def _whole_input(context: HookContext, answer: Answer) -> Answer:
-    """Lay changed arguments over the call's: an answer means that in every agent."""
-    own = getattr(context.event, "tool_input", None)
-    if answer.tool_input is None or not isinstance(own, dict):
+def _complete_tool_input(context: HookContext, answer: Answer) -> Answer:
+    """Add the call's other arguments to changed ones where the agent would drop them.
+
+    In an answer of a function, changed arguments are laid over the call's in every agent.
+    """
+    arguments = getattr(context.event, "tool_input", None)
+    if answer.tool_input is None or not isinstance(arguments, dict):
         return answer
     if context.spec.field_policies.get("tool_input", "merge") == "merge":
         return answer
-    return answer.replace(tool_input={**own, **answer.tool_input})
+    return answer.replace(tool_input={**arguments, **answer.tool_input})
 
 
-def _check(
+def _check_fields(
     context: HookContext, handler: HandlerSpec, answer: Answer
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
-    """Drop the fields of a wrong type, and keep the others: above all a verdict."""
-    usable, problems = check_answer(answer, context.agent.decision_words)
-    diagnostics = [
-        diagnose(
-            "output-field",
-            f"{handler.label!r} on {context.spec.wire}: {problem}; left out",
-            handler.place,
-            handler=handler.label,
-        )
-        for problem in problems
-    ]
-    return usable, tuple(diagnostics)
+    """Leave out fields of a wrong type, and keep the others: a verdict must not be lost."""
+    kept: dict[str, Any] = {}
+    problems: list[str] = []
+    for name, value in answer.__dict__.items():
+        if value is None:
+            continue
+        if name == "outcome" and type(value) is str and value in context.agent.decision_words:
+            kept["outcome"], kept["approve"] = context.agent.decision_words[value]
+        elif not isinstance(value, _TYPES[name]):
+            expected, actual = _TYPES[name].__name__, type(value).__name__
+            problems.append(f"{name} must be {expected}, not {actual}")
+        elif name in _CHECKS:
+            kept[name], field_problems = _CHECKS[name](value)
+            problems += [f"{name}: {problem}" for problem in field_problems]
+        else:
+            kept[name] = value
+    if not problems and type(answer.outcome) is Outcome:
+        return answer, ()
+    notes = [note("output-field", context, handler, f"{text}; left out") for text in problems]
+    return Answer(**kept), tuple(notes)

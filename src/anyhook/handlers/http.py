@@ -1,7 +1,7 @@
-"""Handlers that are services on the Web: the event is posted to a URL, the answer is a reply.
+"""Handlers that are Web services: the event is posted to a URL, the body of the answer is a reply.
 
-Claude Code, hooks reference, "HTTP hook fields". What may be asked is in `network`. Nothing that
-is told to anybody holds a header's value, or a URL's password or query: tokens stand there.
+Claude Code, hooks reference, "HTTP hook fields". What may be requested is in `network`. No message
+holds the value of a header, or the password or query of a URL: they may be tokens.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 import httpx
@@ -20,47 +20,48 @@ import httpx
 from anyhook import __version__
 from anyhook.agents.output import decode_text, event_tools
 from anyhook.agents.spec import OutputAction
-from anyhook.handlers.base import failed
 from anyhook.handlers.network import (
     PORTS,
-    THROUGH,
-    cut_notes,
+    SERVERS_HEADER,
+    find_host_problem,
     is_allowed,
-    payload_notes,
-    plain_host,
-    report,
+    normalize_host,
     resolve,
-    why_not,
+)
+from anyhook.handlers.results import (
+    failed_result,
+    payload_notes,
+    timed_out_result,
+    truncation_notes,
 )
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json, trim
-from anyhook.processes.process import REPLY_LIMIT, KeptOutput
+from anyhook.processes.result import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Collection, Mapping
 
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
-NEXT_ADDRESS = 3.0
+CONNECT_TIMEOUT = 3.0
 """Seconds that a connection may take while the host has another address to try."""
-_OWN = {
+_OWN_HEADERS = {
     "content-type": "application/json",
     "accept-encoding": "identity",
     "user-agent": f"anyhook/{__version__}",
 }
-_NOT_THEIRS = frozenset(
+_PROTECTED_HEADERS = frozenset(
     "host content-type content-length transfer-encoding accept-encoding connection keep-alive "
-    f"upgrade te trailer expect proxy-connection proxy-authorization {THROUGH}".split()
+    f"upgrade te trailer expect proxy-connection proxy-authorization {SERVERS_HEADER}".split()
 )
-"""Headers that make the request what it is; a hook that set them could ask another host, or pass
-one request off as two."""
+"""A hook that set these headers could address another host, or pass one request off as two."""
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))", re.ASCII)
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _ENCODED_DOT = re.compile("%2e", re.IGNORECASE)
-_WORDS = {
+_ERRORS = {
     "ConnectError": "cannot be reached",
     "ConnectTimeout": "cannot be reached in time",
     "ReadError": "broke the connection off",
@@ -68,141 +69,146 @@ _WORDS = {
     "RemoteProtocolError": "does not answer in HTTP",
     "LocalProtocolError": "cannot be asked: a header is malformed",
 }
-"""Errors by name to what they mean. Their own texts may hold a header."""
+"""Name of an error to its meaning. Its own text may hold a header."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Headers:
+    """The headers of a request.
+
+    Attributes:
+        raw: Names and values.
+        refused: Variables that they may not hold, and that are empty therefore.
+    """
+
+    raw: list[tuple[bytes, bytes]]
+    refused: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Reply:
+    """An answer.
+
+    Attributes:
+        status: Status code.
+        text: The body up to the limit.
+        truncated: The body was longer.
+    """
+
     status: int
     text: str
-    cut: bool
+    truncated: bool
 
 
 async def run_http(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    """Post the event to a URL, and read the answer like the output of a command that succeeded.
+    """Post the event to a URL, and decode the answer like the output of a command that succeeded.
 
-    A status code never denies; without a reply that can be read the handler has failed, which
+    A status code never denies; without a reply that can be parsed the handler has failed, which
     counts only where the event or `onFailure` says so.
     """
     started = time.perf_counter()
-    url = _read_url(str(handler.options["url"]))
-    shown = replace(handler, name=handler.name or _shown(url) or handler.kind)
+    url = _parse_url(str(handler.options["url"]))
+    shown = replace(handler, name=handler.name or _show(url) or handler.kind)
     try:
         with anyio.move_on_after(handler.timeout) as scope:
-            result = await _ask(context, shown, url, started)
-    except Exception as error:  # noqa: BLE001 - its text may hold what nobody must read
-        result = _failed(context, shown, f"{_shown(url)} {_named(error)}", started)
+            result = await _request(context, shown, url, started)
+    except Exception as error:  # noqa: BLE001 - its text may hold a secret
+        result = _fail(context, shown, f"{_show(url)} {_describe(error)}", started=started)
     if scope.cancelled_caught:
-        why = f"ran into its timeout of {handler.timeout:g} s"
-        result = failed(context, shown, why, status=Status.TIMED_OUT, started=started)
+        result = timed_out_result(context, shown, started=started)
     return replace(result, handler=handler)
 
 
-async def _ask(
+async def _request(
     context: HookContext, handler: HandlerSpec, url: httpx.URL | None, started: float
 ) -> HandlerResult:
-    services, shown = context.services, _shown(url)
     if url is None or url.scheme not in PORTS or not url.host:
-        return _report(context, handler, "its URL is not one of http:// or https:// with a host")
-    if not is_allowed(
-        str(url.copy_with(userinfo=b"", fragment=None)), services.url_patterns.get(handler.layer)
-    ):
-        key = _name_of_list(context)
-        return _report(context, handler, f"{shown} may not be asked: no pattern of {key} meets it")
+        error = "its URL is not one of http:// or https:// with a host"
+        return _fail(context, handler, error, code="url-refused")
+    services = context.services
+    allowed_urls = ".".join(context.agent.web.allowed_urls) if context.agent.web else "the settings"
+    patterns = services.url_patterns.get(handler.layer)
+    if not is_allowed(str(url.copy_with(userinfo=b"", fragment=None)), patterns):
+        error = f"{_show(url)} may not be asked: no pattern of {allowed_urls} matches it"
+        return _fail(context, handler, error, code="url-refused")
     try:
-        host = url.raw_host.decode("ascii")
-        addresses = await resolve(host, url.port or PORTS[url.scheme])
+        addresses = await resolve(url.raw_host.decode("ascii"), url.port or PORTS[url.scheme])
     except OSError:
-        return _failed(context, handler, f"there is no host {url.host!r}", started)
-    problem = why_not(host, addresses, services.private_hosts)
+        return _fail(context, handler, f"there is no host {url.host!r}", started=started)
+    problem = find_host_problem(url.raw_host.decode("ascii"), addresses, services.private_hosts)
     if problem is not None:
-        known = f"private_hosts or, as a user, in {_name_of_list(context)}"
-        return _report(
-            context, handler, f"{shown} {problem}; to allow it, name the host in {known}"
-        )
-    headers, unset = _headers(context, handler, url)
+        remedy = f"name the host in private_hosts or, as a user, in {allowed_urls}"
+        error = f"{_show(url)} {problem}; to allow it, {remedy}"
+        return _fail(context, handler, error, code="url-refused")
+    headers = _make_headers(context, handler, url)
     reply = await _post_to_any(context, url, addresses, headers)
-    return _read(context, handler, reply, started, unset)
+    return _make_result(context, handler, reply, started, headers.refused)
 
 
-def _read_url(text: str) -> httpx.URL | None:
-    """Read a URL in the form that is matched and asked: an encoded dot climbs up paths, too."""
+def _parse_url(text: str) -> httpx.URL | None:
+    """Parse a URL. An encoded dot is decoded: it would hide `..` from the patterns."""
     try:
         return httpx.URL(_ENCODED_DOT.sub(".", text))
     except (httpx.InvalidURL, UnicodeError):
         return None
 
 
-def _shown(url: httpx.URL | None) -> str:
+def _show(url: httpx.URL | None) -> str:
     if url is None or not url.host:
         return ""
     return f"{url.scheme}://{url.netloc.decode('ascii')}{url.path}"
 
 
-def _name_of_list(context: HookContext) -> str:
-    web = context.agent.web
-    return ".".join(web.allowed_urls) if web else "the settings"
-
-
 # -- the request
 
 
-def _headers(
-    context: HookContext, handler: HandlerSpec, url: httpx.URL
-) -> tuple[list[tuple[bytes, bytes]], tuple[str, ...]]:
-    """Make the headers.
-
-    Returns:
-        The headers, and the names of variables that they may not hold, and so are empty.
-    """
+def _make_headers(context: HookContext, handler: HandlerSpec, url: httpx.URL) -> _Headers:
     allowed = set(handler.options.get("allowed_variables", ()))
-    limit = context.services.header_variables.get(handler.layer)
-    if limit is not None:
-        allowed &= limit
-    unset: dict[str, None] = {}
-    headers = {"host": url.netloc.decode("ascii"), **_OWN}
+    layer_limit = context.services.header_variables.get(handler.layer)
+    if layer_limit is not None:
+        allowed &= layer_limit
+    headers = {"host": url.netloc.decode("ascii"), **_OWN_HEADERS}
     if url.userinfo:
         pair = base64.b64encode(f"{url.username}:{url.password}".encode())
         headers["authorization"] = f"Basic {pair.decode('ascii')}"
     if context.servers:
-        headers[THROUGH] = ",".join(context.servers)
-    for given, text in handler.options.get("headers", {}).items():
-        name = given.strip().lower()
-        if name not in _NOT_THEIRS:
-            headers[name] = _fill(text, context.host_environ, allowed, unset)
-    return [(_raw(name), _raw(value)) for name, value in headers.items()], tuple(unset)
+        headers[SERVERS_HEADER] = ",".join(context.servers)
+    refused: list[str] = []
+    for header, text in handler.options.get("headers", {}).items():
+        name = header.strip().lower()
+        if name not in _PROTECTED_HEADERS:
+            headers[name] = _fill_variables(text, context.host_environ, allowed, refused)
+    raw = [(_encode(name), _encode(value)) for name, value in headers.items()]
+    return _Headers(raw, tuple(dict.fromkeys(refused)))
 
 
-def _raw(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _fill(
-    text: str, environ: Mapping[str, str], allowed: Collection[str], unset: dict[str, None]
+def _fill_variables(
+    text: str, environ: Mapping[str, str], allowed: Collection[str], refused: list[str]
 ) -> str:
-    """Put variables into a header's value, which stays one header whatever they hold."""
+    """Put variables into the value of a header. Line breaks in them must not start another one."""
 
-    def value(match: re.Match[str]) -> str:
+    def resolve_variable(match: re.Match[str]) -> str:
         name = match[1] or match[2]
         if name in allowed:
             return environ.get(name, "")
-        unset[name] = None
+        refused.append(name)
         return ""
 
-    return _CONTROLS.sub("", _VARIABLE.sub(value, text)).strip(" \t")
+    return _CONTROLS.sub("", _VARIABLE.sub(resolve_variable, text)).strip(" \t")
 
 
 async def _post_to_any(
-    context: HookContext,
-    url: httpx.URL,
-    addresses: tuple[str, ...],
-    headers: list[tuple[bytes, bytes]],
+    context: HookContext, url: httpx.URL, addresses: tuple[str, ...], headers: _Headers
 ) -> _Reply:
     """Post to the first address that takes the connection."""
     *others, last = addresses
     for address in others:
         with suppress(httpx.ConnectError, httpx.ConnectTimeout):
-            return await _post(context, url, address, headers, NEXT_ADDRESS)
+            return await _post(context, url, address, headers, CONNECT_TIMEOUT)
     return await _post(context, url, last, headers, None)
 
 
@@ -210,25 +216,24 @@ async def _post(
     context: HookContext,
     url: httpx.URL,
     address: str,
-    headers: list[tuple[bytes, bytes]],
-    patience: float | None,
+    headers: _Headers,
+    connect_timeout: float | None,
 ) -> _Reply:
     """Post to one address: no proxy, no redirect, no cookie; the certificate is the host's.
 
     The transport is used without a client, which would log the whole URL.
     """
-    extensions: dict[str, Any] = {
-        "timeout": httpx.Timeout(None, connect=patience).as_dict(),
-        "sni_hostname": plain_host(url.raw_host.decode("ascii")),
-    }
     request = httpx.Request(
         "POST",
         url.copy_with(host=address, userinfo=b"", fragment=None),
-        headers=headers,
+        headers=headers.raw,
         content=context.payload,
-        extensions=extensions,
+        extensions={
+            "timeout": httpx.Timeout(None, connect=connect_timeout).as_dict(),
+            "sni_hostname": normalize_host(url.raw_host.decode("ascii")),
+        },
     )
-    tls = _tls(context.host_environ.get("SSL_CERT_FILE"))
+    tls = _make_tls_context(context.host_environ.get("SSL_CERT_FILE"))
     async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
         response = await transport.handle_async_request(request)
         try:
@@ -239,8 +244,8 @@ async def _post(
 
 
 @lru_cache(maxsize=4)
-def _tls(certificates: str | None) -> ssl.SSLContext:
-    """Make what checks certificates; reading them takes longer than most requests."""
+def _make_tls_context(certificates: str | None) -> ssl.SSLContext:
+    """Load the certificates, which takes longer than most requests."""
     import ssl
 
     if certificates:
@@ -252,10 +257,9 @@ async def _read_body(response: httpx.Response, limit: int) -> KeptOutput:
     """Read a body as it is sent; a compressed one could be a thousand times as long.
 
     A JSON reply may be longer than the limit for other output; see `REPLY_LIMIT`.
-
-    Reading ends by a cancellation, because the library does not close iterators that are left.
     """
     kept = KeptOutput(limit, REPLY_LIMIT)
+    # Ended by a cancellation: the library does not close an iterator that is left.
     with anyio.CancelScope() as scope:
         async for chunk in response.aiter_raw():
             kept.add(chunk)
@@ -264,82 +268,87 @@ async def _read_body(response: httpx.Response, limit: int) -> KeptOutput:
     return kept
 
 
-# -- the answer
+# -- the result
 
 
-def _read(
+def _make_result(
     context: HookContext,
     handler: HandlerSpec,
     reply: _Reply,
     started: float,
-    unset: tuple[str, ...],
+    refused_variables: tuple[str, ...],
 ) -> HandlerResult:
-    notes = (*payload_notes(context, handler), *cut_notes(context, handler, reply.cut))
-    duration = time.perf_counter() - started
-    problem = _problem(reply, unset)
+    notes = payload_notes(context, handler) + truncation_notes(context, handler, reply.truncated)
+    problem = _find_problem(reply, refused_variables)
     if problem is not None:
-        result = _failed(context, handler, problem, started, Status.WARNED)
-        found = (*notes, *result.diagnostics)
-        return replace(result, stdout=reply.text, truncated=reply.cut, diagnostics=found)
+        result = _fail(context, handler, problem, status=Status.WARNED, started=started)
+        return replace(
+            result,
+            stdout=reply.text,
+            truncated=reply.truncated,
+            diagnostics=(*notes, *result.diagnostics),
+        )
     tools = event_tools(context.spec, context.given)
-    said = decode_text(context.agent, context.rules, context.spec, handler, reply.text, tools=tools)
+    output = decode_text(
+        context.agent, context.rules, context.spec, handler, reply.text, tools=tools
+    )
     return HandlerResult(
         handler,
-        said.status,
-        said.answer,
+        output.status,
+        output.answer,
         started=started - context.epoch,
-        duration=duration,
+        duration=time.perf_counter() - started,
         stdout=reply.text,
-        truncated=reply.cut,
-        diagnostics=(*notes, *said.diagnostics),
-        failed=said.failed,
+        truncated=reply.truncated,
+        diagnostics=(*notes, *output.diagnostics),
+        failed=output.failed,
     )
 
 
-def _problem(reply: _Reply, unset: tuple[str, ...]) -> str | None:
-    """Tell what is wrong with an answer; silence and a JSON object are right."""
+def _find_problem(reply: _Reply, refused_variables: tuple[str, ...]) -> str | None:
+    """Return what is wrong with an answer; an empty body and a JSON object are right."""
     if not 200 <= reply.status < 300:
-        hint = "; redirects are not followed" if 300 <= reply.status < 400 else ""
-        if unset:
-            hint = f"; ${', $'.join(unset)} in its headers is empty, because it is not allowed"
+        hint = ""
+        if refused_variables:
+            names = ", ".join(f"${name}" for name in refused_variables)
+            hint = f"; {names} in its headers is empty, because it is not allowed"
+        elif 300 <= reply.status < 400:
+            hint = "; redirects are not followed"
         return f"answered with status {reply.status}{hint}"
-    text = trim(reply.text)
-    if reply.cut:
+    if reply.truncated:
         return "answered with a reply that is too long to be read"
+    text = trim(reply.text)
     try:
-        is_right = not text or isinstance(parse_json(text), dict)
+        is_valid = not text or isinstance(parse_json(text), dict)
     except ValueError:
-        is_right = False
-    return None if is_right else "answered with something that is no JSON object"
+        is_valid = False
+    return None if is_valid else "answered with something that is no JSON object"
 
 
-def _report(context: HookContext, handler: HandlerSpec, error: str) -> HandlerResult:
-    return _closed(context, handler, report("url-refused", context, handler, error))
-
-
-def _failed(
+def _fail(
     context: HookContext,
     handler: HandlerSpec,
     error: str,
-    started: float,
+    *,
+    code: str | None = None,
     status: Status = Status.FAILED,
+    started: float | None = None,
 ) -> HandlerResult:
-    result = failed(context, handler, error, status=status, started=started)
-    return _closed(context, handler, result)
-
-
-def _closed(context: HookContext, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
-    """Deny where every command that fails does (Claude Code: WorktreeCreate)."""
-    row = context.rules.exit_rules_for(context.spec.canonical).rule_for(1)
-    if row.empty is not OutputAction.BLOCK:
+    """Make a failed result, which denies where every failed command does (WorktreeCreate)."""
+    result = failed_result(context, handler, error, code=code, status=status, started=started)
+    exit_rule = context.rules.exit_rules_for(context.spec.canonical).rule_for(1)
+    if exit_rule.empty is not OutputAction.BLOCK:
         return result
-    reason = f"hook {handler.label!r} failed: {result.error}"
-    denied = result.answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
-    return replace(result, answer=denied)
+    reason = f"hook {handler.label!r} failed: {error}"
+    denial = result.answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+    return replace(result, answer=denial)
 
 
-def _named(error: Exception) -> str:
-    """Say what went wrong, in words that hold no secret."""
+def _describe(error: Exception) -> str:
+    """Say what went wrong, without a secret."""
     name = type(error).__name__
-    said = _WORDS.get(name, f"cannot be asked: {name}")
-    return f"{said} ({error})" if isinstance(error, httpx.ConnectError) and str(error) else said
+    meaning = _ERRORS.get(name, f"cannot be asked: {name}")
+    # The text of this error is the system's: it says why the connection failed.
+    if isinstance(error, httpx.ConnectError) and str(error):
+        return f"{meaning} ({error})"
+    return meaning

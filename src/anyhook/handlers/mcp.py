@@ -1,4 +1,4 @@
-"""Handlers that are tools of MCP servers: called with the event's values, read like a command.
+"""Handlers that are tools of MCP servers: called with the event's values, decoded like a command.
 
 Claude Code, hooks reference, "MCP tool hook fields". The client is the host's:
 `Engine.load(mcp=…)`, for example `anyhook.handlers.mcp_client.SdkClient`.
@@ -13,14 +13,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools
-from anyhook.handlers.base import ToolText, failed
-from anyhook.handlers.network import ask_service, cut_notes, payload_notes, report
+from anyhook.handlers.results import (
+    call_service,
+    failed_result,
+    payload_notes,
+    truncation_notes,
+)
+from anyhook.handlers.services import ToolText
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json
-from anyhook.processes.process import REPLY_LIMIT, KeptOutput
+from anyhook.processes.result import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NO_CLIENT = "there is no client for MCP servers; pass mcp=… to Engine.load"
@@ -28,66 +33,74 @@ _PATH = re.compile(r"\$\{([^{}]+)\}")
 
 
 async def run_mcp_tool(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    """Call a tool, and read its text like the output of a command that succeeded.
+    """Call a tool, and decode its text like the output of a command.
 
-    A tool that fails, or whose server is not there, has no opinion.
+    A tool that fails, or whose server is missing, has no opinion.
     """
     client = context.services.mcp
     if client is None:
-        return report("service-missing", context, handler, NO_CLIENT)
+        return failed_result(context, handler, NO_CLIENT, code="service-missing")
     started = time.perf_counter()
     call_tool = client.call_tool
     server, tool = handler.options["server"], handler.options["tool"]
-    arguments = fill(handler.options.get("input", {}), parse_json(context.payload.decode()))
-    said = await ask_service(
-        context, handler, ToolText, f"{server}: {tool}", lambda: call_tool(server, tool, arguments)
+    arguments = fill_arguments(
+        handler.options.get("input", {}), parse_json(context.payload.decode())
     )
-    return said if isinstance(said, HandlerResult) else _read(context, handler, said, started)
+    result = await call_service(
+        context,
+        handler,
+        f"{server}: {tool}",
+        lambda: call_tool(server, tool, arguments),
+        ToolText,
+    )
+    if isinstance(result, HandlerResult):
+        return result
+    return _make_result(context, handler, result, started)
 
 
-def fill(value: Any, event: Any) -> Any:
-    """Put the event's values into arguments: `${tool_input.file_path}` in a string is that text.
+def fill_arguments(value: Any, event: Any) -> Any:
+    """Replace `${tool_input.file_path}` and the like in arguments by values of the event.
 
     Args:
         value: The arguments, of any depth; keys stay as they are.
-        event: The event's payload. Nothing is looked for in it.
+        event: The event's payload. Nothing is replaced in it.
 
     Returns:
-        New arguments. What the event does not have is empty; what is no text is its JSON.
+        New arguments. What the event does not have is empty; a value that is no string is its JSON.
     """
     if isinstance(value, str):
-        return _PATH.sub(lambda match: _text_at(event, match[1]), value)
+        return _PATH.sub(lambda match: _find_text(event, match[1]), value)
     if isinstance(value, dict):
-        return {key: fill(item, event) for key, item in value.items()}
+        return {key: fill_arguments(item, event) for key, item in value.items()}
     if isinstance(value, list):
-        return [fill(item, event) for item in value]
+        return [fill_arguments(item, event) for item in value]
     return value
 
 
-def _text_at(event: Any, path: str) -> str:
-    found = event
+def _find_text(event: Any, path: str) -> str:
+    value = event
     for key in path.strip().split("."):
-        if isinstance(found, dict):
-            found = found.get(key)
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-            found = found[int(key)]
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
         else:
             return ""
-    if found is None or isinstance(found, str):
-        return found or ""
-    return json.dumps(found, ensure_ascii=False)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _read(
-    context: HookContext, handler: HandlerSpec, said: ToolText, started: float
+def _make_result(
+    context: HookContext, handler: HandlerSpec, result: ToolText, started: float
 ) -> HandlerResult:
     kept = KeptOutput(context.output_limit, REPLY_LIMIT)
-    kept.add(said.text.encode("utf-8", "replace"))
-    text, cut = kept.text(), kept.truncated
-    notes = (*payload_notes(context, handler), *cut_notes(context, handler, cut))
-    if said.is_error:
-        lines = text.strip().splitlines() or ["it says nothing"]
-        base = failed(
+    kept.add(result.text.encode("utf-8", "replace"))
+    text, truncated = kept.text(), kept.truncated
+    notes = payload_notes(context, handler) + truncation_notes(context, handler, truncated)
+    if result.is_error:
+        lines = text.strip().splitlines() or ["without a message"]
+        failure = failed_result(
             context,
             handler,
             f"the tool failed: {lines[0][:200]}",
@@ -95,19 +108,19 @@ def _read(
             started=started,
             notes=notes,
         )
-        return replace(base, stderr=text, truncated=cut)
-    end = ProcessExit(0, stdout=text, truncated=cut)
+        return replace(failure, stderr=text, truncated=truncated)
+    end = ProcessExit(0, stdout=text, truncated=truncated)
     tools = event_tools(context.spec, context.given)
-    read = decode_exit(context.agent, context.rules, context.spec, handler, end, tools=tools)
+    output = decode_exit(context.agent, context.rules, context.spec, handler, end, tools=tools)
     return HandlerResult(
         handler,
-        read.status,
-        read.answer,
+        output.status,
+        output.answer,
         started=started - context.epoch,
         duration=time.perf_counter() - started,
         stdout=text,
-        truncated=cut,
-        error=TOO_LONG if read.status is Status.FAILED else None,
-        diagnostics=(*notes, *read.diagnostics),
-        failed=read.failed,
+        truncated=truncated,
+        error=TOO_LONG if output.status is Status.FAILED else None,
+        diagnostics=(*notes, *output.diagnostics),
+        failed=output.failed,
     )

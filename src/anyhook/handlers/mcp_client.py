@@ -1,4 +1,4 @@
-"""A client of MCP servers, made of the official SDK, for `Engine.load(mcp=…)`.
+"""A client of MCP servers for `Engine.load(mcp=…)`, built on the official SDK.
 
 It needs `pip install "anyhook[mcp]"`, and works with both lines of the SDK (1.24 or newer, and 2).
 """
@@ -16,8 +16,8 @@ import anyio
 from anyio.lowlevel import current_token
 
 from anyhook.errors import UsageError
-from anyhook.handlers.base import ToolText
 from anyhook.handlers.environment import expand
+from anyhook.handlers.services import ToolText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     Transport = AbstractAsyncContextManager[Any]
 
 CONNECT_TIMEOUT = 30.0
-"""Seconds that a server may take to start and to introduce itself (Claude Code: `MCP_TIMEOUT`)."""
+"""Seconds that a server may take to start and initialize (Claude Code: `MCP_TIMEOUT`)."""
 CLOSED = -32000
-"""Code of the error that the SDK makes when a connection is gone."""
+"""Code of the error that the SDK raises when a connection is gone."""
 
 
 @dataclass(slots=True)
 class _Connection:
-    """One server; a task of its own holds the session, because the SDK wants the same to end it."""
+    """One server. One task opens and closes its session, because the SDK requires that."""
 
     settled: anyio.Event = field(default_factory=anyio.Event)
     closing: anyio.Event = field(default_factory=anyio.Event)
@@ -50,10 +50,10 @@ class _Connection:
 class SdkClient:
     """Calls tools of MCP servers. An async context manager, on asyncio or trio.
 
-    A server is started, or connected to, when one of its tools is called for the first time, and
-    kept until the end. One that is lost fails the calls that it had, and is started anew by the
-    next. All calls have to come from the event loop that the client was entered on: enter it
-    beside the engine. Nobody is asked to log in.
+    A server is started, or connected to, at the first call of one of its tools, and kept until the
+    end. A lost connection fails the calls that were open; the next call connects again. All calls
+    have to come from the event loop that the client was entered on: enter it beside the engine.
+    There is no interactive login.
 
     ```python
     servers = json.loads(Path(".mcp.json").read_text())["mcpServers"]
@@ -64,10 +64,10 @@ class SdkClient:
     Args:
         servers: Name to server as `.mcp.json` has it: `command`, `args`, `env` for a program;
             `type` (`http`, `sse`), `url`, `headers` for an address. `${VAR}` and
-            `${VAR:-default}` in their texts are variables. Programs of strangers: who passes them
-            has decided to run them.
-        environ: The variables; by default this process's. A program inherits only what the SDK
-            finds harmless (`PATH`, `HOME`, …) and its own `env`.
+            `${VAR:-default}` in their texts are variables. Their programs are run without a
+            further question: pass only servers that the user trusts.
+        environ: The variables; by default this process's. A program inherits only the variables
+            that the SDK considers harmless (`PATH`, `HOME`, …) and its own `env`.
         timeout: Seconds that a server may take to connect.
     """
 
@@ -87,7 +87,7 @@ class SdkClient:
 
     async def __aenter__(self) -> Self:
         try:
-            import mcp  # noqa: F401 - told here, not in the middle of an event
+            import mcp  # noqa: F401 - fails here, not in the middle of an event
         except ImportError as error:
             raise UsageError('SdkClient needs the MCP SDK: pip install "anyhook[mcp]"') from error
         self._token = current_token()
@@ -103,7 +103,7 @@ class SdkClient:
         tasks, self._tasks = self._tasks, None
         for connection in self._connections.values():
             self._close(connection)
-        if tasks is not None:  # not told of an error, so that programs end in their own time
+        if tasks is not None:  # without the error, so that programs can end by themselves
             await tasks.__aexit__(None, None, None)
 
     async def call_tool(self, server: str, tool: str, arguments: dict[str, Any]) -> ToolText:
@@ -123,8 +123,8 @@ class SdkClient:
             UsageError: If the client was not entered, or on another event loop.
         """
         if server not in self._servers:
-            known = ", ".join(self._servers) or "none"
-            raise LookupError(f"no MCP server is named {server!r}; known: {known}")
+            names = ", ".join(self._servers) or "none"
+            raise LookupError(f"no MCP server is named {server!r}; known: {names}")
         connection = self._connection(server)
         await connection.settled.wait()
         if connection.session is None:
@@ -136,10 +136,10 @@ class SdkClient:
                 raise  # the server's own answer
             self._forget(server, connection)
             self._close(connection)
-            raise ConnectionError(f"MCP server {server!r} is lost: {_named(error)}") from error
-        said = result.model_dump(by_alias=True)
-        texts = [part["text"] for part in said["content"] if part["type"] == "text"]
-        return ToolText("\n".join(texts), bool(said.get("isError")))
+            raise ConnectionError(f"MCP server {server!r} is lost: {_describe(error)}") from error
+        content = result.model_dump(by_alias=True)
+        texts = [part["text"] for part in content["content"] if part["type"] == "text"]
+        return ToolText("\n".join(texts), bool(content.get("isError")))
 
     # -- connections
 
@@ -157,11 +157,11 @@ class SdkClient:
             raise UsageError("enter the SdkClient first: async with SdkClient(servers) as mcp")
         if current_token() != self._token:
             raise UsageError("the SdkClient was entered on another event loop")
-        found = self._connections.get(server)
-        if found is None:
-            found = self._connections[server] = _Connection()
-            self._tasks.start_soon(self._serve, server, found)
-        return found
+        connection = self._connections.get(server)
+        if connection is None:
+            connection = self._connections[server] = _Connection()
+            self._tasks.start_soon(self._serve, server, connection)
+        return connection
 
     def _forget(self, server: str, connection: _Connection) -> None:
         if self._connections.get(server) is connection:
@@ -173,7 +173,7 @@ class SdkClient:
             connection.scope.cancel()
 
     async def _serve(self, server: str, connection: _Connection) -> None:
-        """Hold one session from its start to its end."""
+        """Keep one session open until it is closed or lost."""
         connection.error = f"is not there after {self._timeout:g} s"
         try:
             with connection.scope as scope:
@@ -183,8 +183,8 @@ class SdkClient:
                     scope.deadline = math.inf
                     connection.settled.set()
                     await connection.closing.wait()
-        except Exception as error:  # noqa: BLE001 - who called is told
-            connection.error = _named(error)
+        except Exception as error:  # noqa: BLE001 - raised by the calls that wait for it
+            connection.error = _describe(error)
         finally:
             connection.session = None
             self._forget(server, connection)
@@ -207,11 +207,11 @@ class SdkClient:
 
 
 async def _stdio(server: Mapping[str, Any], stack: AsyncExitStack) -> Transport:
-    """Start a program. What it logs is dropped: the terminal belongs to the host."""
+    """Start a program. Its log is discarded: the terminal belongs to the host."""
     from mcp import StdioServerParameters
     from mcp.client.stdio import stdio_client
 
-    log = stack.enter_context(_nowhere())
+    log = stack.enter_context(_open_null())
     parameters = StdioServerParameters(
         command=server["command"], args=server.get("args", []), env=server.get("env")
     )
@@ -240,14 +240,14 @@ TRANSPORTS = {
     "streamable-http": _http,
     "sse": _sse,
 }
-"""The `type` of a server to how it is reached."""
+"""The `type` of a server to its transport."""
 
 
-def _nowhere() -> TextIO:
+def _open_null() -> TextIO:
     return Path(os.devnull).open("w", encoding="utf-8")
 
 
-def _named(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     """Say what went wrong, without a URL, which may hold a token."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -256,5 +256,6 @@ def _named(error: BaseException) -> str:
         return f"answered with status {status}"
     if isinstance(error, KeyError):
         return f"{error} is missing"
-    told = isinstance(error, OSError | ValueError) or hasattr(error, "error")
-    return f"{type(error).__name__}: {error}" if told and str(error) else type(error).__name__
+    name = type(error).__name__
+    has_safe_text = isinstance(error, OSError | ValueError) or hasattr(error, "error")
+    return f"{name}: {error}" if has_safe_text and str(error) else name

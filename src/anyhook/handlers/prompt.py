@@ -1,7 +1,7 @@
-"""Handlers that are questions to a model: a condition or a rule, and the event that it is about.
+"""Handlers that ask a model: a condition or a rule, and the event that it is about.
 
 Claude Code, hooks reference, "Prompt-based hooks" and "Agent-based hooks". The model is the
-host's: `Engine.load(ask=…)`. What a no does is the event's `refusal`.
+host's: `Engine.load(ask=…)`. What a negative verdict does is the event's `refusal`.
 """
 
 from __future__ import annotations
@@ -9,44 +9,42 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Denial
-from anyhook.handlers.base import Question, failed
-from anyhook.handlers.network import ask_service, payload_notes, report
+from anyhook.handlers.results import call_service, failed_result, payload_notes
+from anyhook.handlers.services import Question
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import HookContext
+    from collections.abc import Iterator
+
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NO_ASK = "there is no model to ask; pass ask=… to Engine.load"
-FORM = '{"ok": true} or {"ok": false, "reason": "…"}'
-"""What a model has to answer."""
+ANSWER_FORM = '{"ok": true} or {"ok": false, "reason": "…"}'
+"""The JSON that a model has to answer."""
 NO_REASON = "the model said no, and gave no reason"
 _DECODER = json.JSONDecoder()
-_PLACE = re.compile(r"(\\?)\$ARGUMENTS\b")
+_ARGUMENTS = re.compile(r"(\\?)\$ARGUMENTS\b")
 _BRACE = re.compile(r"\{(?=\s*+[\"}])")
-"""What may begin an object; a model that thinks aloud writes others, too."""
-_EFFORT = 64
-"""How often a text is read at most, all in all: no text takes more than linear time."""
-_WINDOW = 4096
-"""Characters that are read of an object, unless it is longer."""
-_LONGEST_TOKEN = 64
-"""Characters; an error that is nearer to the end of a part may only come from the cut."""
+"""The possible begin of an object; a model that thinks aloud writes others, too."""
+LONGEST_REPLY = 100_000
+"""Characters of a reply that is read. To search one for objects takes quadratic time at worst: a
+second for this many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a model answered.
+    """The answer of a model.
 
     Attributes:
         ok: Whether the condition holds.
         reason: Why not.
-        impossible: Whether it can never hold, so that it is useless to go on trying.
+        impossible: Whether it can never hold, so that further attempts are useless.
     """
 
     ok: bool
@@ -55,127 +53,106 @@ class Verdict:
 
 
 async def run_prompt(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    """Put a question to the host's model, and make an answer of its verdict.
+    """Ask the host's model, and make an answer of its verdict.
 
-    A model that cannot be asked, is too slow or answers in another form has no opinion.
+    A model that is missing, too slow or answers in another form has no opinion.
     """
     ask = context.services.ask
     if ask is None:
-        return report("service-missing", context, handler, NO_ASK)
+        return failed_result(context, handler, NO_ASK, code="service-missing")
     started = time.perf_counter()
     options = handler.options
-    text = fill(str(options["prompt"]), context.payload.decode().rstrip("\n"))
+    text = fill_prompt(str(options["prompt"]), context.payload.decode().rstrip("\n"))
     question = Question(text, options.get("model"), bool(options.get("agentic")))
-    said = await ask_service(context, handler, str, "the model", lambda: ask(question))
-    if isinstance(said, HandlerResult):
-        return said
+    reply = await call_service(context, handler, "the model", lambda: ask(question), str)
+    if isinstance(reply, HandlerResult):
+        return reply
     notes = payload_notes(context, handler)
-    verdict = read_verdict(said)
+    verdict = parse_verdict(reply)
     if verdict is None:
-        why, status = f"the model did not answer {FORM}", Status.WARNED
-        base = failed(context, handler, why, status=status, started=started, notes=notes)
-        return replace(base, stdout=said)
+        error = f"the model did not answer {ANSWER_FORM}"
+        result = failed_result(
+            context, handler, error, status=Status.WARNED, started=started, notes=notes
+        )
+        return replace(result, stdout=reply)
     return HandlerResult(
         handler,
         Status.RAN,
-        _answer(context, handler, verdict),
+        _make_answer(context, handler, verdict),
         started=started - context.epoch,
         duration=time.perf_counter() - started,
-        stdout=said,
+        stdout=reply,
         diagnostics=notes,
     )
 
 
-def fill(prompt: str, payload: str) -> str:
-    r"""Write the whole question: `$ARGUMENTS` is the event; `\$ARGUMENTS` is just that.
+def fill_prompt(prompt: str, payload: str) -> str:
+    r"""Write the whole question: `$ARGUMENTS` is the event; `\$ARGUMENTS` is literal.
 
     Args:
         prompt: The text of the settings. Without a place for the event, the event comes after it.
-        payload: The event as JSON. Nothing is looked for in it.
+        payload: The event as JSON. Nothing is replaced in it.
     """
-    found = False
+    has_place = False
 
-    def value(match: re.Match[str]) -> str:
-        nonlocal found
+    def replace_arguments(match: re.Match[str]) -> str:
+        nonlocal has_place
         if match[1]:
             return match[0][1:]
-        found = True
+        has_place = True
         return payload
 
-    text = _PLACE.sub(value, prompt)
-    return text if found else f"{text}\n\n{payload}"
+    text = _ARGUMENTS.sub(replace_arguments, prompt)
+    return text if has_place else f"{text}\n\n{payload}"
 
 
-def read_verdict(said: str) -> Verdict | None:
-    """Read a model's answer, with whatever it wrote around the object.
+def _make_answer(context: HookContext, handler: HandlerSpec, verdict: Verdict) -> Answer:
+    spec, options = context.spec, handler.options
+    if verdict.ok:
+        return NO_OPINION
+    # A plain prompt hook lets an agent stop whose goal cannot be reached; an agentic one does not.
+    gives_up = verdict.impossible and spec.denial is Denial.CONTINUES
+    if gives_up and not options.get("agentic"):
+        return NO_OPINION
+    refusal = spec.prompt_refusals[bool(options.get("continue_on_block"))]
+    return Answer(**refusal, reason=verdict.reason) if refusal else NO_OPINION
 
-    Of several verdicts a no stands: a model may quote what the event tells it to say.
+
+# -- the verdict in a model's reply
+
+
+def parse_verdict(reply: str) -> Verdict | None:
+    """Find the verdict in a model's reply, with any text around it.
+
+    Of several verdicts a negative one counts: a model may quote a verdict that the event asks for.
 
     Returns:
         The verdict; `None` if there is none.
     """
-    found = [value for value in _objects(said) if isinstance(value.get("ok"), bool)]
-    if not found:
-        return None
-    value = next((item for item in found if not item["ok"]), found[-1])
-    reason = value.get("reason")
-    known = reason.strip() if isinstance(reason, str) else ""
-    return Verdict(value["ok"], known or NO_REASON, value.get("impossible") is True)
+    verdict = None
+    for value in _find_objects(reply):
+        ok, reason = value.get("ok"), value.get("reason")
+        if not isinstance(ok, bool):
+            continue
+        text = reason.strip() if isinstance(reason, str) else ""
+        verdict = Verdict(ok, text or NO_REASON, value.get("impossible") is True)
+        if not ok:
+            break
+    return verdict
 
 
-def _objects(text: str) -> list[dict[str, Any]]:
-    found, at, effort = [], 0, _EFFORT * len(text)
-    while effort > 0 and (brace := _BRACE.search(text, at)):
-        start = brace.start()
-        value, at = _object(text, start)
-        if value is None:
-            effort -= at - start
-            at = start + 1
+def _find_objects(text: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in a text."""
+    if len(text) > LONGEST_REPLY:
+        return
+    position = 0
+    while True:
+        brace = _BRACE.search(text, position)
+        if brace is None:
+            return
+        try:
+            value, position = _DECODER.raw_decode(text, brace.start())
+        except (ValueError, RecursionError):
+            position = brace.start() + 1
         else:
-            found.append(value)
-    return found if effort > 0 else found + _last_objects(text, at)
-
-
-def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
-    """Read an object; return it, if it is one, and up to where the text was read."""
-    # An error counts the lines in front of it, so it had better not see the whole text.
-    part = text[at : at + _WINDOW]
-    try:
-        value, end = _DECODER.raw_decode(part)
-    except json.JSONDecodeError as error:
-        is_open = error.msg.startswith("Unterminated")
-        if at + len(part) < len(text) and (is_open or error.pos > len(part) - _LONGEST_TOKEN):
-            return _long_object(text, at)
-        return None, at + (len(part) if is_open else error.pos + 1)
-    except (ValueError, RecursionError):
-        return None, at + len(part)
-    return value, at + end
-
-
-def _long_object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
-    try:
-        value, end = _DECODER.raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return None, at + len(text)
-    return value, end
-
-
-def _last_objects(text: str, at: int) -> list[dict[str, Any]]:
-    """Read the last objects of a text that is not worth reading from its beginning."""
-    found = []
-    for start in deque((brace.start() for brace in _BRACE.finditer(text, at)), maxlen=_EFFORT):
-        if start >= at:
-            value, end = _object(text, start)
-            if value is not None:
-                found.append(value)
-                at = end
-    return found
-
-
-def _answer(context: HookContext, handler: HandlerSpec, verdict: Verdict) -> Answer:
-    spec, options = context.spec, handler.options
-    gives_up = verdict.impossible and spec.denial is Denial.CONTINUES
-    if verdict.ok or (gives_up and not options.get("agentic")):
-        return NO_OPINION
-    refusal = spec.prompt_refusals[bool(options.get("continue_on_block"))]
-    return Answer(**refusal, reason=verdict.reason) if refusal else NO_OPINION
+            yield value

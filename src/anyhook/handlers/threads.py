@@ -1,4 +1,4 @@
-"""Threads for plain functions: reused, never waited for at the end of the program.
+"""Threads for plain functions: reused, and never joined at the end of the program.
 
 The pool of the async library is not used: a function that hangs in one of its threads keeps the
 program from ending.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 IDLE = 8
-"""Threads that are kept for the next call; more would only wait."""
+"""Idle threads that are kept for the next call."""
 
 
 async def call_in_thread(function: Callable[..., Any], *arguments: object) -> Any:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.migrate.options import ShimOptions
     from anyhook.model.events import Event
-    from anyhook.processes.blocking import PlainEnd
+    from anyhook.processes.result import ProcessResult
 
 BLOCKED = 2
 """The exit code that blocks in every agent when standard output is empty."""
@@ -208,28 +208,34 @@ class _Shim:
             end = self._run(argv, env, stdin)
         else:
             end, shown = self._run_on_views(argv, env, shown, spec)
-        self.aside += end.stderr
-        if end.truncated:
-            self._note(
-                f"{self.label} printed too much; what was over {len(end.stdout)} bytes is lost"
-            )
+        self.aside += end.stderr_bytes
+        if end.stdout_truncated:
+            size = len(end.stdout_bytes)
+            self._note(f"{self.label} printed too much; what was over {size} bytes is lost")
         if host is self.source and end.error is None and not end.timed_out and self.may_fail:
             return self._relay(end, spec)
         return self._answer(end, asked, shown, spec, host, target)
 
-    def _run(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> PlainEnd:
-        from anyhook.processes.blocking import run_plain
+    def _run(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> ProcessResult:
+        from anyhook.processes.blocking import run_blocking
+        from anyhook.processes.result import REPLY_LIMIT
 
-        return run_plain(argv, env=env, stdin=stdin, timeout=self.options.timeout)
+        return run_blocking(
+            argv,
+            env=env,
+            stdin=stdin,
+            timeout=self.options.timeout,
+            output_limit=REPLY_LIMIT,
+        )
 
     def _run_on_views(
         self, argv: Sequence[str], env: Mapping[str, str], shown: Event, spec: EventSpec
-    ) -> tuple[PlainEnd, Event]:
+    ) -> tuple[ProcessResult, Event]:
         """Run the command on all that there is to see; the strongest verdict counts."""
         from anyhook.agents.payloads import encode_event
         from anyhook.agents.translate import views
 
-        best: tuple[PlainEnd, Event] | None = None
+        best: tuple[ProcessResult, Event] | None = None
         strength = -1
         seen = views(shown, self.source)
         for view in seen:
@@ -308,9 +314,9 @@ class _Shim:
         if rules is not None and rules.variable not in env and shown.name in rules.events:
             env[rules.variable] = os.devnull  # the host reads no such file; `>>` must not fail
         if self.options.env:
-            from anyhook.handlers.environment import add_own
+            from anyhook.handlers.environment import add_variables
 
-            add_own(env, dict(self.options.env))
+            add_variables(env, dict(self.options.env))
         return env
 
     def _argv(self, env: Mapping[str, str]) -> list[str] | None:
@@ -350,7 +356,7 @@ class _Shim:
 
     def _answer(  # noqa: PLR0917 - one answer, and whom it is from and for
         self,
-        end: PlainEnd,
+        end: ProcessResult,
         asked: Event,
         shown: Event,
         spec: EventSpec,
@@ -366,9 +372,11 @@ class _Shim:
         answer = said.answer
         if answer.outcome is Outcome.DENY:
             self.denied = answer.reason or f"blocked by {self.label}"
-        elif (said.failed or end.truncated) and not self.may_fail and spec.can_fail_closed:
+        elif (said.failed or end.stdout_truncated) and not self.may_fail and spec.can_fail_closed:
             answer = _denial(f'hook {self.label!r} failed; blocking because onFailure is "block"')
-        elif end.truncated and end.stdout.lstrip()[:1] == b"{" and spec.can_fail_closed:
+        elif (
+            end.stdout_truncated and end.stdout_bytes.lstrip()[:1] == b"{" and spec.can_fail_closed
+        ):
             answer = _denial(f"{self.label} said more than can be read, and it may be a denial")
         elif answer is NO_OPINION and said.status == "warned" and self._may_fail(host, target):
             return FAILED
@@ -378,36 +386,36 @@ class _Shim:
             self.aside = b""
         return self._reply(answer, asked, shown, host, target)
 
-    def _why_late(self, end: PlainEnd) -> str:
+    def _why_late(self, end: ProcessResult) -> str:
         late = f"ran into its timeout of {self.options.timeout:g} s"
         if not end.survivors:
             return f"{late} and was ended"
         numbers = ", ".join(map(str, end.survivors))
         return f"{late}; these of its processes could not be ended: {numbers}"
 
-    def _relay(self, end: PlainEnd, spec: EventSpec) -> int:
+    def _relay(self, end: ProcessResult, spec: EventSpec) -> int:
         """Give the host what its own kind of command said, to the byte."""
-        if end.code is None:
-            return self.give_up(f"ended by signal {end.signal}")
+        if end.exit_code is None:
+            return self.give_up(f"ended by {end.signal}")
         try:
-            self._print(end.stdout)
+            self._print(end.stdout_bytes)
         except OSError as error:  # an exit code is the last way to say it
             answer = self._said(end, spec).answer
             if answer.outcome is not Outcome.DENY:
-                return end.code or self.give_up(_lost(error))
+                return end.exit_code or self.give_up(_lost(error))
             self.denied = answer.reason or f"blocked by {self.label}"
-            return BLOCKED if end.code == BLOCKED else self.give_up(_lost(error))
-        return end.code
+            return BLOCKED if end.exit_code == BLOCKED else self.give_up(_lost(error))
+        return end.exit_code
 
-    def _said(self, end: PlainEnd, spec: EventSpec) -> HookOutput:
+    def _said(self, end: ProcessResult, spec: EventSpec) -> HookOutput:
         from anyhook.agents.output import ProcessExit, decode_exit
 
         text = ProcessExit(
-            end.code,
-            None if end.signal is None else f"signal {end.signal}",
-            end.stdout.decode("utf-8", "replace"),
-            end.stderr.decode("utf-8", "replace"),
-            end.truncated,
+            end.exit_code,
+            end.signal,
+            end.stdout,
+            end.stderr,
+            end.stdout_truncated,
         )
         speaker = _Speaker(self.label)
         return decode_exit(self.source, self.source.documented, spec, speaker, text)

@@ -1,4 +1,4 @@
-"""Where an endpoint listens, who may reach it there, and which URLs lead to it."""
+"""Where an endpoint listens, which clients can reach it, and which URLs lead to it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from anyhook.handlers.network import (
     LOCAL_ADDRESSES,
     LOCALHOST,
     PORTS,
-    address_of,
     is_loopback,
     is_own_address,
-    plain_host,
+    literal_address,
+    normalize_host,
 )
 
 BACKLOG = 2048
@@ -29,8 +29,8 @@ class Address:
     """An address that an endpoint listens at.
 
     Attributes:
-        host: The host as it was given.
-        address: The IPv4 or IPv6 address that it led to.
+        host: The host as it was passed.
+        address: The IPv4 or IPv6 address that it resolved to.
         port: The port.
     """
 
@@ -46,11 +46,11 @@ class Address:
     @property
     def is_everywhere(self) -> bool:
         """Whether it stands for every address of this machine."""
-        return _parsed(self.address).is_unspecified
+        return _parse_address(self.address).is_unspecified
 
     @property
     def url(self) -> str:
-        """Where programs of this machine find it."""
+        """The URL for programs of this machine."""
         host = self.address
         if self.is_everywhere:
             host = LOCAL_ADDRESSES[":" in host]
@@ -58,16 +58,16 @@ class Address:
 
     @property
     def hosts(self) -> frozenset[str] | None:
-        """The hosts beside the loopback ones that requests may name; `None` for any.
+        """The hosts that requests may name, beside the loopback ones; `None` for any.
 
-        An endpoint that listens everywhere has names that it does not know.
+        The names of an endpoint that listens on every address are not known.
         """
         if self.is_everywhere:
             return None
-        return frozenset({plain_host(self.host), plain_host(self.address)})
+        return frozenset({normalize_host(self.host), normalize_host(self.address)})
 
     def is_at(self, url: str) -> bool:
-        """Tell whether a URL leads here, as far as that can be told without asking anybody."""
+        """Return whether a URL leads here, as far as that is known without a look-up."""
         try:
             parts = urlsplit(url)
             port = parts.port or PORTS.get(parts.scheme)
@@ -75,68 +75,65 @@ class Address:
             return False
         if port != self.port or not parts.hostname:
             return False
-        name = plain_host(parts.hostname)
-        if name in (plain_host(self.host), plain_host(self.address)):
+        name = normalize_host(parts.hostname)
+        if name in (normalize_host(self.host), normalize_host(self.address)):
             return True
         if name == LOCALHOST:
             return self.is_everywhere or self.address in LOCAL_ADDRESSES
-        address = address_of(name)
+        address = literal_address(name)
         if address is None:
-            return self.is_everywhere and name == plain_host(socket.gethostname())
+            return self.is_everywhere and name == normalize_host(socket.gethostname())
         if self.is_everywhere:
             return is_loopback(address) or is_own_address(address)
-        return _parsed(address) == _parsed(self.address)
+        return _parse_address(address) == _parse_address(self.address)
 
 
 def listen(host: str, port: int, *, is_guarded: bool) -> tuple[socket.socket, Address]:
-    """Take a port.
+    """Listen on a port.
 
     Args:
         host: A name or an address of this machine.
         port: The port; 0 for any that is free.
-        is_guarded: Whether a token is asked of everybody.
+        is_guarded: Whether every request needs a token.
 
     Returns:
-        A socket that listens, and where.
+        The listening socket, and its address.
 
     Raises:
         UsageError: If the port cannot be taken, or others than this machine could reach it
             without a token.
     """
-    family, address = _resolved(host, port)
+    family, address = _resolve(host, port)
     if not (is_guarded or is_loopback(address[0])):
         raise UsageError(
             f"--host {host}: other machines could fire hooks here; set ANYHOOK_TOKEN to a secret, "
             "or listen on 127.0.0.1"
         )
-    taken = socket.socket(family, socket.SOCK_STREAM)
+    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if os.name == "posix":  # elsewhere it would let two programs have one port
-            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(address)
-        taken.listen(BACKLOG)
+        if os.name == "posix":  # on Windows it would let two programs share one port
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
     except OSError as error:
-        taken.close()
-        raise UsageError(_why_not(host, port, error)) from error
-    return taken, Address(host, address[0].partition("%")[0], taken.getsockname()[1])
+        listening.close()
+        hint = HINTS.get(error.errno or 0, "")
+        message = f"cannot listen on {host} port {port}: {error.strerror}{hint}"
+        raise UsageError(message) from error
+    return listening, Address(host, address[0].partition("%")[0], listening.getsockname()[1])
 
 
-def _resolved(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    name = LOCAL_ADDRESSES[0] if plain_host(host) == LOCALHOST else host.strip("[]")
-    if not name:  # which the system takes for every address
+def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    name = LOCAL_ADDRESSES[0] if normalize_host(host) == LOCALHOST else host.strip("[]")
+    if not name:  # the system would listen on every address
         raise UsageError("--host is empty; name an address of this machine, like 127.0.0.1")
     try:
-        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        infos = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"--host {host!r}: there is no such address here: {why}") from error
-    family, _, _, _, address = found[0]
+        problem = getattr(error, "strerror", None) or error
+        raise UsageError(f"--host {host!r}: there is no such address here: {problem}") from error
+    family, _, _, _, address = infos[0]
     return family, address  # type: ignore[return-value]  # the types know too many families
-
-
-def _why_not(host: str, port: int, error: OSError) -> str:
-    hint = HINTS.get(error.errno or 0, "")
-    return f"cannot listen on {host} port {port}: {error.strerror}{hint}"
 
 
 HINTS = {
@@ -144,9 +141,9 @@ HINTS = {
     errno.EACCES: "; ports below 1024 are the administrator's: name another one with --port",
     errno.EADDRNOTAVAIL: "; name an address of this machine with --host",
 }
-"""Error to what to do."""
+"""Error number to a remedy."""
 
 
-def _parsed(address: str) -> IPv4Address | IPv6Address:
-    found = ip_address(address)
-    return getattr(found, "ipv4_mapped", None) or found
+def _parse_address(address: str) -> IPv4Address | IPv6Address:
+    ip = ip_address(address)
+    return getattr(ip, "ipv4_mapped", None) or ip

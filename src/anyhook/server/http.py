@@ -1,9 +1,9 @@
 """An HTTP endpoint that answers events: `http` hooks of Claude Code, and of an engine.
 
-Whoever can post an event can run hooks, so a request has to be one that no page in a browser can
-make: pages cannot leave `Origin` out, and cannot name a host of this machine in `Host` after they
-have pointed a name of their own at it. Claude Code, hooks reference, "HTTP hook fields": a status
-other than 2xx decides nothing, so a denial is an answer like any other.
+To post an event is to run hooks, so requests that a page in a browser could make are refused: a
+page cannot omit `Origin`, and cannot name a host of this machine in `Host` after it has pointed a
+name of its own at it. Claude Code, hooks reference, "HTTP hook fields": a status other than 2xx
+decides nothing, so a denial is sent with 200.
 """
 
 from __future__ import annotations
@@ -30,8 +30,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anyhook import __version__
 from anyhook.errors import AnyhookError, EngineClosedError, EventError
-from anyhook.handlers.base import SERVERS
-from anyhook.handlers.network import LOCALHOST, PORTS, THROUGH, is_loopback, plain_host
+from anyhook.handlers.context import SERVERS
+from anyhook.handlers.network import (
+    LOCALHOST,
+    PORTS,
+    SERVERS_HEADER,
+    is_loopback,
+    normalize_host,
+)
 from anyhook.model.json import parse_event
 
 if TYPE_CHECKING:
@@ -47,52 +53,51 @@ if TYPE_CHECKING:
 LIMIT = 16 * 1024 * 1024
 """Bytes of a payload that are read."""
 DIGITS = 20
-"""Of a declared length, those that are read: what has more is too large whatever they are."""
+"""Digits of a declared length that are parsed: a longer number is too large in any case."""
 GRACE = 5.0
-"""Seconds that hooks which run may take to answer when the server ends."""
+"""Seconds that running hooks may take to answer when the server ends."""
 JSON = "application/json"
 STATUS: dict[type[AnyhookError], int] = {EventError: 422, EngineClosedError: 503}
-"""What is wrong with an event to the status that tells it."""
-DETAILS = {405: "post an event as JSON to any path; GET /health tells whether this runs"}
-"""Status to what to do, where the library does not say it."""
+"""Error to status code."""
+DETAILS = {405: "post an event as JSON to any path; GET /health returns whether this runs"}
+"""Status code to a remedy, where the library gives none."""
 
 
 def make_app(
     responder: Responder, *, token: str | None = None, hosts: Collection[str] | None = ()
 ) -> Starlette:
-    """Make an ASGI application that answers every POST with what the hooks decide.
+    """Make an ASGI application that answers every POST with the decision of the hooks.
 
     Args:
         responder: Decides; closed when the application ends.
-        token: What requests have to bring as `Authorization: Bearer TOKEN`; `None` for nothing.
-        hosts: What requests may name as their host, beside this machine's loopback names, without
-            a port; `None` for anything.
+        token: Requests must have the header `Authorization: Bearer TOKEN`; `None` for no token.
+        hosts: Values of `Host` that are accepted beside this machine's loopback names, without a
+            port; `None` for any.
 
     Returns:
-        The application. `GET /health` tells whether it runs, and with the token, what.
+        The application. `GET /health` returns whether it runs, and with the token, more about it.
     """
+    server_name = secrets.token_hex(8)
 
     @asynccontextmanager
-    async def life(_app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
         responder.close()
 
     async def health(request: Request) -> Response:
-        if not _brings(token, request.headers):
+        if not _has_token(token, request.headers):
             return JSONResponse({"ok": True})
         return JSONResponse({"ok": True, "anyhook": __version__, "hooks": responder.hooks})
 
-    name = secrets.token_hex(8)
-
     async def fire(request: Request) -> Response:
-        _check(token, request.headers)
-        servers = _servers(request.headers)
-        if name in servers or len(servers) >= MOST_SERVERS:
+        _check_headers(token, request.headers)
+        servers = tuple(_SERVER.findall(request.headers.get(SERVERS_HEADER, "")))
+        if server_name in servers or len(servers) >= MAX_SERVERS:
             raise HTTPException(508, "a hook of this server leads to it; ask another URL")
-        payload = _parsed(await _body(request))
-        previous = SERVERS.set((*servers, name))
+        payload = _parse_payload(await _read_body(request))
+        previous = SERVERS.set((*servers, server_name))
         try:
-            return await _while_connected(request, responder, payload)
+            return await _answer_while_connected(request, responder, payload)
         finally:
             SERVERS.reset(previous)
 
@@ -102,16 +107,16 @@ def make_app(
             Route("/{path:path}", fire, methods=["POST"]),
         ],
         middleware=[Middleware(_Gate, hosts=hosts)],
-        exception_handlers={HTTPException: _refused},
-        lifespan=life,
+        exception_handlers={HTTPException: _handle_http_error},
+        lifespan=lifespan,
     )
 
 
 def connection_budget(wanted: int) -> int:
-    """Return how many connections may be open, as the limit of open files allows.
+    """Return how many connections may be open under the limit of open files.
 
     Args:
-        wanted: The number to stay below.
+        wanted: The upper bound.
     """
     if os.name != "posix":
         return wanted
@@ -125,7 +130,7 @@ def connection_budget(wanted: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What clients may take of a server, with or without a token.
+    """Limits for the clients of a server, with or without a token.
 
     Attributes:
         connections: Connections that are open at the same time.
@@ -142,13 +147,13 @@ def run(
     on_ready: Callable[[], None],
     limits: Limits | None = None,
 ) -> None:
-    """Serve an application until the process is told to end.
+    """Serve an application until SIGINT, SIGTERM or SIGHUP.
 
     Args:
         app: The application.
-        listening: Where to.
+        listening: The socket.
         on_ready: Called when requests are answered.
-        limits: What clients may take.
+        limits: Limits for clients.
 
     Raises:
         KeyboardInterrupt: When SIGINT has ended it.
@@ -161,20 +166,20 @@ def run(
         ws="none",
         lifespan="on",
         log_config=None,
-        log_level="critical",  # what it logs could hold what a client sent
+        log_level="critical",  # other messages could hold data of a client
         access_log=False,
         proxy_headers=False,
         server_header=False,
         timeout_graceful_shutdown=int(GRACE),
     )
     server = _Server(config, on_ready)
-    with _hung_up(server):
+    with _ending_at_hangup(server):
         server.run(sockets=[listening])
 
 
 @contextmanager
-def _hung_up(server: uvicorn.Server) -> Iterator[None]:
-    """Let the end of a terminal end it as SIGTERM does, which uvicorn sees to itself."""
+def _ending_at_hangup(server: uvicorn.Server) -> Iterator[None]:
+    """End a server at SIGHUP, the end of its terminal, as uvicorn does at SIGTERM."""
     number = getattr(signal, "SIGHUP", None)
     if number is None:
         yield
@@ -187,18 +192,18 @@ def _hung_up(server: uvicorn.Server) -> Iterator[None]:
 
 
 class _Config(uvicorn.Config):
-    """Settings of a server, and the connections whose request has not arrived, oldest first."""
+    """Settings of a server, and its connections without a whole request, oldest first."""
 
     def __init__(self, limits: Limits, app: ASGIApp, **options: Any) -> None:
         self.connections = connection_budget(limits.connections)
-        # so many are accepted before the first of them is looked at
+        # uvicorn accepts that many before it looks at the first of them.
         super().__init__(app, backlog=self.connections, **options)
         self.request_seconds = limits.request_seconds
         self.waiting: dict[_Connection, None] = {}
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed if no whole request arrives in time, or others need its place.
+    """A connection that is closed if no whole request arrives in time, or if there are too many.
 
     uvicorn has no such limits: `limit_concurrency` refuses requests and keeps the connections.
     """
@@ -232,7 +237,7 @@ class _Connection(H11Protocol):
         super().connection_lost(exc)
 
     def drop(self) -> None:
-        """Close the connection, whatever was sent over it."""
+        """Close the connection at once."""
         self._stop_waiting()
         self.connections.discard(self)
         self.transport.abort()
@@ -262,20 +267,20 @@ class _Server(uvicorn.Server):
             self._on_ready()
 
 
-# -- who may come in
+# -- which requests are accepted
 
 _SERVER = re.compile("[0-9a-f]{16}")
-MOST_SERVERS = 8
+MAX_SERVERS = 8
 """Servers that an event may come through."""
 _HOST = re.compile(
     r"(?:(?P<name>[a-z0-9_.-]+)|\[(?P<ipv6>[0-9a-f:.]*:[0-9a-f:.]*)\])(?::(?P<port>[1-9]\d{0,4}))?",
     re.ASCII | re.IGNORECASE,
 )
-"""A `Host` header. Parsers of URLs take more, such as a user in front of it, or drop tabs."""
+"""A `Host` header. URL parsers accept more, such as a user name before it, or drop tabs."""
 
 
 class _Gate:
-    """Refuses what a page in a browser could have sent, before anything of it is looked at."""
+    """Refuses requests that a page in a browser could have sent, before they are read."""
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] | None) -> None:
         self._app = app
@@ -285,70 +290,64 @@ class _Gate:
         answer: ASGIApp = self._app
         if scope["type"] == "http":
             request = Request(scope)
-            if not self._is_ours(request):
+            if not self._names_this_server(request):
                 answer = _error(403, "the Host header must name this server, as its URL does")
             elif "origin" in request.headers:
                 answer = _error(403, "pages in a browser may not fire hooks; send no Origin header")
         await answer(scope, receive, send)
 
-    def _is_ours(self, request: Request) -> bool:
+    def _names_this_server(self, request: Request) -> bool:
         if self._hosts is None:
             return True
-        named = [_HOST.fullmatch(value) for value in request.headers.getlist("host")]
-        if len(named) != 1 or named[0] is None:
+        values = request.headers.getlist("host")
+        match = _HOST.fullmatch(values[0]) if len(values) == 1 else None
+        if match is None:
             return False
-        host = plain_host(named[0]["name"] or named[0]["ipv6"])
-        port = int(named[0]["port"] or PORTS.get(request.scope.get("scheme", ""), 0))
+        host = normalize_host(match["name"] or match["ipv6"])
+        port = int(match["port"] or PORTS.get(request.scope.get("scheme", ""), 0))
         server = request.scope.get("server")
         if server is not None and server[1] is not None and port != server[1]:
             return False
         return host == LOCALHOST or is_loopback(host) or host in self._hosts
 
 
-def _brings(token: str | None, headers: Headers) -> bool:
+def _has_token(token: str | None, headers: Headers) -> bool:
     if token is None:
         return True
-    scheme, _, given = headers.get("authorization", "").partition(" ")
-    is_right = hmac.compare_digest(given.strip().encode(), token.encode())
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    is_right = hmac.compare_digest(credentials.strip().encode(), token.encode())
     return is_right and scheme.lower() == "bearer"
 
 
-def _check(token: str | None, headers: Headers) -> None:
-    if not _brings(token, headers):
+def _check_headers(token: str | None, headers: Headers) -> None:
+    if not _has_token(token, headers):
         raise HTTPException(
             401,
             "the token is missing or wrong: send Authorization: Bearer TOKEN",
             {"WWW-Authenticate": "Bearer"},
         )
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
+    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content_type != JSON:
         raise HTTPException(415, f"an event is JSON: send Content-Type: {JSON}")
-
-
-def _servers(headers: Headers) -> tuple[str, ...]:
-    """Return the names of the servers that an event came through."""
-    return tuple(_SERVER.findall(headers.get(THROUGH, "")))
 
 
 # -- one event
 
 
-async def _body(request: Request) -> bytes:
+async def _read_body(request: Request) -> bytes:
+    too_large = HTTPException(413, f"the event is larger than {LIMIT:,} bytes; send less of it")
     declared = request.headers.get("content-length", "")
-    chunks, size = [], int(declared[:DIGITS]) if declared.isdecimal() else 0
-    if size <= LIMIT:
-        size = 0
-        async for chunk in request.stream():
-            chunks.append(chunk)
-            size += len(chunk)
-            if size > LIMIT:
-                break
-    if size > LIMIT:
-        raise HTTPException(413, f"the event is larger than {LIMIT:,} bytes; send less of it")
-    return b"".join(chunks)
+    if declared.isdecimal() and int(declared[:DIGITS]) > LIMIT:
+        raise too_large
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LIMIT:
+            raise too_large
+    return bytes(body)
 
 
-def _parsed(body: bytes) -> dict[str, Any]:
+def _parse_payload(body: bytes) -> dict[str, Any]:
     try:
         payload, _ = parse_event(body.decode("utf-8-sig", "replace"))
     except ValueError as error:
@@ -358,19 +357,19 @@ def _parsed(body: bytes) -> dict[str, Any]:
     return payload
 
 
-async def _while_connected(
+async def _answer_while_connected(
     request: Request, responder: Responder, payload: dict[str, Any]
 ) -> Response:
-    """Answer an event, unless whoever asked goes away: then nobody needs its hooks to run on."""
-    answer: Response = Response(status_code=400)  # nobody reads it
+    """Answer an event; its hooks are cancelled when the client disconnects."""
+    answer = Response(status_code=400)  # for a client that has disconnected
     async with anyio.create_task_group() as tasks:
 
-        async def wait_for_end() -> None:
+        async def cancel_at_disconnect() -> None:
             while (await request.receive())["type"] != "http.disconnect":
                 pass
             tasks.cancel_scope.cancel()
 
-        tasks.start_soon(wait_for_end)
+        tasks.start_soon(cancel_at_disconnect)
         answer = await _answer(responder, payload)
         tasks.cancel_scope.cancel()
     return answer
@@ -385,7 +384,7 @@ async def _answer(responder: Responder, payload: dict[str, Any]) -> Response:
         return _error(500, f"this is a bug of anyhook: {type(error).__name__}")
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _handle_http_error(_request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):  # pragma: no cover - it is registered for no other
         raise error
     return _error(

@@ -1,0 +1,153 @@
+"""One event on its way to handlers, with everything that they need to run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from anyhook.agents.payloads import encode_event
+from anyhook.handlers.environment import sanitize_env
+from anyhook.model.json import dump_json, repair
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import anyio
+
+    from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
+    from anyhook.handlers.environment import Inheritance
+    from anyhook.handlers.services import Services
+    from anyhook.model.decisions import HandlerResult
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.events import Event
+    from anyhook.model.layers import Layer
+
+SERVERS: ContextVar[tuple[str, ...]] = ContextVar("anyhook-servers", default=())
+"""The servers (`anyhook serve`) that the event came through, the last one at the end."""
+
+Withhold = Callable[["HandlerSpec"], "HandlerResult | None"]
+
+
+def allow_all(_handler: HandlerSpec) -> HandlerResult | None:
+    """Let every handler run."""
+    return None
+
+
+@dataclass(frozen=True)
+class HookContext:
+    """One event on its way to handlers.
+
+    Attributes:
+        agent: The agent whose payloads and replies commands use.
+        rules: Its rule set.
+        spec: The event under that rule set.
+        given: The event as it was dispatched; see `event`.
+        complete: Fills in what an event built in Python leaves out, for a Unix timestamp.
+        project_dir: Directory of the project.
+        home: Home directory of the user.
+        inherits: What commands inherit of the host's environment.
+        limiter: Returns the limiter of the number of commands that run at once.
+        output_limit: Bytes of each stream of a command that are kept.
+        epoch: When the dispatch began, on the clock of `time.perf_counter`.
+        when: The same as a Unix timestamp.
+        services: What handlers need beside the event.
+        servers: The servers that the event came through, which a request names.
+        withhold: Returns the result of a handler that must not run, or `None` if it may. It is
+            called again right before a start that had to wait: files can change meanwhile.
+        withhold_in_background: The same, for any thread.
+    """
+
+    agent: AgentSpec
+    rules: RuleSet
+    spec: EventSpec
+    given: Event
+    complete: Callable[[Event, float], Event]
+    project_dir: Path
+    home: Path
+    inherits: Inheritance
+    limiter: Callable[[], anyio.CapacityLimiter]
+    output_limit: int
+    epoch: float
+    when: float
+    services: Services
+    servers: tuple[str, ...] = field(default_factory=SERVERS.get)
+    withhold: Withhold = allow_all
+    withhold_in_background: Withhold = allow_all
+    _environs: dict[Layer, tuple[dict[str, str], tuple[str, ...]]] = field(
+        default_factory=dict, init=False
+    )
+
+    @cached_property
+    def event(self) -> Event:
+        """The completed event, built lazily: most events have no handlers."""
+        return self.complete(self.given, self.when)
+
+    @property
+    def host_environ(self) -> Mapping[str, str]:
+        """Environment of the host."""
+        return self.inherits.environ
+
+    @property
+    def payload(self) -> bytes:
+        """The JSON that a command reads; encoded once for all of them."""
+        return self._encoded[0]
+
+    @property
+    def payload_problem(self) -> str | None:
+        """Why the payload cannot be written as JSON and was repaired."""
+        return self._encoded[1]
+
+    @cached_property
+    def _encoded(self) -> tuple[bytes, str | None]:
+        payload = encode_event(self.agent, self.event)
+        problem = None
+        try:
+            text = dump_json(payload)
+        except (TypeError, ValueError, RecursionError) as error:
+            # Guards must run all the same, on what can be written.
+            problem = str(error)
+            text = dump_json(repair(payload))
+        return text + self.agent.payload_terminator, problem
+
+    def environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
+        """Return what the commands of a layer inherit, with the variables that the agent sets.
+
+        Returns:
+            The variables, and the names of those whose values had to be changed to be valid.
+        """
+        if layer not in self._environs:
+            self._environs[layer] = self._make_environ(layer)
+        variables, repaired = self._environs[layer]
+        return dict(variables), repaired
+
+    def _make_environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
+        values = {
+            "project_dir": str(self.project_dir),
+            "cwd": str(self.given.cwd or self.cwd),
+            "session_id": str(self.given.session_id or ""),
+        }
+        variables = dict(self.inherits.of(layer))
+        for name, source in self.agent.hook_environment.items():
+            variables[name] = values.get(source, source.removeprefix("="))
+        # The values of this process's own environment are valid: the system passed them.
+        is_own = self.host_environ is os.environ
+        return variables, sanitize_env(
+            variables, self.agent.hook_environment if is_own else [*variables]
+        )
+
+    @cached_property
+    def cwd(self) -> str:
+        """Working directory of commands; the project if the event's directory does not exist."""
+        wanted = self.given.cwd
+        if wanted and os.path.isdir(wanted):  # noqa: PTH112 - ten times faster
+            return os.fspath(wanted)
+        return str(self.project_dir)
+
+    def with_event(self, event: Event) -> HookContext:
+        """Return the same context for a changed event."""
+        return replace(self, given=event)

@@ -1,0 +1,103 @@
+"""What a host provides for handlers: a model, MCP tools, limits for requests, warm workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+    from anyhook.handlers.background import Background
+    from anyhook.handlers.env_files import EnvFiles
+    from anyhook.model.layers import Layer
+    from anyhook.processes.result import ProcessResult
+    from anyhook.worker.commands import HookCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The question of a prompt handler.
+
+    Attributes:
+        text: The whole prompt, with the event's payload in it.
+        model: The model that the settings name; `None` for the host's own choice.
+        agentic: Whether the model may use tools to find the answer.
+    """
+
+    text: str
+    model: str | None
+    agentic: bool = False
+
+
+Ask = Callable[[Question], "Awaitable[str]"]
+"""Puts a question to a model; the answer is JSON, `{"ok": …, "reason": …}`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolText:
+    """The result of an MCP tool.
+
+    Attributes:
+        text: Its text.
+        is_error: Whether it failed.
+    """
+
+    text: str
+    is_error: bool = False
+
+
+class McpClient(Protocol):
+    """Calls tools of MCP servers."""
+
+    async def call_tool(self, server: str, tool: str, arguments: dict[str, Any]) -> ToolText:
+        """Call a tool.
+
+        Raises:
+            LookupError: If there is no such server.
+        """
+        ...
+
+
+class WarmRunner(Protocol):
+    """Runs hook files without starting a process for each event."""
+
+    async def run(
+        self,
+        command: HookCommand,
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        stdin: bytes,
+        timeout: float,
+        output_limit: int,
+        may_run: Callable[[], bool],
+    ) -> ProcessResult | None:
+        """Run a hook file; `None` if it must run as a process."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What handlers need beside the event. A host sets what it has.
+
+    Attributes:
+        ask: Puts a question to a model; `None` if there is none.
+        mcp: Calls MCP tools; `None` if there is no client.
+        url_patterns: Layer to the URLs that its hooks may request; `None` for any.
+        private_hosts: Hosts in private networks that may be requested.
+        header_variables: Layer to the variables that headers may hold; `None` for any.
+        background: Runs hooks in the background.
+        leases: Runs hook files without a process; `None` to run each as a command.
+        env_files: Keeps the variables that hooks set for the shell commands of a session.
+    """
+
+    ask: Ask | None = None
+    mcp: McpClient | None = None
+    url_patterns: Mapping[Layer, tuple[str, ...] | None] = field(default_factory=dict)
+    private_hosts: frozenset[str] = frozenset()
+    header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
+    background: Background | None = None
+    leases: WarmRunner | None = None
+    env_files: EnvFiles | None = None
