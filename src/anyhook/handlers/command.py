@@ -15,8 +15,9 @@ from anyhook.handlers.environment import add_own, expand, sanitize_env
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.processes.process import ProcessResult, run_process
-from anyhook.shell.path_variables import find_shell, quote_path_variables
+from anyhook.shell.path_variables import quote_path_variables
 from anyhook.shell.plain import fill, find_direct, passes_signals, plain_words, shell_preserves_env
+from anyhook.shell.programs import find_shell
 from anyhook.shell.variables import controls_shell
 from anyhook.worker.commands import PROGRAM, read_command
 

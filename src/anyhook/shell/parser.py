@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.shell.programs import KEYWORDS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -92,9 +94,6 @@ def parse_command_line(text: str) -> CommandLine:
 
 
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
-KEYWORDS = frozenset("if then elif else fi while until do done ! time { }".split())
-"""Words in front of a command that the shell takes for itself."""
-
 _MAX_DEPTH = 32
 """Nesting of commands. It keeps the work linear and the parser's own stack small."""
 

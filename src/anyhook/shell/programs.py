@@ -13,6 +13,8 @@ BUILTINS = frozenset(
     " test time times trap true type ulimit umask unalias unset until wait while { !".split()
 )
 """Commands and keywords that shells run without a program on the `PATH`."""
+KEYWORDS = frozenset("if then elif else fi while until do done ! time { }".split())
+"""Words in front of a command that the shell takes for itself."""
 SHELLS = frozenset(
     "sh bash rbash dash ash hush zsh ksh ksh93 mksh lksh oksh rksh yash posh fish csh tcsh"
     " pwsh powershell nu elvish xonsh".split()
@@ -65,6 +67,8 @@ WRAPPERS = {
     "xvfb-run": "enspw",
 }
 """Programs that run their arguments as a command, with the letters of options that take a value."""
+OPERAND_WRAPPERS = frozenset("chroot chrt faketime flock gosu su-exec taskset".split())
+"""Wrappers that take one operand of their own in front of the command."""
 
 
 def base_name(word: str) -> str:

@@ -9,15 +9,13 @@ import re
 from typing import TYPE_CHECKING
 
 from anyhook.shell.parser import ASSIGNMENT, UnreadableError
-from anyhook.shell.programs import SHELLS, WRAPPERS
+from anyhook.shell.programs import OPERAND_WRAPPERS, SHELLS, WRAPPERS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anyhook.shell.parser import Word
 
-_HAVE_OPERAND = frozenset("chroot chrt faketime flock gosu su-exec taskset".split())
-"""Wrappers that take one operand of their own in front of the command."""
 _TEXT_OPTIONS = {
     "env": ("S", "--s"),
     "flock": ("c", "--c"),
@@ -77,7 +75,7 @@ def _inner_start(name: str, words: list[Word], start: int) -> int | None:
         words: The whole command.
         start: Index of the first argument of the wrapper.
     """
-    lacks_operand = name in _HAVE_OPERAND
+    lacks_operand = name in OPERAND_WRAPPERS
     index = start
     while index < len(words):
         text = words[index].text
@@ -85,7 +83,7 @@ def _inner_start(name: str, words: list[Word], start: int) -> int | None:
             raise UnreadableError
         if name == "command" and _PRINTS_PATH.match(text):
             return None
-        is_operand = name in _HAVE_OPERAND and not text.startswith("-")
+        is_operand = name in OPERAND_WRAPPERS and not text.startswith("-")
         if is_operand:
             width = 1 if lacks_operand else 0
             lacks_operand = False
