@@ -120,7 +120,9 @@ def _absolute_paths(path: str, directories: Directories) -> list[str]:
 def _normalize_drive(path: str) -> str:
     r"""Write a path of Windows as patterns do: `C:\x` is `/C/x`."""
     drive = _DRIVE.match(path)
-    return f"/{drive[1]}{path[drive.end() :]}".replace("\\", "/") if drive else path
+    if drive is None:
+        return path
+    return f"/{drive[1]}{path[drive.end() :]}".replace("\\", "/")
 
 
 def _resolve_links(path: str) -> str:

@@ -45,8 +45,7 @@ LONGEST_COMMAND = 64 * 1024
 def command_label(command: str) -> str:
     """Return a short name for a command line; see `words_label`."""
     if len(command) > LONGEST_COMMAND:
-        words = command[:LONGEST_COMMAND].split()
-        return base_name(words[0]) if words else ""
+        return _first_name(command[:LONGEST_COMMAND].split())
     return words_label(split_tokens(command))
 
 
@@ -65,13 +64,18 @@ def words_label(words: Sequence[str]) -> str:
     for option, module in pairwise(words):
         if option == "-m" and _MODULE.fullmatch(module):
             return module
-    return _program_label(words) or (base_name(words[0]) if words else "")
+    return _program_label(words) or _first_name(words)
+
+
+def _first_name(words: Sequence[str]) -> str:
+    return base_name(words[0]) if words else ""
 
 
 def _inner_label(words: Sequence[str]) -> str | None:
     """Return the label of the command that `anyhook shim` or a shell runs."""
     if "shim" in words[:3] and "--" in words:
         inner = words[words.index("--") + 1 :]
+        # A single word is a command line of its own.
         return command_label(inner[0]) if len(inner) == 1 else words_label(inner)
     if len(words) == 3 and base_name(words[0]) in SHELLS and words[1] == "-c":
         return command_label(words[2])

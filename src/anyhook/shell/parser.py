@@ -151,8 +151,8 @@ _CASE_ENDS = frozenset({";;", ";&", ";;&"})
 class _Parser:
     """One pass over a text; what it finds goes into `result`.
 
-    Bodies of here-documents and backticks are texts of their own, each with a parser of its own
-    that shares the result.
+    The body of a here-document and the text in backticks have a parser each, which adds to the same
+    result.
     """
 
     __slots__ = ("depth", "here_documents", "position", "result", "text")
@@ -505,26 +505,28 @@ class _Parser:
         """Parse the expansions up to `"`, up to `}`, or up to the end of a here-document."""
         with self._nested():
             while match := _IN_QUOTES_OR_BRACES.search(self.text, self.position):
-                found = match[0]
+                mark = match[0]
                 self.position = match.end()
-                if found[0] in "$`" and found != "$'":
-                    self._parse_expansion(found, is_quoted=is_quoted or closer != "}")
-                elif found == closer:
+                if mark[0] in "$`" and mark != "$'":
+                    self._parse_expansion(mark, is_quoted=is_quoted or closer != "}")
+                elif mark == closer:
                     return
                 elif closer == "}":
-                    self._parse_in_braces(found, is_quoted=is_quoted)
+                    self._parse_in_braces(mark, is_quoted=is_quoted)
             if closer:
                 raise UnreadableError
 
-    def _parse_in_braces(self, found: str, *, is_quoted: bool) -> None:
-        if found == '"':
+    def _parse_in_braces(self, mark: str, *, is_quoted: bool) -> None:
+        """Parse what begins at a mark inside `${...}`."""
+        if mark == '"':
             self.parse_quoted('"')
-        elif found == "'" and not is_quoted:
+        elif mark == "'" and not is_quoted:
             quoted = self._skip(_UP_TO_QUOTE)
             # In an index or offset, shells expand also what is quoted.
             if not quoted or "$" in quoted or "`" in quoted:
                 raise UnreadableError
-        elif found in {"'", "$'", "<(", ">("}:
+        # Whether these mean something here depends on the shell and on the quotes around.
+        elif mark in {"'", "$'", "<(", ">("}:
             raise UnreadableError
 
     def _parse_arithmetic(self) -> None:
@@ -532,20 +534,21 @@ class _Parser:
         with self._nested():
             open_parentheses = 0
             while match := _IN_ARITHMETIC.search(self.text, self.position):
-                found = match[0]
+                mark = match[0]
                 self.position = match.end()
-                if found[0] in "$`":
-                    self._parse_expansion(found)
+                if mark[0] in "$`":
+                    self._parse_expansion(mark)
                     if not _SIMPLE_EXPANSION.fullmatch(self.text, match.start(), self.position):
                         raise UnreadableError
-                elif found == "(":
+                elif mark == "(":
                     open_parentheses += 1
-                elif found == ")" and open_parentheses:
+                elif mark == ")" and open_parentheses:
                     open_parentheses -= 1
-                elif found == ")":
+                elif mark == ")":
                     # A single parenthesis would end nested subshells.
                     self._expect(")")
                     return
+                # Quotes may or may not hide a parenthesis.
                 else:
                     break
             raise UnreadableError

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.trust.trees import read_script, read_tree
 
@@ -26,6 +26,21 @@ MAX_TEXT = 8 * 1024 * 1024
 """Characters of files that are kept to show differences; the others are bound by their hash."""
 MAX_DIFF_LINES = 5000
 """Lines of a file that are compared: that takes quadratic time."""
+
+
+class RecordedFile(NamedTuple):
+    """A file as it was trusted, or as it is.
+
+    Attributes:
+        digest: See `Script.digest`.
+        text: Its content, if it is short enough to be recorded.
+    """
+
+    digest: str | None
+    text: str | None
+
+
+ABSENT = RecordedFile(digest=None, text=None)
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,9 @@ class Change:
     @cached_property
     def difference(self) -> tuple[str, ...]:
         """Lines of a unified difference, computed on first use because that takes time."""
-        return tuple(self.records.differences(self.subject, self.key)) if self.records else ()
+        if self.records is None:
+            return ()
+        return tuple(self.records.differences(self.subject, self.key))
 
 
 class Records:
@@ -119,12 +136,13 @@ class Records:
         entry = self.entries.get(key or subject.key)
         if key and key != subject.key:
             yield from _definition_difference(object_member(entry, "members"), subject)
-        before = objects_in(entry, "scripts")
+        before = _recorded_files(entry, "scripts")
         named = {str(script.path) for script in subject.scripts}
         no_longer_named = [read_script(Path(path)) for path in before if path not in named]
         for script in (*subject.scripts, *no_longer_named):
             path = str(script.path)
-            yield from _file_difference(path, before.get(path), script)
+            now = RecordedFile(script.digest, script.text)
+            yield from _file_difference(path, before.get(path, ABSENT), now)
         yield from self._tree_differences(object_member(entry, "trees"), subject, named)
 
     def _tree_differences(
@@ -142,12 +160,13 @@ class Records:
             tree = current.get(root) or read_tree(Path(root))
             if tree.digest == digests.get(root):
                 continue
-            before = objects_in(self.trees, str(digests.get(root)))
+            before = _recorded_files(self.trees, str(digests.get(root)))
+            now = {name: RecordedFile(f.digest, f.text) for name, f in tree.files.items()}
             lines: list[str] = []
-            for name in sorted({*before, *tree.files}):
+            for name in sorted({*before, *now}):
                 path = f"{root}/{name}"
                 if path not in named:
-                    lines += _file_difference(path, before.get(name), tree.files.get(name))
+                    lines += _file_difference(path, before.get(name, ABSENT), now.get(name, ABSENT))
             yield from lines or [f"{root}: what belongs to it changed"]
 
 
@@ -157,10 +176,14 @@ def object_member(holder: object, key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def objects_in(holder: object, key: str) -> dict[str, dict[str, Any]]:
-    """Return the objects in an object of the store; every other value as an empty object."""
+def _recorded_files(holder: object, key: str) -> dict[str, RecordedFile]:
+    """Return the files that an object of the store lists."""
+    files: dict[str, RecordedFile] = {}
     member = object_member(holder, key)
-    return {name: object_member(member, name) for name in member}
+    for name in member:
+        file = object_member(member, name)
+        files[name] = RecordedFile(file.get("sha256"), file.get("text"))
+    return files
 
 
 def tree_digests(subject: Subject) -> dict[str, str]:
@@ -179,6 +202,7 @@ def record_subjects(
     def record(script: Script) -> dict[str, str | None]:
         nonlocal characters_left
         characters_left -= len(script.text or "")
+        # A file without its text is bound too, but a difference only shows its digest.
         text = script.text if characters_left >= 0 else None
         return {"sha256": script.digest, "text": text}
 
@@ -226,42 +250,37 @@ def _short_digest(value: Any) -> str | None:
 
 def _has_same_scripts(entry: Mapping[str, Any], subject: Subject) -> bool:
     """Return whether the files are as trusted; one that never existed may be named or not."""
-    recorded = objects_in(entry, "scripts")
-    before = {path: script.get("sha256") for path, script in recorded.items()}
+    recorded = _recorded_files(entry, "scripts")
+    before = {path: file.digest for path, file in recorded.items()}
     now = {str(script.path): script.digest for script in subject.scripts}
     return all(before.get(path) == now.get(path) for path in before.keys() | now.keys())
 
 
 def _definition_difference(before: Mapping[str, Any], subject: Subject) -> Iterator[str]:
     """Yield the members of a definition that differ from the trusted ones."""
-    has_difference = False
-    for name, value in definition_members(subject).items():
-        if before.get(name) != value:
-            has_difference = True
-            yield f"-{name}: {json.dumps(before.get(name), ensure_ascii=False)}"
-            yield f"+{name}: {json.dumps(value, ensure_ascii=False)}"
-    if not has_difference:
+    now = definition_members(subject)
+    changed = [name for name in now if before.get(name) != now[name]]
+    for name in changed:
+        yield f"-{name}: {json.dumps(before.get(name), ensure_ascii=False)}"
+        yield f"+{name}: {json.dumps(now[name], ensure_ascii=False)}"
+    # The key of a definition also holds the order, which is not recorded as a member.
+    if not changed:
         yield "its order in the sequence changed"
 
 
-def _file_difference(
-    path: str, recorded: Mapping[str, Any] | None, script: Script | None
-) -> Iterator[str]:
+def _file_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iterator[str]:
     """Yield how one file differs from what was trusted."""
-    old_digest = recorded.get("sha256") if recorded else None
-    new_digest = script.digest if script else None
-    if old_digest == new_digest:
+    if before.digest == now.digest:
         return
-    old_text = recorded.get("text") if recorded else None
-    new_text = script.text if script else None
-    if isinstance(old_text, str) and new_text is not None:
-        old_lines = old_text.splitlines()
-        new_lines = new_text.splitlines()
+    # The store may hold anything in place of the text.
+    if isinstance(before.text, str) and now.text is not None:
+        old_lines = before.text.splitlines()
+        new_lines = now.text.splitlines()
         if max(len(old_lines), len(new_lines)) <= MAX_DIFF_LINES:
             titles = (f"{path} (trusted)", f"{path} (now)")
             yield from difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")
             return
-    yield f"{path}: was {_shown_digest(old_digest)}, is {_shown_digest(new_digest)}"
+    yield f"{path}: was {_shown_digest(before.digest)}, is {_shown_digest(now.digest)}"
 
 
 def _shown_digest(digest: object) -> str:

@@ -16,7 +16,7 @@ from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
 from anyhook.files import data_directory, identity_of, locked, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.trust.records import Change, Records, object_member, objects_in, record_subjects
+from anyhook.trust.records import Change, Records, object_member, record_subjects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,7 +108,7 @@ class TrustStore:
             try:
                 content = json.loads(read_user_file(file, LARGEST_STORE))
                 if isinstance(content["hooks"], dict):
-                    return Records(content["hooks"], objects_in(content, "trees"))
+                    return Records(content["hooks"], object_member(content, "trees"))
                 problem = "it does not hold what anyhook wrote"
             except FileNotFoundError:
                 return Records()
