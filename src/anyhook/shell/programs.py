@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from functools import lru_cache
 
 BUILTINS = frozenset(
@@ -95,6 +94,9 @@ def find_shell(
     Returns:
         The absolute path of the first that exists, with its options.
     """
+    # Late: labels import this module, and `shutil` takes 3 ms for its compression libraries.
+    import shutil
+
     for search_path in paths:
         # A relative entry would run a program of the directory that this process happens to be in.
         absolute = search_path

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import shlex
 
+# A line in which a shell only removes quotes: it expands, redirects and separates nothing. An
+# escaped `$` in double quotes is left out, because `shlex` keeps its backslash and shells do not.
 _LITERAL = re.compile(
-    r"""(?:[^\\'"$`;|&<>()#*?\[~\n]|'[^']*'|"(?:[^\\"$`]|\\.)*+")*+""",
-    re.DOTALL,
+    r"""(?:[^\\'"$`;|&<>()#*?\[~\n]|'[^']*'|"(?:[^\\"$`]|\\[^$`\n])*+")*+""",
 )
-"""A line in which a shell only removes quotes: it expands, redirects and separates nothing."""
 
 
 def split_words(line: str) -> list[str] | None:
