@@ -185,6 +185,7 @@ class Guard:
         if subject.is_unchanged():
             return True
         handler = subject.handler
+        # Files were touched, so read all of them again and compare their content.
         definition = next(d for d in self._definitions if handler in d.handlers)
         current = self._reader().read(definition, handler)
         if self._records is None or self._records.compare(current) is not None:

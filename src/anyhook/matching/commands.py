@@ -31,8 +31,10 @@ def covers_command(pattern: str, command: str) -> bool:
         return True
     try:
         line = parse_command_line(command)
+        # `git push` may be completed by what `$X` holds.
         if line.expansions and not _PROGRAM_ONLY.fullmatch(pattern):
             return True
+        # A pattern with an operator covers several commands of the line at once.
         if _OPERATOR.search(pattern) and matches_glob(f"*{pattern}*", command):
             return True
         return any(_covers(pattern, simple) for simple in line.commands)

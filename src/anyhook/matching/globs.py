@@ -25,6 +25,7 @@ def _literals(pattern: str) -> tuple[str, ...]:
 def matches_glob(pattern: str, text: str) -> bool:
     """Return whether a glob matches a whole text; each literal is searched for once."""
     first, *rest = _literals(pattern)
+    # Without a star there is one literal.
     if not rest:
         return text == first
     *middle, last = rest

@@ -72,6 +72,7 @@ def _target_paths(tool: str, arguments: Mapping[str, Any], cwd: str) -> list[str
     if not is_search:
         return paths
     files = arguments.get(_SEARCH_FIELDS[tool] or "")
+    # A call that searches may reach every file that its pattern matches.
     if not isinstance(files, str):
         files = "*"
     if files.startswith("/"):
@@ -127,6 +128,7 @@ def _normalize_drive(path: str) -> str:
 
 def _resolve_links(path: str) -> str:
     """Resolve the links in a path, as far as that is possible."""
+    # A path may be long only because of its `..`.
     short = path if len(path) <= _LONGEST_PATH else os.path.normpath(path)
     try:
         if os.path.isabs(short) and len(short) <= _LONGEST_PATH:  # noqa: PTH117 - text, as the rest
@@ -161,6 +163,7 @@ def _parse_pattern(pattern: str, bases: Directories) -> tuple[list[str], list[st
         base = bases.cwd
         matches_anywhere = "/" not in pattern.rstrip("/")
     root = _split_path(base)
+    # `..` leads out of the base, which has no links any more.
     while pattern.startswith("../"):
         root = root[:-1]
         pattern = pattern[3:]

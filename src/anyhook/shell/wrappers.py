@@ -61,6 +61,7 @@ def unwrap(words: list[Word]) -> list[Word]:
         inner = _inner_start(name, words, start + 1)
         if inner is None:
             return words[start:]
+        # `watch` joins its arguments and hands them to a shell.
         if name == "watch" and any(_SHELL_SYNTAX.search(word.text) for word in words[inner:]):
             raise UnreadableError
         start = inner
@@ -83,6 +84,7 @@ def _inner_start(name: str, words: list[Word], start: int) -> int | None:
             raise UnreadableError
         if name == "command" and _PRINTS_PATH.match(text):
             return None
+        # `chroot DIR CMD`: the first word that is no option belongs to the wrapper.
         is_operand = name in OPERAND_WRAPPERS and not text.startswith("-")
         if is_operand:
             width = 1 if lacks_operand else 0
@@ -148,6 +150,7 @@ def runs_text(words: Sequence[Word]) -> bool:
     if words[0].is_vague or name in _RUNS_TEXT:
         return True
     if name in SHELLS:
+        # `bash -ec 'rm x'` runs a text, and `bash` alone runs its standard input.
         has_text = any(_COMMAND_OPTION.fullmatch(word.text) for word in arguments)
         return has_text or not _runs_script_file(arguments)
     if name in {"source", "."}:

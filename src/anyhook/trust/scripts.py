@@ -135,11 +135,13 @@ def command_files(
                 directories[path] = None
         elif mode and (_SCRIPT_NAME.fullmatch(word) or scope.contains(path)):
             files[path] = None
+            # A script may load what is beside it.
             if is_script(path):
                 directories[os.path.dirname(path)] = None
         # A file that does not exist yet is bound too, so that its appearance is a change.
         elif not mode and _is_path(word) and scope.contains(path):
             files[path] = None
+        # Only a part of the path may be known: `hooks/$NAME` runs some file of `hooks`.
         if is_opaque and "/" in word:
             directories[os.path.dirname(path)] = None
     if search.runs_inline_code():
@@ -190,7 +192,7 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
     words = command_words(handler)
     if not words or not _PROGRAM.fullmatch(words[0]):
         return None
-    # The value of a variable may hold blanks.
+    # The word is checked before its variables are expanded, because a value may hold blanks.
     text = expand_variables(words[0], variables, project)
     if "$" in text:
         return None
@@ -263,6 +265,7 @@ class _PathSearch:
 
     def __init__(self, handler: HandlerSpec, start: Path, variables: Mapping[str, str]) -> None:
         words = command_words(handler)
+        # A long command repeats words; only different ones count for the budget.
         different = list(dict.fromkeys(words))
         context = words_in_context(words[: 4 * MAX_WORDS], variables, start)
         self.handler = handler

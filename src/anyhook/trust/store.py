@@ -79,9 +79,11 @@ class TrustStore:
             raise SettingsError(problem, path=str(self.directory))
         with locked(file):
             recorded = self.records(project)
+            # Hooks of other agents stay trusted.
             for key, entry in recorded.entries.items():
                 if _agent_of(entry) != agent:
                     entries[key] = entry
+            # Texts of directories that no entry names any more are dropped.
             used_digests: set[str] = set()
             for entry in entries.values():
                 used_digests.update(map(str, object_member(entry, "trees").values()))

@@ -73,6 +73,7 @@ def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[s
     for word in outer:
         if len(seen) > 2 * MAX_WORDS:
             break
+        # A repeated word counts for what stands behind it, but is not split again.
         if word in seen:
             words.append(word)
             continue
@@ -146,6 +147,7 @@ def words_in_context(
     for word in words:
         text = expand_variables(word, variables, cwd)
         yield ContextWord(word, text, previous)
+        # `cd -P dir` changes to `dir`, so most options do not count as the word in front.
         is_mere_option = word.startswith("-") and word not in CHANGES_DIRECTORY and word != "-m"
         if not is_mere_option:
             previous = text
