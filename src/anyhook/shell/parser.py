@@ -5,7 +5,7 @@ read in different ways raises `UnreadableError`. Nothing may count as quoted, co
 here-document that some shell would run.
 
 Command lines come from strangers. The parser reads in one pass, its expressions never backtrack,
-and nesting is limited, so the time is linear in the length of the line. The module is long because
+and nesting is limited, so the time is linear in the length of the line. It is one module because
 the grammar is one recursive descent.
 """
 
