@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from anyhook import BeforeTool, Engine, __version__
-from anyhook.handlers.base import get_kind
+from anyhook.handlers.kinds import get_kind
 from anyhook.settings import load as loading
 from anyhook.testing import make_payload
 from benchmarks import against, sustained, warm

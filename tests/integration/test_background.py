@@ -12,7 +12,7 @@ import pytest
 from anyhook import BeforePrompt, SyncEngine
 from anyhook.engine.compare import differences
 from anyhook.handlers.background import AT_ONCE, KEPT, Background
-from anyhook.handlers.base import failed
+from anyhook.handlers.results import failed_result
 from anyhook.model.decisions import Status
 from anyhook.testing import make_event
 from tests.integration.leftovers import MARK, marked

@@ -13,7 +13,7 @@ from anyhook import Engine
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import UsageError
 from anyhook.handlers import threads
-from anyhook.processes.process import REPLY_LIMIT
+from anyhook.processes.result import REPLY_LIMIT
 from tests.integration.test_leases import EVENT, SAYS, load
 from tests.waiting import until
 from tests.warm import CLIENTS, Warm

@@ -14,7 +14,8 @@ import anyio
 import pytest
 
 from anyhook.handlers import process_posix
-from anyhook.processes.process import OUTPUT_LIMIT, REPLY_LIMIT, run_process
+from anyhook.processes.result import OUTPUT_LIMIT, REPLY_LIMIT
+from anyhook.processes.run import run_process
 from tests.integration.leftovers import none_left
 from tests.waiting import until
 from tests.warm import is_running

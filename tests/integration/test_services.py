@@ -20,7 +20,7 @@ import pytest
 import trustme
 
 from anyhook import AfterAgent, AfterTool, BeforeTool, Engine, SessionStart, SyncEngine, UsageError
-from anyhook.handlers.base import Services, ToolText
+from anyhook.handlers.services import Services, ToolText
 from anyhook.handlers.mcp_client import SdkClient
 from anyhook.handlers.network import is_allowed, is_public, why_not
 from anyhook.model.answers import NO_OPINION, Outcome

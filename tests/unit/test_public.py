@@ -254,7 +254,7 @@ def test_fields_that_are_no_fields_have_any_kind():
 def test_the_number_of_commands_follows_the_limit_of_open_files():
     import resource
 
-    from anyhook.processes.process import descriptor_budget
+    from anyhook.processes.result import descriptor_budget
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.hooks import Hooks
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
 

@@ -32,7 +32,9 @@ from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.errors import EngineClosedError, EventError, UsageError
 from anyhook.handlers.background import Background
-from anyhook.handlers.base import HookContext, Services, get_kind
+from anyhook.handlers.context import HookContext
+from anyhook.handlers.services import Services
+from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.leases import Leases
@@ -41,7 +43,7 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
 from anyhook.model.events import Event
 from anyhook.model.layers import Layer
-from anyhook.processes.process import OUTPUT_LIMIT, descriptor_budget
+from anyhook.processes.result import OUTPUT_LIMIT, descriptor_budget
 from anyhook.settings.detect import agents_with_hooks, choose_agent, find_project
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
@@ -53,7 +55,7 @@ if TYPE_CHECKING:
     from typing import Literal, Self, TypeVar
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
-    from anyhook.handlers.base import Ask, McpClient
+    from anyhook.handlers.services import Ask, McpClient
     from anyhook.handlers.in_process import InProcess
     from anyhook.model.diagnostics import Diagnostic
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.handlers.base import failed, get_kind
+from anyhook.handlers.results import failed_result
+from anyhook.handlers.kinds import get_kind
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyhook.engine.plan import Plan
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.answers import Answer
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.events import Event

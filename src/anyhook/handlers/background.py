@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.handlers.base import failed
+from anyhook.handlers.results import failed_result
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
     from typing import Any
 
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools, report_unused
-from anyhook.handlers.base import failed
+from anyhook.handlers.results import failed_result
 from anyhook.handlers.environment import add_own, expand, sanitize_env
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
-from anyhook.processes.process import ProcessResult, run_process
+from anyhook.processes.result import ProcessResult
+from anyhook.processes.run import run_process
 from anyhook.shell.path_variables import quote_path_variables
 from anyhook.shell.plain import fill, find_direct, passes_signals, plain_words, shell_preserves_env
 from anyhook.shell.programs import find_shell
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyhook.agents.output import HookOutput
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.worker.commands import HookCommand

@@ -13,7 +13,7 @@ import anyio
 from anyhook.agents.output import decode_reply
 from anyhook.agents.values import check_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
-from anyhook.handlers.base import failed
+from anyhook.handlers.results import failed_result
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
@@ -21,7 +21,7 @@ from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import repair
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event

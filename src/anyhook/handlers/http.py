@@ -20,7 +20,7 @@ import httpx
 from anyhook import __version__
 from anyhook.agents.output import decode_text, event_tools
 from anyhook.agents.spec import OutputAction
-from anyhook.handlers.base import failed
+from anyhook.handlers.results import failed_result
 from anyhook.handlers.network import (
     PORTS,
     THROUGH,
@@ -35,13 +35,13 @@ from anyhook.handlers.network import (
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json, trim
-from anyhook.processes.process import REPLY_LIMIT, KeptOutput
+from anyhook.processes.result import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Collection, Mapping
 
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NEXT_ADDRESS = 3.0

@@ -27,7 +27,7 @@ from anyhook.errors import AnyhookError
 from anyhook.files import identity_of
 from anyhook.handlers.function import is_async
 from anyhook.handlers.threads import call_in_thread
-from anyhook.processes.process import ProcessResult, result_of_reply
+from anyhook.processes.result import ProcessResult, result_of_reply
 from anyhook.worker.client import SWITCH
 from anyhook.worker.installed import is_installed
 

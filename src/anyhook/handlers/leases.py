@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import RunVar
 
-from anyhook.processes.process import DRAIN, ProcessResult, result_of_reply
+from anyhook.processes.child import DRAIN
+from anyhook.processes.result import ProcessResult, result_of_reply
 from anyhook.worker import client
 from anyhook.worker.client import (
     COLD,

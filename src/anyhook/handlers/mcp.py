@@ -13,14 +13,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools
-from anyhook.handlers.base import ToolText, failed
+from anyhook.handlers.services import ToolText
+from anyhook.handlers.results import failed_result
 from anyhook.handlers.network import ask_service, cut_notes, payload_notes, report
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json
-from anyhook.processes.process import REPLY_LIMIT, KeptOutput
+from anyhook.processes.result import REPLY_LIMIT, KeptOutput
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NO_CLIENT = "there is no client for MCP servers; pass mcp=… to Engine.load"

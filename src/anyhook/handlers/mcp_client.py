@@ -16,7 +16,7 @@ import anyio
 from anyio.lowlevel import current_token
 
 from anyhook.errors import UsageError
-from anyhook.handlers.base import ToolText
+from anyhook.handlers.services import ToolText
 from anyhook.handlers.environment import expand
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from anyhook.handlers.base import failed
+from anyhook.handlers.results import failed_result
 from anyhook.handlers.function import is_cancelled_from_outside
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.decisions import Status
@@ -24,7 +24,7 @@ from anyhook.model.diagnostics import diagnose
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Denial
-from anyhook.handlers.base import Question, failed
+from anyhook.handlers.services import Question
+from anyhook.handlers.results import failed_result
 from anyhook.handlers.network import ask_service, payload_notes, report
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 
 if TYPE_CHECKING:
-    from anyhook.handlers.base import HookContext
+    from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
 NO_ASK = "there is no model to ask; pass ask=… to Engine.load"

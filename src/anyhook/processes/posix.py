@@ -21,13 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio
 
-from anyhook.processes.process import (
-    DRAIN,
-    DRAIN_SILENT,
-    REPLY_LIMIT,
-    KeptOutput,
-    ProcessResult,
-)
+from anyhook.processes.child import DRAIN
+from anyhook.processes.result import DRAIN_SILENT, REPLY_LIMIT, KeptOutput, ProcessResult
 from anyhook.processes.start import start
 from anyhook.processes.tree import MARK, POLL, ProcessTree
 

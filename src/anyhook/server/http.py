@@ -30,7 +30,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from anyhook import __version__
 from anyhook.errors import AnyhookError, EngineClosedError, EventError
-from anyhook.handlers.base import SERVERS
+from anyhook.handlers.context import SERVERS
 from anyhook.handlers.network import LOCALHOST, PORTS, THROUGH, is_loopback, plain_host
 from anyhook.model.json import parse_event
 

@@ -18,13 +18,13 @@ from anyhook.engine.engine import MAX_PROCESSES, Engine
 from anyhook.engine.plan import Plan
 from anyhook.errors import EventError, UsageError
 from anyhook.files import identity_of
-from anyhook.handlers.base import Services
+from anyhook.handlers.services import Services
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
-from anyhook.processes.process import OUTPUT_LIMIT
+from anyhook.processes.result import OUTPUT_LIMIT
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
