@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 SRC = Path(anyhook.__file__).parent
 LONGEST_MODULE = 450
 
-LOWEST = ["_compat interrupts", "errors model", "files atomic_write"]
+LOWEST = ["_compat interrupts", "shell", "errors model", "files atomic_write"]
 """What stands below the diagram of `docs/architecture.md`."""
 HIGHEST = ["_entry_point", "__main__"]
 
@@ -25,7 +25,7 @@ def layers():
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     diagram = page.split("<!-- layers -->")[1].split("<!-- /layers -->")[0]
     rows = [line[:36].split() for line in diagram.splitlines() if line.startswith(" ")]
-    drawn = [set(row) - {"model"} for row in reversed(rows)]
+    drawn = [set(row) - {"model", "shell"} for row in reversed(rows)]
     return [set(row.split()) for row in LOWEST] + drawn + [set(row.split()) for row in HIGHEST]
 
 

@@ -477,7 +477,7 @@ def test_a_broken_judgement_costs_no_hook_of_the_user(world, store, monkeypatch)
     hook = {"type": "command", "command": "./guard.sh"}
     world.settings("project", {"hooks": {"BeforeTool": [{"matcher": r"(\w+)+!", "hooks": [hook]}]}})
     trust(world, store)
-    monkeypatch.setattr("anyhook.trust.store.command_files", lambda *_: 1 / 0)
+    monkeypatch.setattr("anyhook.trust.subjects.command_files", lambda *_: 1 / 0)
     engine = load(world, store)
 
     decision = asyncio.run(engine.dispatch(WRITE.replace(tool_name="a" * 60)))
@@ -566,7 +566,7 @@ def test_a_hook_that_cannot_be_judged_does_not_run(world, store, monkeypatch):
     trust(world, store)
     engine = load(world, store)
     decide(engine)
-    monkeypatch.setattr("anyhook.engine.guard.Guard._stranger", lambda *_: 1 / 0)
+    monkeypatch.setattr("anyhook.engine.guard.Guard._untrusted_file", lambda *_: 1 / 0)
 
     (result,) = decide(engine).results
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from anyhook.matching.conditions import LONGEST_COMMAND, Condition, compile_condition
+from anyhook.matching.commands import LONGEST_COMMAND
+from anyhook.matching.conditions import Condition, compile_condition
 
 CWD, PROJECT, HOME = "/home/me/app/sub", "/home/me/app", "/home/me"
 BIG = 8_000

@@ -120,9 +120,9 @@ LAYERS = [
     layer.split()
     for layer in """
         interrupts
+        shell
         errors model
         files atomic_write
-        shell
         matching
         agents
         processes

@@ -19,8 +19,8 @@ from anyhook.cli.options import (
     scope_of,
 )
 from anyhook.cli.output import console, print_diagnostics, print_json, show_place
+from anyhook.model.definitions import unique_labels
 from anyhook.model.diagnostics import Severity
-from anyhook.model.labels import unique_labels
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.kept import kept_hooks

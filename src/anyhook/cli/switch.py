@@ -16,7 +16,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
 from anyhook.migrate.commands import unwrap
-from anyhook.model.labels import unique_labels
+from anyhook.model.definitions import unique_labels
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import add_item, prune, remove_item, stay_inside, write_atomically

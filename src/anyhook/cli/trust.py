@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from anyhook.cli.options import Scope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
-    from anyhook.trust.store import Change, Subject
+    from anyhook.trust.records import Change
+    from anyhook.trust.subjects import Subject
 
 DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
 

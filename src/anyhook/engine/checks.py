@@ -13,7 +13,8 @@ from anyhook.matching.matchers import MATCH_ALL, compile_matcher
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
-from anyhook.shell.path_variables import find_shell, unquoted
+from anyhook.shell.path_variables import unquoted_variables
+from anyhook.shell.programs import BUILTINS, find_shell
 from anyhook.trust.scripts import missing_scripts, program
 
 if TYPE_CHECKING:
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from anyhook.matching.matchers import Matcher
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
-_BUILTINS = frozenset(
-    ". : [ [[ alias break case cd command continue declare echo eval exec exit export false for "
-    "function getopts hash if let local printf pwd read readonly return select set shift source "
-    "test time times trap true type ulimit umask unalias unset until wait while { !".split()
-)
 _PERMISSION_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
 """A permission rule, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
 MILLISECONDS_FROM = 1000
@@ -266,7 +262,7 @@ def _check_command(
     first = program(handler, project, path_variables)
     if isinstance(first, str):
         search_path = _own_path(handler, environ)
-        if first not in _BUILTINS and shutil.which(first, path=search_path) is None:
+        if first not in BUILTINS and shutil.which(first, path=search_path) is None:
             yield _about(handler, "missing-program", f"there is no program {first!r} on the PATH")
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
         text = f"{first} may not be executed; run: chmod +x {first}"
@@ -278,7 +274,7 @@ def _check_quotes(
 ) -> Iterator[Diagnostic]:
     has_blank = " " in str(project) or "\t" in str(project)
     if handler.command and has_blank:
-        for name in unquoted(handler.command, variables):
+        for name in unquoted_variables(handler.command, variables):
             yield _about(
                 handler,
                 "unquoted-variable",

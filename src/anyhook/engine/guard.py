@@ -14,7 +14,7 @@ from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.settings.detect import trust_command
 from anyhook.trust.scripts import command_files
-from anyhook.trust.store import Change, Project, Subject, definition_key, subjects
+from anyhook.trust.subjects import Subject, SubjectReader, definition_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,22 +22,26 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.files import FileIdentity
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.trust.store import Records, TrustStore
+    from anyhook.trust.records import Change, Records
+    from anyhook.trust.store import TrustStore
 
-SHIM = " shim --as "
+_SHIM = " shim --as "
 """What a command holds that sets the variables of another agent."""
-HOW = "look at it with `{}`"
+MAX_SHOWN_LABELS = 5
+"""Hooks that one diagnostic names."""
+MAX_DIRECTORIES = 256
+"""Directories and handlers for which the files that a command names there are kept."""
 
 
 class Guard:
     """Decides for one project and one version of its settings which handlers may run.
 
     Nothing is read before a handler that needs trust is about to run, and the files of a handler
-    only if its definition was trusted. Store and files are looked at again each time, so that
+    only if its definition was trusted. Store and files are checked again each time, so that
     neither a change nor a revocation is missed.
 
     Args:
-        agent: Says which layers need trust.
+        agent: Has the layers that need trust.
         project: Directory of the project.
         store: What the user has trusted; `None` trusts everything, for a single run.
         definitions: The definitions that there are.
@@ -51,58 +55,101 @@ class Guard:
         definitions: tuple[HookDefinition, ...],
     ) -> None:
         self._agent = agent
-        self._project = Path(os.path.realpath(project))  # one project, however it is reached
+        # Resolved, so that a project is the same one however it is reached.
+        self._project = Path(os.path.realpath(project))
         self._store = store
         self._definitions = tuple(d for d in definitions if d.layer in agent.needs_trust)
-        self._identity: FileIdentity = None
+        self._store_identity: FileIdentity = None
         self._records: Records | None = None
-        self._subjects: dict[int, Subject] = {}
+        self._trusted: dict[int, Subject] = {}
         self._changes: dict[int, Change] = {}
-        self._elsewhere: dict[tuple[int, str], _Elsewhere] = {}
+        self._elsewhere: dict[tuple[int, str], _ElsewhereCheck] = {}
         self._problems: tuple[Diagnostic, ...] = ()
 
     def subjects(self) -> list[Subject]:
         """Read what the project's hooks are made of."""
-        return subjects(self._definitions, self._project, self.variables())
+        return self._reader().read_all(self._definitions)
 
     def variables(self, cwd: Path | None = None) -> dict[str, str]:
         """Return the variables that hold paths: the agent's, and those that the shim sets."""
-        held = {"project_dir": self._project, "cwd": cwd or self._project}
-        commands = (h.command or "" for d in self._definitions for h in d.handlers)
-        agents = CODING_AGENTS if any(SHIM in command for command in commands) else ()
-        tables = [*map(get_agent, agents), self._agent]
-        pairs = (pair for table in tables for pair in table.hook_environment.items())
-        return {name: str(held[what]) for name, what in pairs if what in held}
+        paths = {"project_dir": self._project, "cwd": cwd or self._project}
+        agents = [self._agent]
+        if self._uses_shim():
+            agents = [*map(get_agent, CODING_AGENTS), self._agent]
+        variables = {}
+        for agent in agents:
+            for name, content in agent.hook_environment.items():
+                if content in paths:
+                    variables[name] = str(paths[content])
+        return variables
+
+    def _uses_shim(self) -> bool:
+        for definition in self._definitions:
+            if any(_SHIM in (handler.command or "") for handler in definition.handlers):
+                return True
+        return False
+
+    def _reader(self) -> SubjectReader:
+        return SubjectReader(self._project, self.variables())
+
+    # --- reports -----------------------------------------------------------------------------
 
     def changes(self) -> list[Change]:
         """Return what is not trusted, as it is now."""
-        self._look()
+        self._refresh()
         return list(self._changes.values())
 
     def diagnostics(self) -> list[Diagnostic]:
         """Return a diagnostic for every handler that does not run."""
-        return [*(self._told(change) for change in self.changes()), *self._problems]
+        return [*map(self._report, self.changes()), *self._problems]
 
     def summary(self) -> list[Diagnostic]:
         """Return the same as `diagnostics`, with one diagnostic for all hooks without trust."""
         changes = self.changes()
         new = [change.subject.handler for change in changes if change.what == "new"]
-        changed = [self._told(change) for change in changes if change.what != "new"]
         if len(new) < 2:
             return self.diagnostics()
         names = list(dict.fromkeys(handler.label for handler in new))
-        labels = ", ".join(names[:LABELS_SHOWN])
-        if len(names) > LABELS_SHOWN:
-            labels += f" and {len(names) - LABELS_SHOWN} more"
-        text = f"{len(new)} hooks do not run: their project is not trusted; {self._how()}: {labels}"
+        labels = ", ".join(names[:MAX_SHOWN_LABELS])
+        if len(names) > MAX_SHOWN_LABELS:
+            labels += f" and {len(names) - MAX_SHOWN_LABELS} more"
+        text = (
+            f"{len(new)} hooks do not run: their project is not trusted; {self._remedy()}: {labels}"
+        )
+        changed = [self._report(change) for change in changes if change.what != "new"]
         return [diagnose("project-untrusted", text, new[0].place), *changed, *self._problems]
+
+    def _remedy(self) -> str:
+        return f"look at it with `{trust_command(self._agent.name, self._project)}`"
+
+    def _report(self, change: Change) -> Diagnostic:
+        handler = change.subject.handler
+        if change.what == "script":
+            return self._report_changed_file(handler)
+        if change.what == "definition":
+            text = self._not_run(handler, "its definition changed since it was trusted")
+            return diagnose("trust-changed", text, handler.place, handler=handler.label)
+        text = self._not_run(handler, "its project is not trusted")
+        return diagnose("project-untrusted", text, handler.place, handler=handler.label)
+
+    def _report_changed_file(self, handler: HandlerSpec, file: Path | None = None) -> Diagnostic:
+        reason = "a file of it changed since it was trusted"
+        if file is not None:
+            reason = f"it names {file} now, which was not trusted"
+        text = self._not_run(handler, reason)
+        return diagnose("trust-changed", text, handler.place, handler=handler.label)
+
+    def _not_run(self, handler: HandlerSpec, reason: str) -> str:
+        return f"{handler.label!r} does not run: {reason}; {self._remedy()}"
+
+    # --- decisions ---------------------------------------------------------------------------
 
     def may_match(self, definition: HookDefinition) -> bool:
         """Return whether the pattern of a definition may be evaluated."""
         if self._store is None or definition.layer not in self._agent.needs_trust:
             return True
-        self._look()
-        return all(id(handler) in self._subjects for handler in definition.handlers)
+        self._refresh()
+        return all(id(handler) in self._trusted for handler in definition.handlers)
 
     def withhold(self, handler: HandlerSpec, cwd: str = "") -> HandlerResult | None:
         """Return the result of a handler that must not run, or `None` if it may.
@@ -113,16 +160,16 @@ class Guard:
         """
         if self._store is None or handler.layer not in self._agent.needs_trust:
             return None
-        self._look()
+        self._refresh()
         change = self._changes.get(id(handler))
         if change is not None and not self._was_restored(change):
-            return self._withheld(handler, self._told(change))
-        subject = self._subjects.get(id(handler))
+            return _withheld(handler, self._report(change))
+        subject = self._trusted.get(id(handler))
         if subject is None or not self._is_as_trusted(subject):
-            return self._withheld(handler, self._changed(handler))
-        stranger = self._stranger(subject, cwd)
-        if stranger is not None:
-            return self._withheld(handler, self._changed(handler, stranger))
+            return _withheld(handler, self._report_changed_file(handler))
+        untrusted = self._untrusted_file(subject, cwd)
+        if untrusted is not None:
+            return _withheld(handler, self._report_changed_file(handler, untrusted))
         return None
 
     def _was_restored(self, change: Change) -> bool:
@@ -133,24 +180,20 @@ class Guard:
         del self._changes[id(subject.handler)]
         return True
 
-    def _withheld(self, handler: HandlerSpec, told: Diagnostic) -> HandlerResult:
-        return HandlerResult(
-            handler, Status.WITHHELD, error="the project is not trusted", diagnostics=(told,)
-        )
-
     def _is_as_trusted(self, subject: Subject) -> bool:
         """Compare the files of a trusted handler with what was trusted, if one was touched."""
         if subject.is_unchanged():
             return True
         handler = subject.handler
+        # Files were touched, so read all of them again and compare their content.
         definition = next(d for d in self._definitions if handler in d.handlers)
-        now = Project(self._project, self.variables()).subject(definition, handler)
-        if self._records is None or self._records.change(now) is not None:
+        current = self._reader().read(definition, handler)
+        if self._records is None or self._records.compare(current) is not None:
             return False
-        self._subjects[id(handler)] = now
+        self._trusted[id(handler)] = current
         return True
 
-    def _stranger(self, subject: Subject, cwd: str) -> Path | None:
+    def _untrusted_file(self, subject: Subject, cwd: str) -> Path | None:
         """Return a file that the command runs where it starts, and that was not trusted.
 
         In another directory than the project's, the same words can name other files.
@@ -159,121 +202,93 @@ class Guard:
         if start == self._project:
             return None
         key = (id(subject.handler), cwd)
-        known = self._elsewhere.get(key)
-        if known is None or known.subject is not subject or known.is_stale():
-            variables = {**self.variables(start), **subject.handler.variables}
-            found = command_files(subject.handler, self._project, variables, start=start)
-            trusted = {script.path for script in subject.scripts}
-            trees = [tree.root for tree in subject.trees]
-            stranger = None
-            for path in found.files:
-                is_bound = path in trusted or any(map(path.is_relative_to, trees))
-                if not is_bound and path.exists():
-                    stranger = path
-                    break
-            identities = {path: identity_of(path) for path in (str(start), *found.looked_at)}
-            known = _Elsewhere(subject, stranger, identities)
-            if len(self._elsewhere) >= DIRECTORIES:
+        check = self._elsewhere.get(key)
+        if check is None or check.subject is not subject or check.is_stale():
+            check = self._check_elsewhere(subject, start)
+            if len(self._elsewhere) >= MAX_DIRECTORIES:
                 self._elsewhere.clear()
-            self._elsewhere[key] = known
-        return known.stranger
+            self._elsewhere[key] = check
+        return check.untrusted
 
-    def _look(self) -> None:
+    def _check_elsewhere(self, subject: Subject, start: Path) -> _ElsewhereCheck:
+        variables = {**self.variables(start), **subject.handler.variables}
+        named = command_files(subject.handler, self._project, variables, start=start)
+        trusted = {script.path for script in subject.scripts}
+        roots = [tree.root for tree in subject.trees]
+        untrusted = None
+        for path in named.files:
+            is_bound = path in trusted or any(map(path.is_relative_to, roots))
+            if not is_bound and path.exists():
+                untrusted = path
+                break
+        identities = {path: identity_of(path) for path in (str(start), *named.looked_at)}
+        return _ElsewhereCheck(subject, untrusted, identities)
+
+    def _refresh(self) -> None:
         """Read the store again if it changed, and compare the hooks with it."""
         if self._store is None:
             return
         identity = self._store.identity(self._project)
-        if self._records is not None and identity == self._identity:
+        if self._records is not None and identity == self._store_identity:
             return
-        self._identity = identity
-        records = self._records = self._store.records(self._project)
-        self._problems = records.problems
-        self._subjects, self._changes = {}, {}
-        project = Project(self._project, self.variables())
-        keys = {id(h): definition_key(d, h) for d in self._definitions for h in d.handlers}
-        current = frozenset(keys.values())
+        self._store_identity = identity
+        self._records = self._store.records(self._project)
+        self._problems = self._records.problems
+        self._trusted = {}
+        self._changes = {}
+        keys: dict[int, str] = {}
         for definition in self._definitions:
             for handler in definition.handlers:
+                keys[id(handler)] = definition_key(definition, handler)
+        current_keys = frozenset(keys.values())
+        reader = self._reader()
+        for definition in self._definitions:
+            for handler in definition.handlers:
+                key = keys[id(handler)]
                 try:
-                    key = keys[id(handler)]
-                    known = records.knows(key)  # of an unknown one not even the files are read
-                    subject = (
-                        project.subject(definition, handler)
-                        if known
-                        else Subject(key, handler, definition.event, definition.matcher)
-                    )
-                    self._judge(records.change(subject, current), subject)
-                except Exception as error:  # noqa: BLE001 - what cannot be judged does not run
-                    self._subjects.pop(id(handler), None)
+                    # Of an unknown definition not even the files are read.
+                    if self._records.has_definition(key):
+                        subject = reader.read(definition, handler)
+                    else:
+                        subject = Subject(key, handler, definition.event, definition.matcher)
+                    change = self._records.compare(subject, current_keys)
+                except Exception as error:  # noqa: BLE001 - what cannot be checked does not run
                     text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
                     problem = diagnose("project-untrusted", text, handler.place)
                     self._problems = (*self._problems, problem)
+                    continue
+                if change is None:
+                    self._trusted[id(handler)] = subject
+                else:
+                    self._changes[id(handler)] = change
 
-    def _judge(self, change: Change | None, subject: Subject) -> None:
-        if change is None:
-            self._subjects[id(subject.handler)] = subject
-        else:
-            self._changes[id(subject.handler)] = change
 
-    def _how(self) -> str:
-        return HOW.format(trust_command(self._agent.name, self._project))
-
-    def _told(self, change: Change) -> Diagnostic:
-        handler = change.subject.handler
-        if change.what == "script":
-            return self._changed(handler)
-        if change.what == "definition":
-            text = f"{handler.label!r} does not run: its definition changed since it was trusted"
-            return diagnose(
-                "trust-changed", f"{text}; {self._how()}", handler.place, handler=handler.label
-            )
-        return diagnose(
-            "project-untrusted",
-            f"{handler.label!r} does not run: its project is not trusted; {self._how()}",
-            handler.place,
-            handler=handler.label,
-        )
-
-    def _changed(self, handler: HandlerSpec, stranger: Path | None = None) -> Diagnostic:
-        why = (
-            f"it names {stranger} now, which was not trusted"
-            if stranger
-            else "a file of it changed since it was trusted"
-        )
-        return diagnose(
-            "trust-changed",
-            f"{handler.label!r} does not run: {why}; {self._how()}",
-            handler.place,
-            handler=handler.label,
-        )
+def _withheld(handler: HandlerSpec, diagnostic: Diagnostic) -> HandlerResult:
+    return HandlerResult(
+        handler, Status.WITHHELD, error="the project is not trusted", diagnostics=(diagnostic,)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Elsewhere:
-    """What a command names in another directory than the project's.
+class _ElsewhereCheck:
+    """Which files a command names in another directory than the project's.
 
     Attributes:
         subject: The handler, as it is trusted.
-        stranger: A file that was not trusted; `None` if there is none.
+        untrusted: A file that was not trusted; `None` if there is none.
         identities: Everything whose appearance or change may change that.
     """
 
     subject: Subject
-    stranger: Path | None
+    untrusted: Path | None
     identities: Mapping[str, FileIdentity]
 
     def is_stale(self) -> bool:
         return any(identity_of(path) != identity for path, identity in self.identities.items())
 
 
-LABELS_SHOWN = 5
-"""Hooks that one diagnostic names."""
-DIRECTORIES = 256
-"""Directories and handlers for which it is remembered what the command names there."""
-
-
 class SharedGuard:
-    """A guard that may be asked from several threads.
+    """A guard that may be used from several threads.
 
     Args:
         guard: A guard that nothing else uses.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.handlers.kinds import get_kind
+from anyhook.handlers.results import failed_result
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import HandlerResult
 from anyhook.model.diagnostics import diagnose

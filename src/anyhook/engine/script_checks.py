@@ -1,4 +1,4 @@
-"""Mistakes that authors make in the scripts and lines that hooks run: for `anyhook check`."""
+"""Mistakes in the scripts and command lines that hooks run: for `anyhook check`."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 OWN_MARK = "anyhook.authoring"
-"""What a hook file of ours imports: its output and exit codes are made by anyhook."""
+"""What a hook file of anyhook imports; anyhook writes its output and exit code."""
 STOP_FLAG = "stop_hook_active"
-"""Member of a payload by which a hook sees that the agent goes on because of a hook."""
+"""Member of a payload that is true while the agent continues because of a hook."""
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]+)")
 SYNTAX_SECONDS = 5.0
 
@@ -39,7 +39,7 @@ def check_scripts(
     project: Path,
     variables: Mapping[str, str],
 ) -> Iterator[Diagnostic]:
-    """Look at the line and at the scripts of a command hook.
+    """Check the command line and the scripts of a command hook.
 
     Args:
         agent: The agent.
@@ -93,22 +93,25 @@ def _check_line(
         return
     yield from _check_variables(agent, handler, line, variables)
     facts = facts_of("shell", line)
-    for found in _check_facts(agent, spec, handler, facts, handler.place.file):
-        yield Diagnostic(found.code, found.message, handler.place, found.severity, found.handler)
+    for item in _check_facts(agent, spec, handler, facts, handler.place.file):
+        # The place of the command in the settings, not a line of the command.
+        yield Diagnostic(item.code, item.message, handler.place, item.severity, item.handler)
 
 
 def _check_variables(
     agent: AgentSpec, handler: HandlerSpec, line: str, variables: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
-    """Report variables that look like the agent's own and are not."""
+    """Report variables that are named like the agent's own and that it does not set."""
     own = {*agent.hook_environment, *handler.variables}
     prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
     for name in dict.fromkeys(_VARIABLE.findall(line)):
         is_set = name in own or name in variables or f"{name}=" in line
         if is_set or not name.startswith(prefixes):
             continue
-        meant = closest(name, own)
-        hint = f"did you mean {meant}?" if meant else "the event is JSON on standard input"
+        suggestion = closest(name, own)
+        hint = "the event is JSON on standard input"
+        if suggestion:
+            hint = f"did you mean {suggestion}?"
         yield _about(handler, "unknown-variable", f"{agent.title} sets no variable {name}; {hint}")
 
 
@@ -116,15 +119,15 @@ def _check_variables(
 def shell_syntax_problem(line: str) -> str | None:
     """Return what is wrong with the syntax of a shell line; `None` if it can be read.
 
-    The system's shell reads the line and runs nothing of it (`sh -n`). It is only asked about lines
-    with an odd number of quotes or brackets.
+    The system's shell reads the line without running it (`sh -n`). Most lines have balanced quotes
+    and brackets; they are not worth the start of a shell.
     """
-    pairs = ("'", '"', "`")
-    is_odd = any(line.count(mark) % 2 for mark in pairs)
-    if not is_odd and line.count("(") == line.count(")") and line.count("{") == line.count("}"):
+    has_closed_quotes = all(line.count(quote) % 2 == 0 for quote in "'\"`")
+    has_closed_brackets = all(line.count(pair[0]) == line.count(pair[1]) for pair in ("()", "{}"))
+    if has_closed_quotes and has_closed_brackets:
         return None
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["/bin/sh", "-n"],
             input=line + "\n",
             capture_output=True,
@@ -135,9 +138,9 @@ def shell_syntax_problem(line: str) -> str | None:
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    if done.returncode == 0:
+    if process.returncode == 0:
         return None
-    first_line = next(iter(done.stderr.strip().splitlines()), "syntax error")
+    first_line = next(iter(process.stderr.strip().splitlines()), "syntax error")
     return first_line.rpartition("sh: ")[2] or first_line
 
 
@@ -196,11 +199,12 @@ def _check_output(handler: HandlerSpec, facts: ScriptFacts, file: str) -> Iterat
 def _check_members(
     agent: AgentSpec, handler: HandlerSpec, facts: ScriptFacts, file: str
 ) -> Iterator[Diagnostic]:
-    """Report a member that the script names without the object that it belongs to."""
+    """Report a member of a reply that the script names without the object that it belongs to."""
     for item in agent.output_fields:
         *parents, name = item.path
         is_top_level = not parents or any(other.path == (name,) for other in agent.output_fields)
-        if is_top_level or name in _payload_keys():  # a script reads the payload's members too
+        # A script also names the members of the payload that it reads.
+        if is_top_level or name in _payload_keys():
             continue
         line = _line_of(facts.text, name)
         if line is not None and not any(parent in facts.text for parent in parents):
@@ -219,8 +223,8 @@ def _payload_keys() -> frozenset[str]:
 
 def _line_of(text: str, member: str) -> int | None:
     """Return the first line that has a member of JSON, or of a literal in code."""
-    found = re.search(rf"""(?:["'\\]|\b){re.escape(member)}(?:\\?["'])?\s*:""", text)
-    return text.count("\n", 0, found.start()) + 1 if found else None
+    match = re.search(rf"""(?:["'\\]|\b){re.escape(member)}(?:\\?["'])?\s*:""", text)
+    return text.count("\n", 0, match.start()) + 1 if match else None
 
 
 def _about(handler: HandlerSpec, code: str, message: str, place: Place | None = None) -> Diagnostic:

@@ -1,9 +1,14 @@
-"""What a hook's script prints and how it ends, as far as its text shows. Nothing of it is run."""
+"""What a hook's script prints and how it ends, as far as its text shows without running it.
+
+Python is parsed. Scripts for shells and JavaScript are searched line by line: a hint needs no more,
+and `anyhook.shell.parser` refuses everything that shells may read in different ways.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,14 +48,14 @@ class ScriptFacts:
         return 2 in self.exit_codes or bool(re.search(r"\b(?:block|deny)\b", self.text))
 
     def add_exit(self, code: int, line: int) -> None:
-        """Note an exit code."""
+        """Record an exit code."""
         self.exit_codes.setdefault(code, line)
 
-    def add_output(self, line: int, *, is_json: bool, is_stderr: bool, decides: bool) -> None:
-        """Note something that is printed."""
+    def add_output(self, line: int, *, is_json: bool, is_stderr: bool, has_decision: bool) -> None:
+        """Record something that is printed."""
         if is_stderr:
-            if decides and self.stderr_decision_line is None:
-                self.stderr_decision_line = line
+            if has_decision:
+                self.stderr_decision_line = self.stderr_decision_line or line
         elif is_json:
             self.json_line = self.json_line or line
             self.text_before_json_line = self.text_before_json_line or self.text_line
@@ -72,16 +77,19 @@ _SHEBANGS = {"python": "python", "sh": "shell", "node": "javascript", "bun": "ja
 
 
 def language_of(path: Path, text: str) -> str | None:
-    """Return the language of a script, by its ending or its first line."""
-    by_ending = LANGUAGES.get(path.suffix)
-    if by_ending or not text.startswith("#!"):
-        return by_ending
+    """Return the language of a script, by its suffix or its first line."""
+    by_suffix = LANGUAGES.get(path.suffix)
+    if by_suffix or not text.startswith("#!"):
+        return by_suffix
     first_line = text.partition("\n")[0]
-    return next((lang for word, lang in _SHEBANGS.items() if word in first_line), None)
+    for interpreter, language in _SHEBANGS.items():
+        if interpreter in first_line:
+            return language
+    return None
 
 
 def facts_of(language: str, text: str) -> ScriptFacts:
-    """Read a script.
+    """Collect what the text of a script shows.
 
     Args:
         language: `python`, `shell` or `javascript`.
@@ -89,14 +97,13 @@ def facts_of(language: str, text: str) -> ScriptFacts:
     """
     facts = ScriptFacts(text)
     if language == "python":
-        try:
+        # A script with an error has no facts.
+        with suppress(SyntaxError, ValueError, RecursionError):
             _read_python(facts, ast.parse(text))
-        except (SyntaxError, ValueError, RecursionError):
-            return facts
-    else:
-        patterns = SHELL if language == "shell" else JAVASCRIPT
-        for number, line in enumerate(text.splitlines(), 1):
-            patterns.read_line(facts, line, number)
+        return facts
+    patterns = SHELL if language == "shell" else JAVASCRIPT
+    for number, line in enumerate(text.splitlines(), 1):
+        patterns.read_line(facts, line, number)
     return facts
 
 
@@ -104,15 +111,19 @@ def facts_of(language: str, text: str) -> ScriptFacts:
 
 
 def _read_python(facts: ScriptFacts, tree: ast.Module) -> None:
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    for call in sorted(nodes, key=lambda node: node.lineno):
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for call in sorted(calls, key=lambda node: node.lineno):
         name = ast.unparse(call.func)
-        if name in ("sys.exit", "exit", "SystemExit", "os._exit", "quit"):
+        if name in _PYTHON_EXITS:
             _read_exit(facts, call)
-        elif name in ("print", "sys.stdout.write", "sys.stderr.write"):
+        elif name in _PYTHON_PRINTS:
             _read_print(facts, call, name)
         elif name == "json.dump" and len(call.args) > 1:
             _read_print(facts, call, f"json.{ast.unparse(call.args[1])}")
+
+
+_PYTHON_EXITS = frozenset({"sys.exit", "exit", "SystemExit", "os._exit", "quit"})
+_PYTHON_PRINTS = frozenset({"print", "sys.stdout.write", "sys.stderr.write"})
 
 
 def _read_exit(facts: ScriptFacts, call: ast.Call) -> None:
@@ -124,16 +135,18 @@ def _read_exit(facts: ScriptFacts, call: ast.Call) -> None:
 def _read_print(facts: ScriptFacts, call: ast.Call, name: str) -> None:
     if not call.args:
         return
-    targets = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg == "file"]
-    printed = ast.unparse(call.args[0])
-    is_json = "json.dump" in printed or name.startswith("json.") or _looks_like_json(call.args[0])
-    is_text = isinstance(call.args[0], ast.Constant | ast.JoinedStr)
+    value = call.args[0]
+    printed = ast.unparse(value)
+    files = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg == "file"]
+    is_json = "json.dump" in printed or name.startswith("json.") or _looks_like_json(value)
+    is_text = isinstance(value, ast.Constant | ast.JoinedStr)
+    # Only the running script knows what a variable holds.
     if is_json or is_text:
         facts.add_output(
             call.lineno,
             is_json=is_json,
-            is_stderr="stderr" in name or "sys.stderr" in targets,
-            decides=any(member in printed for member in DECISION_MEMBERS),
+            is_stderr="stderr" in name or "sys.stderr" in files,
+            has_decision=any(member in printed for member in DECISION_MEMBERS),
         )
 
 
@@ -150,15 +163,15 @@ def _looks_like_json(value: ast.expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LinePatterns:
-    """How a language prints and ends, within one line.
+    """Patterns of what a line prints and how it ends the script.
 
     Attributes:
-        comment: A line that does nothing.
-        exit: An exit code, in group 1.
-        prints: A line that prints something: what is printed in group 1.
-        json: What printed JSON looks like.
-        stderr: What sends it to standard error.
-        hidden: What sends it elsewhere: to a file, to another program, into a variable.
+        comment: A comment line.
+        exit: An exit; the code is group 1.
+        prints: A statement that prints; what is printed is group 1.
+        json: The beginning of printed JSON.
+        stderr: A redirection to standard error.
+        hidden: A redirection to a file, to another program or into a variable.
     """
 
     comment: re.Pattern[str]
@@ -169,20 +182,21 @@ class LinePatterns:
     hidden: re.Pattern[str]
 
     def read_line(self, facts: ScriptFacts, line: str, number: int) -> None:
-        """Note what a line prints and with what it exits."""
+        """Record what a line prints and its exit codes."""
         if self.comment.match(line):
             return
         for code in self.exit.findall(line):
             facts.add_exit(int(code), number)
         for printed in self.prints.finditer(line):
             is_stderr = bool(self.stderr.search(printed[0]))
-            if self.hidden.search(line[: printed.start()] + printed[0]) and not is_stderr:
+            up_to_end = line[: printed.end()]
+            if self.hidden.search(up_to_end) and not is_stderr:
                 continue
             facts.add_output(
                 number,
                 is_json=bool(self.json.search(printed[1])),
                 is_stderr=is_stderr,
-                decides=bool(_QUOTED_DECISION.search(printed[1])),
+                has_decision=bool(_QUOTED_DECISION.search(printed[1])),
             )
 
 

@@ -19,7 +19,8 @@ from anyhook.handlers.results import failed_result, note, payload_notes, timeout
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.processes.result import ProcessResult
 from anyhook.processes.run import run_process
-from anyhook.shell.path_variables import find_shell, quote_path_variables
+from anyhook.shell.path_variables import quote_path_variables
+from anyhook.shell.programs import find_shell
 from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:

@@ -3,6 +3,8 @@
 The matching library backtracks and has no limit: `^(.*_)*delete$` takes seconds on a name of thirty
 characters and years on one of sixty. The estimate is an upper bound of the steps for a subject of
 `n` characters, `2**bits * n**degree * 2**(exponent * n)`. It errs towards too many steps.
+
+All figures are logarithms to base 2, because the numbers themselves overflow.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ LONGEST_PATTERN = 2048
 (seen with 3,000 alternatives, and with 1 MB of text)."""
 LONGEST_SUBJECT = 4096
 """Characters of a subject that any expression is evaluated on."""
-STEPS = 25.0
-"""Logarithm (base 2) of the steps that one evaluation may take: about 20 ms."""
-BACKTRACKING = 5.0
-"""Logarithm of the steps that one choice takes where there are many: it is slower than a step."""
+MAX_STEPS = 25.0
+"""Steps that one evaluation may take: about 20 ms."""
+BACKTRACKING_STEPS = 5.0
+"""Steps of going back to a choice, which is slower than reading a character."""
+_MAX_REPEATS = LONGEST_SUBJECT**2
+"""A higher number in `{n}` makes no difference."""
 
 _TOKEN = re.compile(
     r"\\."  # an escape
@@ -31,12 +35,12 @@ _TOKEN = re.compile(
 )
 
 _COSTLY = re.compile(r"[({]|[*+?].*[*+?]", re.DOTALL)
-"""What an expression has that can be costly: most have one `*` and no group, and need no look."""
+"""What can be costly; most expressions have one `*` and no group, so they are not parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Cost:
-    """Steps of a piece of an expression.
+    """The cost of a piece of an expression.
 
     Attributes:
         degree: Pieces of the subject whose length is chosen freely.
@@ -69,14 +73,14 @@ def longest_safe_subject(pattern: str) -> int:
     if not _COSTLY.search(pattern):
         return LONGEST_SUBJECT
     branches = _parse(pattern)
-    if _steps(branches, LONGEST_SUBJECT) <= STEPS:
+    if _steps(branches, LONGEST_SUBJECT) <= MAX_STEPS:
         return LONGEST_SUBJECT
-    if _steps(branches, 1) > STEPS:
+    if _steps(branches, 1) > MAX_STEPS:
         return -1
     low, high = 1, LONGEST_SUBJECT
     while low + 1 < high:
         middle = (low + high) // 2
-        if _steps(branches, middle) <= STEPS:
+        if _steps(branches, middle) <= MAX_STEPS:
             low = middle
         else:
             high = middle
@@ -84,52 +88,57 @@ def longest_safe_subject(pattern: str) -> int:
 
 
 def _steps(branches: list[list[_Cost]], length: int) -> float:
-    """Return the logarithm of the steps of a search in a subject."""
-    most = max((_branch_steps(branch, length) for branch in branches), default=0.0)
-    return most + math.log2(len(branches) or 1)
+    """Return the steps of a search in a subject."""
+    most = max(_branch_steps(branch, length) for branch in branches)
+    return most + math.log2(len(branches))
 
 
 def _branch_steps(pieces: list[_Cost], length: int) -> float:
-    starts = 0 if pieces and pieces[0].is_anchor else 1
-    if pieces and pieces[-1].is_loop:  # it takes what is left, and nothing after it can fail
+    # Without `^`, the search begins at every character.
+    is_anchored = bool(pieces) and pieces[0].is_anchor
+    # A loop at the end takes what is left, and nothing behind it can fail.
+    if pieces and pieces[-1].is_loop:
         pieces = pieces[:-1]
-    whole = _sequence(pieces)
-    steps = whole.bits + (whole.degree + starts) * math.log2(length or 1)
-    if whole.exponent or whole.bits > BACKTRACKING:
-        steps += whole.exponent * length + BACKTRACKING
+    cost = _sequence_cost(pieces)
+    degree = cost.degree if is_anchored else cost.degree + 1
+    steps = cost.bits + degree * math.log2(length)
+    if cost.exponent or cost.bits > BACKTRACKING_STEPS:
+        steps += cost.exponent * length + BACKTRACKING_STEPS
     return steps
 
 
 def _parse(pattern: str) -> list[list[_Cost]]:
     """Return the alternatives of an expression, each as its pieces."""
-    outer: list[list[list[_Cost]]] = []
-    branches: list[list[_Cost]] = [[]]
+    # The alternatives of every open group, the outermost first.
+    levels: list[list[list[_Cost]]] = [[[]]]
     for token in _TOKEN.finditer(pattern):
-        text, pieces = token[0], branches[-1]
+        text = token[0]
+        pieces = levels[-1][-1]
         if token["quantifier"]:
             if pieces:
-                pieces[-1] = _repeated(pieces[-1], token)
+                pieces[-1] = _repeated_cost(pieces[-1], token)
         elif text.startswith("("):
-            outer.append(branches)
-            branches = [[]]
-        elif text == ")" and outer:
-            group = _alternatives(branches)
-            branches = outer.pop()
-            branches[-1].append(group)
+            levels.append([[]])
+        elif text == ")" and len(levels) > 1:
+            _close_group(levels)
         elif text == "|":
-            branches.append([])
-        elif text == "^" and not pieces and not outer:
+            levels[-1].append([])
+        elif text == "^" and not pieces and len(levels) == 1:
             pieces.append(_Cost(is_anchor=True))
         else:
             pieces.append(_Cost())
-    while outer:  # it does not compile, either
-        group = _alternatives(branches)
-        branches = outer.pop()
-        branches[-1].append(group)
-    return branches
+    # A group that is not closed does not compile, so its cost does not matter.
+    while len(levels) > 1:
+        _close_group(levels)
+    return levels[0]
 
 
-def _sequence(pieces: list[_Cost]) -> _Cost:
+def _close_group(levels: list[list[list[_Cost]]]) -> None:
+    group = _alternatives_cost(levels.pop())
+    levels[-1][-1].append(group)
+
+
+def _sequence_cost(pieces: list[_Cost]) -> _Cost:
     return _Cost(
         degree=sum(piece.degree for piece in pieces),
         bits=sum(piece.bits for piece in pieces),
@@ -137,8 +146,8 @@ def _sequence(pieces: list[_Cost]) -> _Cost:
     )
 
 
-def _alternatives(branches: list[list[_Cost]]) -> _Cost:
-    costs = [_sequence(branch) for branch in branches]
+def _alternatives_cost(branches: list[list[_Cost]]) -> _Cost:
+    costs = [_sequence_cost(branch) for branch in branches]
     return _Cost(
         degree=max(cost.degree for cost in costs),
         bits=max(cost.bits for cost in costs) + math.log2(len(costs)),
@@ -146,20 +155,21 @@ def _alternatives(branches: list[list[_Cost]]) -> _Cost:
     )
 
 
-def _repeated(piece: _Cost, token: re.Match[str]) -> _Cost:
+def _repeated_cost(piece: _Cost, token: re.Match[str]) -> _Cost:
     """Return the cost of a piece with a quantifier."""
     if token["quantifier"].startswith("?"):
         return replace(piece, bits=piece.bits + 1, is_loop=False)
-    is_bounded = token["least"] is not None and (token["comma"] is None or token["most"])
-    if is_bounded:
-        most = min(int(token["most"] or token["least"]), LONGEST_SUBJECT**2)
+    is_exact = token["least"] is not None and token["comma"] is None
+    if is_exact or token["most"]:
+        most = min(int(token["most"] or token["least"]), _MAX_REPEATS)
         return _Cost(
             degree=piece.degree * most,
             bits=piece.bits * most + math.log2(max(most, 1)),
             exponent=piece.exponent,
         )
-    least = min(int(token["least"] or 1), LONGEST_SUBJECT**2)
+    least = min(int(token["least"] or 1), _MAX_REPEATS)
     bits = math.log2(max(least, 1))
-    if piece.has_choices:  # a choice in every repetition
+    # A choice in every repetition.
+    if piece.has_choices:
         return _Cost(bits=piece.bits + bits, exponent=piece.exponent + max(1.0, piece.bits))
     return _Cost(degree=1, bits=bits, is_loop=True)

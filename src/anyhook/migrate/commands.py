@@ -11,17 +11,17 @@ from anyhook.authoring.inspect import LARGEST, MARK
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
-from anyhook.shell.path_variables import uses
+from anyhook.shell.path_variables import replace_variables
+from anyhook.shell.words import split_literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.shell.path_variables import VariableUse
 
 PROGRAM = ("anyhook",)
-_ACTS = frozenset(";|&<>()#*?[~\n")
-"""What a shell does something with outside quotes."""
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 EVERYWHERE = {"cwd": "PWD"}
 """What variables hold to the variable of every shell that holds it too."""
@@ -67,38 +67,17 @@ def unwrap(command: str | None) -> ShimOptions | None:
     """
     if command is None or "shim" not in command:
         return None
-    try:
-        words = shlex.split(command)
-    except ValueError:
+    words = split_literal(command)
+    if words is None:
         return None
     at = words.index("shim") if "shim" in words else -1
     named = at == 1 and words[0].replace("\\", "/").rpartition("/")[2] == PROGRAM[0]
     if not named and [w for w in words[1 : at + 1] if w != "-P"] != ["-m", "anyhook", "shim"]:
         return None
-    if _shell_acts(command):
-        return None
     try:
         return parse_options(words[at + 1 :])
     except UsageError:
         return None
-
-
-def _shell_acts(command: str) -> bool:
-    """Tell whether the shell puts something in: a variable or a command outside single quotes."""
-    quotes = ""
-    skip = False
-    for char in command:
-        if skip:
-            skip = False
-        elif char == "\\" and not quotes:
-            return True
-        elif char == "\\" and quotes == '"':
-            skip = True
-        elif char in "'\"" and quotes in ("", char):
-            quotes = "" if quotes else char
-        elif (char in "$`" and quotes != "'") or (char in _ACTS and not quotes):
-            return True
-    return False
 
 
 def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
@@ -135,24 +114,21 @@ def renamed(
 
 
 def _kept_apart(line: str, own: Collection[str]) -> str:
-    pieces, done = [], 0
-    for match, quotes in uses(line):
-        if quotes == "'" and (match[1] or match[2]) not in own:
-            pieces += [line[done : match.start()], "$''", match[0][1:]]
-            done = match.end()
-    return "".join([*pieces, line[done:]])
+    def split_dollar(use: VariableUse) -> str | None:
+        is_other = use.quote == "'" and use.name not in own
+        return f"$''{use.source[1:]}" if is_other else None
+
+    return replace_variables(line, split_dollar)
 
 
 def _rewritten(line: str, names: Mapping[str, str], *, in_single: bool) -> str:
-    pieces, done = [], 0
-    for match, quotes in uses(line):
-        name = names.get(match[1] or match[2])
-        if name is None or (quotes == "'" and not in_single):
-            continue
-        text = f"${{{name}}}"
-        pieces += [line[done : match.start()], text if quotes else f'"{text}"']
-        done = match.end()
-    return "".join([*pieces, line[done:]])
+    def rename(use: VariableUse) -> str | None:
+        name = names.get(use.name)
+        if name is None or (use.quote == "'" and not in_single):
+            return None
+        return f"${{{name}}}" if use.quote else f'"${{{name}}}"'
+
+    return replace_variables(line, rename)
 
 
 def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[str, str], list[str]]:

@@ -24,7 +24,7 @@ from anyhook.migrate.names import has_names, is_generated
 from anyhook.migrate.options import ShimOptions
 from anyhook.migrate.original import read_original, spellings
 from anyhook.model.layers import Layer
-from anyhook.shell.path_variables import quote_path_variables, unquoted
+from anyhook.shell.path_variables import quote_path_variables, unquoted_variables
 from anyhook.trust.scripts import named_files, program
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class HandlerMigration:
     def _tell_quoted(self, line: str) -> None:
         """Tell that a variable gets quotes, where its value is more than one word without."""
         if " " in str(self.migration.location.project):
-            for name in unquoted(line, self.source.hook_environment):
+            for name in unquoted_variables(line, self.source.hook_environment):
                 self._lose(
                     "changed",
                     f"${name} without quotes",

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from anyhook.model.labels import command_label, words_label
 from anyhook.model.text import printable
+from anyhook.shell.labels import command_label, words_label
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from anyhook.model.diagnostics import Place
     from anyhook.model.layers import Layer
@@ -161,3 +161,25 @@ class HookDefinition:
     matcher: str | None
     sequential: bool
     handlers: tuple[HandlerSpec, ...]
+
+
+def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:
+    """Return a label for every handler that no handler of another name or command has.
+
+    Of several scripts with one name, the second one is `guard.py#2`.
+
+    Args:
+        handlers: All handlers, in the order of a plan.
+
+    Returns:
+        The `id` of a handler to its label.
+    """
+    identifiers: dict[str, list[str]] = {}
+    labels: dict[int, str] = {}
+    for handler in handlers:
+        same_label = identifiers.setdefault(handler.label, [])
+        if handler.identifier not in same_label:
+            same_label.append(handler.identifier)
+        number = same_label.index(handler.identifier) + 1
+        labels[id(handler)] = f"{handler.label}#{number}" if number > 1 else handler.label
+    return labels

@@ -1,107 +1,114 @@
-"""Path variables in a command line, quoted as the place they stand in needs it.
+"""Variables in a command line, with the quotes that they stand in.
 
 Extensions write `${extensionPath}/check.sh`, in double quotes, in single quotes or in none, and
-mean the path in all of them. Pasting the path in would break at the first blank and run what a
-directory name says. So the variable goes into the environment, and the command line refers to it.
+mean the path in all of them. Replacing the variable in the text would break at the first blank and
+run what the name of a directory says. So the variable goes into the environment, and the command
+line refers to it with the quotes that keep it one word.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
-
-_USE = r"\$\{(\w+)\}|\$(\w+)"
+_VARIABLE = r"\$\{(?P<braced>\w+)\}|\$(?P<bare>\w+)"
 _NEXT = {
     "": re.compile(
-        rf"""\\.|['"`)]|\$\(|(?:(?<=\s)|^)\#[^\n]*|<<|\bcase\b|{_USE}""",
+        rf"""\\.|['"`)]|\$\(|(?:(?<=\s)|^)\#[^\n]*|<<|\bcase\b|{_VARIABLE}""",
         re.DOTALL | re.MULTILINE,
     ),
-    '"': re.compile(rf"""\\.|["`]|\$\(|{_USE}""", re.DOTALL),
-    "'": re.compile(rf"'|{_USE}"),
+    '"': re.compile(rf"""\\.|["`]|\$\(|{_VARIABLE}""", re.DOTALL),
+    "'": re.compile(rf"'|{_VARIABLE}"),
 }
-"""What counts next, by the quotes that the scan is in."""
-_BY_QUOTE = {"": '"${{{}}}"', '"': "${{{}}}", "'": "'\"${{{}}}\"'"}
+"""What the scan stops at, by the quotes that it is in."""
+_ONE_WORD = {"": '"${{{}}}"', '"': "${{{}}}", "'": "'\"${{{}}}\"'"}
+"""How a variable is written so that its value stays a part of one word, by the quotes around it."""
 
 
-@lru_cache(maxsize=64)
-def find_shell(
-    candidates: tuple[tuple[str, ...], ...], *paths: str | None
-) -> tuple[str, ...] | None:
-    """Find a shell.
+class VariableUse(NamedTuple):
+    """A place in a command line where a variable is named.
+
+    Attributes:
+        name: The variable.
+        source: `$name` or `${name}`.
+        quote: The quotes around it: none, `"` or `'`.
+        start: Its position in the line.
+    """
+
+    name: str
+    source: str
+    quote: str
+    start: int
+
+
+def find_variables(command: str) -> Iterator[VariableUse]:
+    """Yield every use of a variable.
+
+    The scan ends at the first here-document, backtick or `case`: quotes inside have other rules.
+    """
+    # One state for the command line, and one for each `$(` that is open.
+    quotes = [""]
+    position = 0
+    while match := _NEXT[quotes[-1]].search(command, position):
+        position = match.end()
+        quote = quotes[-1]
+        source = match[0]
+        name = match["braced"] or match["bare"]
+        if name:
+            yield VariableUse(name, source, quote, match.start())
+        elif source in {"'", '"'}:
+            quotes[-1] = "" if quote else source
+        elif source == "$(":
+            quotes.append("")
+        elif source == ")" and len(quotes) > 1:
+            quotes.pop()
+        elif source in {"<<", "`", "case"}:
+            return
+
+
+def replace_variables(command: str, replace: Callable[[VariableUse], str | None]) -> str:
+    """Replace uses of variables in a command line.
 
     Args:
-        candidates: Names of programs, each with its options, the best first.
-        paths: Values of `PATH` to search, in this order; `None` for the system's own. Relative
-            entries are left out: they lead into whatever directory this program runs in.
-
-    Returns:
-        The absolute path of the first that is there, with its options.
+        command: The command line.
+        replace: Returns what a use becomes; `None` leaves it as it is.
     """
-    for path in paths:
-        if path is not None:
-            path = os.pathsep.join(filter(os.path.isabs, path.split(os.pathsep)))  # noqa: PLW2901
-        for program, *options in candidates:
-            found = shutil.which(program, path=path)
-            if found:
-                return (found, *options)
-    return None
+    pieces = []
+    position = 0
+    for use in find_variables(command):
+        replacement = replace(use)
+        if replacement is not None:
+            pieces += [command[position : use.start], replacement]
+            position = use.start + len(use.source)
+    return "".join([*pieces, command[position:]])
 
 
 def quote_path_variables(command: str, names: Collection[str]) -> str:
-    """Rewrite `${name}` for a POSIX shell so that it stands for one word's part everywhere.
+    """Rewrite `${name}` for a POSIX shell so that its value is a part of one word everywhere.
 
     Args:
         command: A command line.
-        names: The variables that hold paths.
-
-    Returns:
-        The command line; variables with other names are untouched, and so is everything from a
-        here-document on, where the shell needs no quotes.
+        names: The variables that hold paths; others are left as they are.
     """
     if not any(f"${{{name}}}" in command for name in names):
         return command
-    rewritten, done = [], 0
-    for match, quote in uses(command):
-        if match[1] in names:
-            rewritten += [command[done : match.start()], _BY_QUOTE[quote].format(match[1])]
-            done = match.end()
-    return "".join([*rewritten, command[done:]])
+
+    def quote(use: VariableUse) -> str | None:
+        is_path = use.name in names and use.source.startswith("${")
+        return _ONE_WORD[use.quote].format(use.name) if is_path else None
+
+    return replace_variables(command, quote)
 
 
-def unquoted(command: str, names: Collection[str]) -> list[str]:
-    """List the variables that a command line uses outside quotes, where the shell splits them.
+def unquoted_variables(command: str, names: Collection[str]) -> list[str]:
+    """List the variables that stand outside quotes, where the shell splits their value.
 
     Args:
         command: A command line.
         names: The variables to look for, as `$name` or `${name}`.
-
-    Returns:
-        Their names, in order.
     """
-    found = (match[1] or match[2] for match, quote in uses(command) if not quote)
-    return [name for name in found if name in names]
-
-
-def uses(command: str) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield every variable of a command line with the quotes that it stands in: none, " or '."""
-    quotes = [""]  # one for the command line, and one for each `$(` inside
-    at = 0
-    while match := _NEXT[quotes[-1]].search(command, at):
-        piece, quote, at = match[0], quotes[-1], match.end()
-        if match[1] or match[2]:
-            yield match, quote
-        elif piece in ("'", '"'):
-            quotes[-1] = "" if quote else piece
-        elif piece == "$(":
-            quotes.append("")
-        elif piece == ")" and len(quotes) > 1:
-            quotes.pop()
-        elif piece in ("<<", "`", "case"):  # quotes inside have rules of their own
-            return
+    uses = find_variables(command)
+    return [use.name for use in uses if not use.quote and use.name in names]

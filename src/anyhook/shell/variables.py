@@ -1,6 +1,6 @@
-"""Variables by which an environment changes what a shell does with a command line.
+"""Variables of the environment that change what a shell does with a command line.
 
-Apart from the rest, because the shim imports it on every event.
+They have a module of their own because the shim of migrated hooks imports it on every event.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# `SHELLOPTS=noexec` runs nothing, `BASH_ENV` and `ENV` are files that are run first, and programs
+# that match `EXECIGNORE` are not found.
 CONTROLS = frozenset({"SHELLOPTS", "BASHOPTS", "BASH_ENV", "ENV", "EXECIGNORE"})
-"""Options of the shell (`SHELLOPTS=noexec` runs nothing), files that it reads first, and programs
-that it does not find."""
 FUNCTION = "BASH_FUNC_"
-"""What the names of exported functions begin with; `BASH_FUNC_exit%%` replaces `exit`."""
+"""Prefix of exported functions; `BASH_FUNC_exit%%` replaces `exit`."""
 
 
 def controls_shell(name: str) -> bool:
-    """Return whether a variable changes the shell that reads it: no command gets it."""
+    """Return whether a variable changes the shell that reads it, so that no command may get it."""
     return name in CONTROLS or name.startswith(FUNCTION)
 
 
 def controlling(names: Iterable[str]) -> list[str]:
-    """List the variables that change the shell that reads them, sorted."""
+    """Return the variables that change the shell, sorted."""
     return sorted(filter(controls_shell, names))

@@ -1,8 +1,8 @@
 """The directories that belong to hooks, with the content of every file in them.
 
-A script loads what it likes: modules beside it, files that it sources, names that it puts together.
-That cannot be told from its text. Trust is therefore bound to every file below the directories that
-hooks are in, and any change there asks again.
+A script may load modules beside it, source files, or put the names of files together; its text does
+not show which. Trust is therefore bound to every file below the directories that hooks are in, and
+any change there asks again.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 
     from anyhook.files import FileIdentity
 
-CODE = frozenset(
+CODE_SUFFIXES = frozenset(
     ".sh .bash .zsh .fish .py .pyw .pyc .so .pyd .js .mjs .cjs .jsx .ts .mts .cts .rb .pl .pm .php "
     ".lua .ps1 .mk".split()
 )
 """Suffixes of files that interpreters load by a name without a suffix, or that people source."""
-CACHES = frozenset(
-    "node_modules .git .hg .venv venv __pycache__ .mypy_cache .pytest_cache .ruff_cache".split()
+# These are large or change by themselves, so they are listed as not bound; their appearance is a
+# change.
+PACKAGE_DIRECTORIES = frozenset(
+    "node_modules .git .hg .venv venv .mypy_cache .pytest_cache .ruff_cache".split()
 )
-"""Directories of installed packages and caches. They are large or change by themselves, so they
-are listed as not bound; their appearance is a change."""
-WRITTEN = frozenset(".log .jsonl .pid .lock .tmp .swp".split())
+OUTPUT_SUFFIXES = frozenset(".log .jsonl .pid .lock .tmp .swp".split())
 """Suffixes of files that hooks write beside themselves. They are listed as not bound."""
-MOST_FILES = 500
+MAX_TREES = 8
+"""Directories of one hook."""
+MAX_FILES = 500
 """Files of one directory, with those below it."""
+MAX_BYTES = 16 * 1024 * 1024
+"""Bytes of all files of one directory."""
+MAX_ENTRIES = 10_000
+"""Entries of a directory that are looked at for code beside a program."""
 LARGEST_FILE = 4 * 1024 * 1024
 """Bytes of a file in a directory."""
 LARGEST_SCRIPT = 64 * 1024 * 1024
 """Bytes of the files that a command names, all together."""
-MOST_TREES = 8
-"""Directories of one hook."""
 SHOWN_BYTES = 256 * 1024
 """A longer file is bound by its hash and not kept to show a difference."""
-MOST_BYTES = 16 * 1024 * 1024
-"""Bytes of all files of one directory."""
-_HASH_BASED = 1
-"""Flag of compiled Python that is loaded without a look at the time of its source."""
 _WORD = re.compile(r"[\w-]+")
 
 
@@ -58,7 +58,7 @@ class Script:
 
     Attributes:
         path: The file.
-        digest: SHA-256 of its content; `None` if it is not there; otherwise why it is not bound.
+        digest: SHA-256 of its content; `None` if it does not exist; otherwise why it is not bound.
         text: Its content, if it is text and not too long.
         identity: Its identity when it was read.
     """
@@ -82,8 +82,9 @@ class Tree:
         root: The directory.
         files: Its files, and those below it, by their path from the root.
         identities: Identities of all directories and files that were looked at.
-        left_out: What is there and not bound, for people.
-        packages: Directories of installed packages among them.
+        left_out: What it holds that is not bound, for people.
+        packages: Directories of installed packages in it.
+        digest: SHA-256 over the names and digests of the files and packages.
     """
 
     root: Path
@@ -96,27 +97,28 @@ class Tree:
     def __post_init__(self) -> None:
         lines = [f"{name}\0{script.digest}" for name, script in sorted(self.files.items())]
         lines += [f"{name}\0packages" for name in self.packages]
-        made = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape"))
-        object.__setattr__(self, "digest", made.hexdigest())
+        content = "\n".join(lines).encode("utf-8", "surrogateescape")
+        object.__setattr__(self, "digest", hashlib.sha256(content).hexdigest())
 
 
-_READ: dict[tuple[Path, int], Script] = {}
-_READ_SIZE = 4096
+_cache: dict[tuple[Path, int], Script] = {}
+_CACHE_SIZE = 4096
 
 
 def read_script(path: Path, limit: int = LARGEST_SCRIPT) -> Script:
     """Read a file; one that did not change since the last time is not read again."""
     identity = identity_of(path)
-    known = _READ.get((path, limit))
-    if known is not None and known.identity == identity and identity is not None:
-        return known
+    cached = _cache.get((path, limit))
+    if cached is not None and cached.identity == identity and identity is not None:
+        return cached
+    # A file that changed just now may change again without another time stamp.
     is_settled = not changed_within_tick(identity)
-    made = _read(path, identity, limit)
+    script = _read(path, identity, limit)
     if is_settled:
-        if len(_READ) >= _READ_SIZE:
-            _READ.clear()
-        _READ[path, limit] = made
-    return made
+        if len(_cache) >= _CACHE_SIZE:
+            _cache.clear()
+        _cache[path, limit] = script
+    return script
 
 
 def _read(path: Path, identity: FileIdentity, limit: int) -> Script:
@@ -125,8 +127,8 @@ def _read(path: Path, identity: FileIdentity, limit: int) -> Script:
     try:
         content = read_user_file(path, limit)
     except OSError as error:
-        why = f"{error.strerror or 'unreadable'} ({identity[2]} bytes)"
-        return Script(path, why, None, identity)
+        reason = f"{error.strerror or 'unreadable'} ({identity[2]} bytes)"
+        return Script(path, reason, None, identity)
     text = None
     if len(content) <= SHOWN_BYTES:
         try:
@@ -138,74 +140,101 @@ def _read(path: Path, identity: FileIdentity, limit: int) -> Script:
 
 def read_tree(root: Path) -> Tree:
     """Read every file of a directory and below it, up to a number and a size."""
-    files: dict[str, Script] = {}
-    identities: dict[Path, FileIdentity] = {}
-    left_out: dict[str, None] = {}
-    packages: list[str] = []
-    seen: set[tuple[int, int]] = set()
-    waiting = [root]
-    size = 0
-    while waiting:
-        directory = waiting.pop(0)
-        identity = identity_of(directory)
-        if identity is None or identity[:2] in seen:  # a link that leads back
-            continue
-        seen.add(identity[:2])
-        identities[directory] = identity
-        for path in _entries(directory):
-            name = str(path.relative_to(root))
-            if path.name in CACHES and path.name != "__pycache__":
-                packages.append(f"{name}/")
-            elif _is_written(path):
-                left_out[name] = None
-            elif os.path.isdir(path):  # noqa: PTH112
-                waiting.append(path)
-            elif len(files) >= MOST_FILES or size > MOST_BYTES:
-                left_out["and more files than can be bound"] = None
-                waiting.clear()
-                break
-            else:
-                script = files[name] = read_script(path, LARGEST_FILE)
-                identities[path] = script.identity
-                size += script.identity[2] if script.identity else 0
-                if not script.is_bound:
-                    left_out[f"{name} ({script.digest})"] = None
-    return Tree(root, files, identities, (*packages, *left_out), tuple(packages))
+    reader = _TreeReader(root)
+    reader.read()
+    left_out = (*reader.packages, *reader.left_out)
+    return Tree(root, reader.files, reader.identities, left_out, tuple(reader.packages))
 
 
-def _entries(directory: Path) -> list[Path]:
+class _TreeReader:
+    """One walk through a directory, breadth first; the attributes are those of `Tree`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.files: dict[str, Script] = {}
+        self.identities: dict[Path, FileIdentity] = {}
+        self.left_out: dict[str, None] = {}
+        self.packages: list[str] = []
+        self._size = 0
+
+    def read(self) -> None:
+        seen: set[tuple[int, int]] = set()
+        waiting = [self.root]
+        while waiting:
+            directory = waiting.pop(0)
+            identity = identity_of(directory)
+            # A link may lead back to a directory that was read.
+            if identity is None or identity[:2] in seen:
+                continue
+            seen.add(identity[:2])
+            self.identities[directory] = identity
+            for path in _sorted_entries(directory):
+                if self._skip(path):
+                    continue
+                if os.path.isdir(path):  # noqa: PTH112 - never raises
+                    waiting.append(path)
+                    continue
+                if len(self.files) >= MAX_FILES or self._size > MAX_BYTES:
+                    self.left_out["and more files than can be bound"] = None
+                    return
+                self._add(path)
+
+    def _skip(self, path: Path) -> bool:
+        """Return whether an entry is not bound, and note it."""
+        name = str(path.relative_to(self.root))
+        if path.name in PACKAGE_DIRECTORIES:
+            self.packages.append(f"{name}/")
+            return True
+        if _is_output(path):
+            self.left_out[name] = None
+            return True
+        return False
+
+    def _add(self, path: Path) -> None:
+        name = str(path.relative_to(self.root))
+        script = read_script(path, LARGEST_FILE)
+        self.files[name] = script
+        self.identities[path] = script.identity
+        self._size += script.identity[2] if script.identity else 0
+        if not script.is_bound:
+            self.left_out[f"{name} ({script.digest})"] = None
+
+
+def _sorted_entries(directory: Path) -> list[Path]:
     try:
         return sorted(directory / name for name in os.listdir(directory))  # noqa: PTH208 - names
     except OSError:
         return []
 
 
-def _is_written(path: Path) -> bool:
+def _is_output(path: Path) -> bool:
     """Return whether a file is one that hooks or Python write while they run."""
     if path.parent.name == "__pycache__":
         return not _is_loaded_unchecked(path)
-    return path.suffix in WRITTEN and not os.access(path, os.X_OK)
+    return path.suffix in OUTPUT_SUFFIXES and not os.access(path, os.X_OK)
 
 
 def _is_loaded_unchecked(path: Path) -> bool:
-    """Return whether compiled Python is used without a look at the time of its source.
+    """Return whether Python loads a compiled file without comparing the time of its source.
 
-    Python itself writes files that name the time of their source; a repository can hold others.
+    Python itself writes files with the time of their source; a repository can hold files with the
+    hash of a source instead, which are loaded unchecked (PEP 552: bit 0 of the flags).
     """
     try:
-        head = read_user_file(path, LARGEST_FILE)[:8]
+        header = read_user_file(path, LARGEST_FILE)[:8]
     except OSError:
         return True
-    return bool(int.from_bytes(head[4:], "little") & _HASH_BASED)
+    flags = int.from_bytes(header[4:], "little")
+    return bool(flags & 1)
 
 
 def is_script(path: str) -> bool:
     """Return whether a file is code, by its name or its permissions."""
     suffix = os.path.splitext(path)[1]  # noqa: PTH122 - text is faster
-    return suffix in CODE or not suffix or os.access(path, os.X_OK)
+    return suffix in CODE_SUFFIXES or not suffix or os.access(path, os.X_OK)
 
 
-def beside(directory: Path, text: str) -> list[Path]:
+def code_beside(directory: Path, text: str) -> list[Path]:
     """List the code directly in a directory that a program there may load.
 
     Those are files named like a module of Python's library, which they would replace, and files
@@ -219,40 +248,44 @@ def beside(directory: Path, text: str) -> list[Path]:
         names = sorted(os.listdir(directory))  # noqa: PTH208 - names are all that is needed
     except OSError:
         return []
-    code = {name: _module(directory, name) for name in names[:ENTRIES]}
-    words = _words(text) | sys.stdlib_module_names
-    found: dict[Path, None] = {}
-    waiting = True
-    while waiting:
-        waiting = False
-        for name, path in code.items():
-            if path is None or path in found or name.partition(".")[0] not in words:
-                continue
-            found[path] = None
-            words |= _words(read_script(path).text or "")
-            waiting = True
-    return list(found)
+    waiting = {}
+    for name in names[:MAX_ENTRIES]:
+        path = _module_file(directory, name)
+        if path is not None:
+            waiting[path] = name.partition(".")[0]
+    words = _words_of(text) | sys.stdlib_module_names
+    loaded: list[Path] = []
+    has_new_words = True
+    while has_new_words:
+        has_new_words = False
+        for path, module in list(waiting.items()):
+            if module in words:
+                del waiting[path]
+                loaded.append(path)
+                words |= _words_of(read_script(path).text or "")
+                has_new_words = True
+    return loaded
 
 
-def _words(text: str) -> set[str]:
-    found = set(_WORD.findall(text))
-    return found | {piece for word in found if "-" in word for piece in word.split("-")}
+def _words_of(text: str) -> set[str]:
+    """Return the words of a program, and the parts of words with dashes."""
+    words = set(_WORD.findall(text))
+    for word in list(words):
+        words.update(word.split("-"))
+    return words
 
 
-ENTRIES = 10_000
-"""Entries of a directory that are looked at."""
-
-
-def _module(directory: Path, name: str) -> Path | None:
+def _module_file(directory: Path, name: str) -> Path | None:
+    """Return the file that is loaded under a name of a directory, if it is code."""
     path = directory / name
-    if path.suffix in CODE:
-        return path if stat.S_ISREG(_mode(path)) else None
+    if path.suffix in CODE_SUFFIXES:
+        return path if _is_file(path) else None
     package = path / "__init__.py"
-    return package if not path.suffix and stat.S_ISREG(_mode(package)) else None
+    return package if not path.suffix and _is_file(package) else None
 
 
-def _mode(path: Path) -> int:
+def _is_file(path: Path) -> bool:
     try:
-        return path.stat().st_mode
+        return stat.S_ISREG(path.stat().st_mode)
     except OSError:
-        return 0
+        return False

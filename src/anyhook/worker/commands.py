@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shlex
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.shell.words import split_words
 from anyhook.worker import client
 
 if TYPE_CHECKING:
@@ -105,10 +105,8 @@ def read_command(argv: Sequence[str]) -> HookCommand | None:
 
 def read_line(line: str) -> HookCommand | None:
     """Read a command line that a shell has still to split; variables in it stay as they are."""
-    try:
-        return read_command(shlex.split(line))
-    except ValueError:
-        return None
+    words = split_words(line)
+    return None if words is None else read_command(words)
 
 
 def _command(program: str, python: str | None, words: Sequence[str]) -> HookCommand | None:

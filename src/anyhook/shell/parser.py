@@ -1,0 +1,565 @@
+"""A parser of command lines for POSIX shells that finds every simple command, however nested.
+
+Conditions use it to decide whether a guard runs, so it errs towards running guards: whatever shells
+read in different ways raises `UnreadableError`. Nothing may count as quoted, commented or part of a
+here-document that some shell would run.
+
+Command lines come from strangers. The parser reads in one pass, its expressions never backtrack,
+and nesting is limited, so the time is linear in the length of the line. It is one module because
+the grammar is one recursive descent.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.shell.programs import KEYWORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class UnreadableError(Exception):
+    """It is not certain what a command line runs."""
+
+
+class Word(NamedTuple):
+    """A word of a simple command.
+
+    Attributes:
+        text: The word without its quotes; expansions as they are written.
+        is_vague: Whether the shell may replace it: it holds an expansion or a file pattern.
+    """
+
+    text: str
+    is_vague: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """A program with its arguments.
+
+    Attributes:
+        words: Its words, the program first; without assignments and redirections.
+        source: As it is written, from the program's name.
+        full_source: As it is written, with the assignments and redirections in front.
+    """
+
+    words: list[Word]
+    source: str
+    full_source: str
+
+
+@dataclass(slots=True)
+class CommandLine:
+    """What a command line runs.
+
+    Attributes:
+        commands: Its simple commands, also those inside substitutions.
+        expansions: The number of expansions in it.
+    """
+
+    commands: list[SimpleCommand] = field(default_factory=list)
+    expansions: int = 0
+
+
+@dataclass(slots=True)
+class _OpenCommand:
+    """A simple command that is being read; `start`, `name_start` and `end` are positions."""
+
+    start: int
+    name_start: int = 0
+    end: int = 0
+    words: list[Word] = field(default_factory=list)
+
+
+class _HereDocument(NamedTuple):
+    delimiter: str
+    is_literal: bool
+    strips_tabs: bool
+
+
+def parse_command_line(text: str) -> CommandLine:
+    """Parse a command line.
+
+    Raises:
+        UnreadableError: If it is not certain what it runs.
+    """
+    result = CommandLine()
+    _Parser(text, result).parse_list("")
+    return result
+
+
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
+_MAX_DEPTH = 32
+"""Nesting of commands. It keeps the work linear and the parser's own stack small."""
+
+# Blanks between words. A backslash at the end of a line joins it with the next one.
+_SPACE = re.compile(r"(?:[ \t]|\\\n)*+")
+_SPACE_OR_COMMENT = re.compile(r"(?:[ \t]|\\\n|#[^\n]*+)*+")
+
+_OPERATOR = re.compile(
+    r"(?P<joined>(?:<<|[(<>])\\\n)"  # goes on behind a joined line, as which operator is unclear
+    r"|(?P<here_document><<(?!<)-?)"
+    r"|(?P<redirection>&>>?|<<<|[<>]&|<>|>>|>\||[<>](?!\())"
+    r"|(?P<end>;;&?|;&|&&|\|[|&]?|[;&\n])"
+    r"|(?P<open>\()"
+    r"|(?P<close>\))"
+)
+_EXPANSION = r"\$\(?\\\n|\$\(\(|\$\(|\$\{[\s|(]|\$[\[{]|\$(?:[A-Za-z_]\w*|[0-9@*#?!$-])|`"
+_WORD_PIECE = re.compile(
+    r"""(?P<plain>[^ \t\n;&|()<>\\'"$`]++)"""
+    r"""|(?P<escape>\\.)"""
+    r"""|(?P<single>'[^']*+')"""
+    r"""|(?P<ansi_c>\$'(?:[^'\\]|\\.)*+')"""
+    r"""|(?P<unclosed>\$?')"""
+    r"""|(?P<double>\$?")"""
+    rf"""|(?P<expansion>{_EXPANSION}|[<>]\()"""
+    r"""|(?P<paren>\()"""
+    r"""|(?P<lone>[$\\])""",
+    re.DOTALL,
+)
+_IN_QUOTES_OR_BRACES = re.compile(rf"""\\.|\$'|{_EXPANSION}|['"}}]|[<>]\(""", re.DOTALL)
+_IN_ARITHMETIC = re.compile(rf"""{_EXPANSION}|[()'"\\]""")
+_SIMPLE_EXPANSION = re.compile(
+    r"""\$\w+|\$.|\$\{[^(){}'"`\\]*+\}|\$\([^()'"`\\#]*+\)|`[^()'"`\\]*+`"""
+)
+_BACKTICKS = re.compile(r"((?:[^`\\]|\\.)*+)`", re.DOTALL)
+_ESCAPE_IN_BACKTICKS = re.compile(r"\\([\\`$])")
+_ESCAPE_IN_QUOTES = re.compile(r"\\(?:\n|([\\\"`$]))")
+_UP_TO_QUOTE = re.compile(r"[^']*+'")
+
+_ARRAY_INDEX = re.compile(r"[A-Za-z_]\w*\[(?![\w$@*+-]*\])")
+"""An index that may hold blanks and operators."""
+_EVALUATED_INDEX = re.compile(r"\w\[(?:[^\[\]]|\[[^\[\]]*\])*?(?:\$\(|`)")
+"""An index that `let`, `test` and others evaluate, and so run, even if it was quoted."""
+_PATTERN_IN_ARRAY = re.compile(r"[?*+@!=]\(")
+_DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
+_FUNCTION_PARENTHESES = re.compile(r"[ \t]*\([ \t]*\)")
+_OPEN_ARITHMETIC = re.compile(r"[ \t]*\(\(")
+_IN = re.compile(r"in(?=[\s(])")
+_ESAC = re.compile(r"esac(?=[\s;&|)<>]|\Z)")
+_FILE_PATTERN = re.compile(r"[*?\[{]")
+_LOOPS = frozenset({"for", "select"})
+_TEST_OPERATORS = frozenset("&|()<>")
+_CASE_ENDS = frozenset({";;", ";&", ";;&"})
+
+
+class _Parser:
+    """One pass over a text; what it finds goes into `result`.
+
+    The body of a here-document and the text in backticks have a parser each, which adds to the same
+    result.
+    """
+
+    __slots__ = ("depth", "here_documents", "position", "result", "text")
+
+    def __init__(self, text: str, result: CommandLine, depth: int = 0) -> None:
+        # Shells drop NUL, and a carriage return may belong to a word.
+        if "\0" in text or "\r" in text:
+            raise UnreadableError
+        self.text = text
+        self.result = result
+        self.depth = depth
+        self.position = 0
+        self.here_documents: list[_HereDocument] = []
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise UnreadableError
+        yield
+        self.depth -= 1
+
+    def _skip(self, pattern: re.Pattern[str]) -> str:
+        """Go behind a pattern and return the text that it matched; empty if there is none."""
+        match = pattern.match(self.text, self.position)
+        if match is None:
+            return ""
+        self.position = match.end()
+        return match[0]
+
+    def _next_is(self, characters: str) -> bool:
+        return self.text.startswith(characters, self.position)
+
+    def _expect(self, characters: str) -> None:
+        if not self._next_is(characters):
+            raise UnreadableError
+        self.position += len(characters)
+
+    def _source(self, start: int) -> str:
+        """Return the text since a position, with continued lines joined."""
+        return self.text[start : self.position].replace("\\\n", "")
+
+    # --- commands ----------------------------------------------------------------------------
+
+    def parse_list(self, closer: str) -> None:
+        """Parse commands up to `)`, up to `;;` in a case, or up to the end of the text."""
+        with self._nested():
+            end = self._parse_command(closer)
+            while end != closer:
+                if end in {"", ")", ";;"}:
+                    raise UnreadableError
+                end = self._parse_command(closer)
+
+    def _parse_command(self, closer: str) -> str:
+        """Parse one command and return the operator that ends it."""
+        self._skip(_SPACE_OR_COMMENT)
+        command = _OpenCommand(self.position)
+        while True:
+            self._skip(_SPACE_OR_COMMENT)
+            end = None
+            match self._next_kind():
+                case "word":
+                    end = self._parse_argument(command, closer)
+                case "open":
+                    end = self._parse_parenthesis(command)
+                case "here_document":
+                    self._parse_here_document()
+                case "redirection":
+                    self._parse_redirection()
+                case "joined":
+                    raise UnreadableError
+                case _:
+                    self._add(command)
+                    return self._parse_end()
+            command.end = self.position
+            if end is not None:
+                return end
+
+    def _next_kind(self) -> str | None:
+        operator = _OPERATOR.match(self.text, self.position)
+        if operator is not None:
+            return operator.lastgroup
+        return "word" if self.position < len(self.text) else "end"
+
+    def _parse_end(self) -> str:
+        operator = self._skip(_OPERATOR)
+        if operator == "\n":
+            self._parse_here_document_bodies()
+        return ";;" if operator in _CASE_ENDS else operator
+
+    def _parse_argument(self, command: _OpenCommand, closer: str) -> str | None:
+        """Parse a word, or what a keyword begins; return the operator that this amounts to."""
+        start = self.position
+        word = self._parse_word()
+        source = self._source(start)
+        if _DESCRIPTOR.fullmatch(source) and (self._next_is("<") or self._next_is(">")):
+            return None
+        if not command.words:
+            # A word with a dash in front is an option of `time`.
+            if source in KEYWORDS or source.startswith("-") or ASSIGNMENT.match(source):
+                return None
+            if source == "esac" and closer == ";;":
+                self.position = start
+                return ";;"
+            if self._parse_compound(source):
+                return ";"
+            command.name_start = start
+        # `for x do` has no separator between the variable and the loop's body.
+        elif source == "do" and len(command.words) == 2 and command.words[0].text in _LOOPS:
+            self._add(command)
+            return ";"
+        command.words.append(word)
+        return None
+
+    def _parse_compound(self, keyword: str) -> bool:
+        """Parse what follows a keyword that does more than precede a command."""
+        if keyword == "case":
+            self._parse_case()
+        elif keyword == "[[":
+            self._parse_test()
+        elif keyword == "function":
+            self._skip_blank_lines()
+            self._parse_word()
+            self._skip(_FUNCTION_PARENTHESES)
+        elif keyword in _LOOPS and self._skip(_OPEN_ARITHMETIC):
+            self._parse_arithmetic()
+        elif keyword == "coproc":
+            raise UnreadableError
+        else:
+            return False
+        return True
+
+    def _parse_parenthesis(self, command: _OpenCommand) -> str:
+        """Parse a subshell, an arithmetic command, or the `()` of a function's definition."""
+        if command.words:
+            if len(command.words) > 1 or not self._skip(_FUNCTION_PARENTHESES):
+                raise UnreadableError
+        elif self._skip(_OPEN_ARITHMETIC):
+            self._parse_arithmetic()
+        else:
+            self.position += 1
+            self.parse_list(")")
+        return ";"
+
+    def _add(self, command: _OpenCommand) -> None:
+        if command.words:
+            source = self.text[command.name_start : command.end]
+            full_source = self.text[command.start : command.end]
+            self.result.commands.append(SimpleCommand(command.words, source, full_source))
+
+    def _skip_blank_lines(self, blank: re.Pattern[str] = _SPACE_OR_COMMENT) -> None:
+        self._skip(blank)
+        while self._next_is("\n"):
+            self.position += 1
+            self._parse_here_document_bodies()
+            self._skip(blank)
+
+    def _parse_case(self) -> None:
+        self._skip_blank_lines()
+        self._parse_word()
+        self._skip_blank_lines()
+        if not self._skip(_IN):
+            raise UnreadableError
+        self._skip_blank_lines()
+        while not self._skip(_ESAC):
+            if self._next_is("("):
+                self.position += 1
+            self._parse_patterns()
+            self.parse_list(";;")
+            self._skip_blank_lines()
+
+    def _parse_patterns(self) -> None:
+        """Parse words with `|` between them up to a closing parenthesis."""
+        with self._nested():
+            while self._parse_inner_word() or self._next_is("|"):
+                if self._next_is("|"):
+                    self.position += 1
+            self._expect(")")
+
+    def _parse_array(self) -> None:
+        with self._nested():
+            while item := self._parse_inner_word():
+                # Behind a pattern in the wrong place a shell goes on with the next line.
+                if _PATTERN_IN_ARRAY.search(item):
+                    raise UnreadableError
+            self._expect(")")
+
+    def _parse_test(self) -> None:
+        """Parse up to `]]`."""
+        while (word := self._parse_inner_word()) != "]]":
+            if not word:
+                if self.text[self.position : self.position + 1] not in _TEST_OPERATORS:
+                    raise UnreadableError
+                self.position += 1
+
+    def _parse_inner_word(self) -> str:
+        """Parse a word where `#` may or may not begin a comment, and return its source."""
+        self._skip_blank_lines(_SPACE)
+        if self._next_is("#"):
+            raise UnreadableError
+        start = self.position
+        self._parse_word()
+        return self.text[start : self.position]
+
+    # --- redirections ------------------------------------------------------------------------
+
+    def _parse_redirection(self) -> None:
+        self._skip(_OPERATOR)
+        self._skip(_SPACE)
+        start = self.position
+        self._parse_word()
+        if self.position == start:
+            raise UnreadableError
+
+    def _parse_here_document(self) -> None:
+        operator = self._skip(_OPERATOR)
+        self._skip(_SPACE)
+        start = self.position
+        word = self._parse_word()
+        source = self.text[start : self.position]
+        if not source or not {"$", "`", "\n"}.isdisjoint(source):
+            raise UnreadableError
+        is_literal = not {"\\", "'", '"'}.isdisjoint(source)
+        self.here_documents.append(_HereDocument(word.text, is_literal, operator == "<<-"))
+
+    def _parse_here_document_bodies(self) -> None:
+        for document in self.here_documents:
+            start = self.position
+            end = self._skip_here_document(document)
+            if not document.is_literal:
+                body = _Parser(self.text[start:end], self.result, self.depth)
+                body.parse_quoted("")
+        self.here_documents.clear()
+
+    def _skip_here_document(self, document: _HereDocument) -> int:
+        """Go behind a here-document and return where its body ends."""
+        while self.position < len(self.text):
+            start = self.position
+            line = self._read_line(document)
+            if line == document.delimiter:
+                return start
+            # Some shells end a document at its delimiter's line even if a `)` stands there too.
+            if self.depth > 1 and line.startswith(document.delimiter) and ")" in line:
+                raise UnreadableError
+        return len(self.text)
+
+    def _read_line(self, document: _HereDocument) -> str:
+        """Read one line of a here-document, with continued lines joined."""
+        pieces = []
+        while True:
+            end = self.text.find("\n", self.position)
+            end = len(self.text) if end < 0 else end
+            line = self.text[self.position : end]
+            self.position = min(end + 1, len(self.text))
+            backslashes = len(line) - len(line.rstrip("\\"))
+            if document.is_literal or backslashes % 2 == 0:
+                break
+            pieces.append(line[:-1])
+        joined = "".join([*pieces, line])
+        return joined.lstrip("\t") if document.strips_tabs else joined
+
+    # --- words -------------------------------------------------------------------------------
+
+    def _parse_word(self) -> Word:
+        start = self.position
+        expansions_before = self.result.expansions
+        texts: list[str] = []
+        is_pattern = False
+        while piece := _WORD_PIECE.match(self.text, self.position):
+            if piece.lastgroup == "paren" and not self._continues_word(start):
+                break
+            self.position = piece.end()
+            texts.append(self._parse_piece(piece))
+            is_pattern = is_pattern or _is_pattern(piece)
+        text = "".join(texts)
+        if _ARRAY_INDEX.match(self._source(start)) or _EVALUATED_INDEX.search(text):
+            raise UnreadableError
+        is_expanded = self.result.expansions > expansions_before
+        # The program `[` is no pattern.
+        return Word(text, is_expanded or (is_pattern and text != "["))
+
+    def _continues_word(self, start: int) -> bool:
+        """Return whether a parenthesis belongs to the word: of an array or an extended pattern."""
+        before = self.text[self.position - 1] if self.position > start else ""
+        # What counts stands in front of the joined line.
+        if before == "\n":
+            raise UnreadableError
+        if before == "=":
+            return ASSIGNMENT.fullmatch(self._source(start)) is not None
+        return before != "" and before in "?*+@!"
+
+    def _parse_piece(self, piece: re.Match[str]) -> str:
+        """Parse the rest of a piece whose beginning matched; return it without quotes."""
+        beginning = piece[0]
+        match piece.lastgroup:
+            case "plain":
+                return beginning
+            case "escape":
+                return beginning[1:].replace("\n", "")
+            case "single":
+                return beginning[1:-1]
+            case "ansi_c":
+                return beginning[2:-1]
+            case "double":
+                self.parse_quoted('"')
+                content = self.text[piece.end() : self.position - 1]
+                return _ESCAPE_IN_QUOTES.sub(r"\1", content)
+            case "expansion":
+                self._parse_expansion(beginning)
+            case "paren" if self.text[piece.start() - 1] == "=":
+                self._parse_array()
+            case "paren":
+                self._parse_patterns()
+            case "unclosed":
+                raise UnreadableError
+        return self.text[piece.start() : self.position]
+
+    def _parse_expansion(self, beginning: str, *, is_quoted: bool = False) -> None:
+        self.result.expansions += 1
+        if beginning in {"$(", "<(", ">("}:
+            self._parse_substitution()
+        elif beginning == "$((":
+            self._parse_arithmetic()
+        elif beginning == "${":
+            self.parse_quoted("}", is_quoted=is_quoted)
+        elif beginning == "`":
+            self._parse_backticks(is_quoted=is_quoted)
+        # `$[`, `${ command; }` of some shells, and `$` in front of a joined line.
+        elif beginning[1] in "\\([{":
+            raise UnreadableError
+
+    def _parse_substitution(self) -> None:
+        # Shells do not agree on where the body of a document begins that is open out here.
+        if self.here_documents:
+            raise UnreadableError
+        self.parse_list(")")
+        if self.here_documents:
+            raise UnreadableError
+
+    def _parse_backticks(self, *, is_quoted: bool) -> None:
+        match = _BACKTICKS.match(self.text, self.position)
+        # Inside double quotes, shells disagree about `\"`.
+        if match is None or (is_quoted and '\\"' in match[1]):
+            raise UnreadableError
+        self.position = match.end()
+        inner = _ESCAPE_IN_BACKTICKS.sub(r"\1", match[1])
+        _Parser(inner, self.result, self.depth).parse_list("")
+
+    def parse_quoted(self, closer: str, *, is_quoted: bool = False) -> None:
+        """Parse the expansions up to `"`, up to `}`, or up to the end of a here-document."""
+        with self._nested():
+            while match := _IN_QUOTES_OR_BRACES.search(self.text, self.position):
+                mark = match[0]
+                self.position = match.end()
+                if mark[0] in "$`" and mark != "$'":
+                    self._parse_expansion(mark, is_quoted=is_quoted or closer != "}")
+                elif mark == closer:
+                    return
+                elif closer == "}":
+                    self._parse_in_braces(mark, is_quoted=is_quoted)
+            if closer:
+                raise UnreadableError
+
+    def _parse_in_braces(self, mark: str, *, is_quoted: bool) -> None:
+        """Parse what begins at a mark inside `${...}`."""
+        if mark == '"':
+            self.parse_quoted('"')
+        elif mark == "'" and not is_quoted:
+            quoted = self._skip(_UP_TO_QUOTE)
+            # In an index or offset, shells expand also what is quoted.
+            if not quoted or "$" in quoted or "`" in quoted:
+                raise UnreadableError
+        # Whether these mean something here depends on the shell and on the quotes around.
+        elif mark in {"'", "$'", "<(", ">("}:
+            raise UnreadableError
+
+    def _parse_arithmetic(self) -> None:
+        """Parse up to `))`. Shells count the parentheses before they look into expansions."""
+        with self._nested():
+            open_parentheses = 0
+            while match := _IN_ARITHMETIC.search(self.text, self.position):
+                mark = match[0]
+                self.position = match.end()
+                if mark[0] in "$`":
+                    self._parse_expansion(mark)
+                    if not _SIMPLE_EXPANSION.fullmatch(self.text, match.start(), self.position):
+                        raise UnreadableError
+                elif mark == "(":
+                    open_parentheses += 1
+                elif mark == ")" and open_parentheses:
+                    open_parentheses -= 1
+                elif mark == ")":
+                    # A single parenthesis would end nested subshells.
+                    self._expect(")")
+                    return
+                # Quotes may or may not hide a parenthesis.
+                else:
+                    break
+            raise UnreadableError
+
+
+def _is_pattern(piece: re.Match[str]) -> bool:
+    """Return whether a piece of a word may stand for several texts without being an expansion."""
+    match piece.lastgroup:
+        case "plain":
+            return _FILE_PATTERN.search(piece[0]) is not None
+        case "ansi_c":
+            return "\\" in piece[0]
+        case kind:
+            return kind == "paren"

@@ -1,0 +1,287 @@
+"""What is recorded about the hooks of one project, and how the hooks differ from it now.
+
+The texts of files are recorded with their digests, so that a change can be shown.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.trust.trees import read_script, read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.trust.subjects import Subject
+    from anyhook.trust.trees import Script
+
+MAX_TEXT = 8 * 1024 * 1024
+"""Characters of files that are kept to show differences; the others are bound by their hash."""
+MAX_DIFF_LINES = 5000
+"""Lines of a file that are compared: that takes quadratic time."""
+
+
+class RecordedFile(NamedTuple):
+    """A file as it was trusted, or as it is.
+
+    Attributes:
+        digest: See `Script.digest`.
+        text: Its content, if it is short enough to be recorded.
+    """
+
+    digest: str | None
+    text: str | None
+
+
+ABSENT = RecordedFile(digest=None, text=None)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What differs from what was trusted.
+
+    Attributes:
+        subject: The handler.
+        what: `new`, `definition` if the settings changed what was trusted, or `script` if only
+            files changed.
+        records: What was trusted.
+        key: Key of the definition that was trusted.
+    """
+
+    subject: Subject
+    what: str
+    records: Records | None = field(default=None, repr=False)
+    key: str = ""
+
+    @cached_property
+    def difference(self) -> tuple[str, ...]:
+        """Lines of a unified difference, computed on first use because that takes time."""
+        if self.records is None:
+            return ()
+        return tuple(self.records.differences(self.subject, self.key))
+
+
+class Records:
+    """What is recorded about one project.
+
+    Args:
+        entries: By the key of a definition, what was trusted. The file may hold anything, so every
+            value is checked before it is used.
+        trees: By digest, the files of a directory as they were.
+        problems: What is wrong with the store.
+    """
+
+    def __init__(
+        self,
+        entries: Mapping[str, Any] | None = None,
+        trees: Mapping[str, Any] | None = None,
+        problems: tuple[Diagnostic, ...] = (),
+    ) -> None:
+        self.entries = entries or {}
+        self.trees = trees or {}
+        self.problems = problems
+
+    def has_definition(self, key: str) -> bool:
+        """Return whether a definition was trusted, whatever its files are now."""
+        return isinstance(self.entries.get(key), dict)
+
+    def compare(self, subject: Subject, current_keys: Collection[str] = ()) -> Change | None:
+        """Compare a subject with what was trusted; `None` if it is the same.
+
+        Args:
+            subject: The handler.
+            current_keys: Keys of all definitions that there are now.
+        """
+        if not self.has_definition(subject.key):
+            former_key = self._former_key(subject, current_keys)
+            if former_key is None:
+                return Change(subject, "new")
+            return Change(subject, "definition", self, former_key)
+        entry = self.entries[subject.key]
+        has_same_trees = entry.get("trees") == tree_digests(subject)
+        if has_same_trees and _has_same_scripts(entry, subject):
+            return None
+        return Change(subject, "script", self, subject.key)
+
+    def _former_key(self, subject: Subject, current_keys: Collection[str]) -> str | None:
+        """Return the key of a trusted definition that is gone and became this one.
+
+        It was on the same event, and had the same command or the same name.
+        """
+        now = definition_members(subject)
+        for key, entry in self.entries.items():
+            before = object_member(entry, "members")
+            if key in current_keys or not before or before.get("event") != now["event"]:
+                continue
+            has_same_command = before.get("runs") == now["runs"]
+            has_same_name = bool(now["name"]) and before.get("name") == now["name"]
+            if has_same_command or has_same_name:
+                return key
+        return None
+
+    def differences(self, subject: Subject, key: str = "") -> Iterator[str]:
+        """Yield the lines of a difference between what was trusted and what is there.
+
+        Args:
+            subject: The handler as it is.
+            key: Key of the definition that was trusted; by default the one of the handler.
+        """
+        entry = self.entries.get(key or subject.key)
+        if key and key != subject.key:
+            yield from _definition_difference(object_member(entry, "members"), subject)
+        before = _recorded_files(entry, "scripts")
+        named = {str(script.path) for script in subject.scripts}
+        no_longer_named = [read_script(Path(path)) for path in before if path not in named]
+        for script in (*subject.scripts, *no_longer_named):
+            path = str(script.path)
+            now = RecordedFile(script.digest, script.text)
+            yield from _file_difference(path, before.get(path, ABSENT), now)
+        yield from self._tree_differences(object_member(entry, "trees"), subject, named)
+
+    def _tree_differences(
+        self, digests: Mapping[str, Any], subject: Subject, named: Collection[str]
+    ) -> Iterator[str]:
+        """Yield what differs in directories.
+
+        Args:
+            digests: Directory to its digest when it was trusted.
+            subject: The handler as it is.
+            named: Files that were compared already.
+        """
+        current = {str(tree.root): tree for tree in subject.trees}
+        for root in dict.fromkeys((*digests, *current)):
+            tree = current.get(root) or read_tree(Path(root))
+            if tree.digest == digests.get(root):
+                continue
+            before = _recorded_files(self.trees, str(digests.get(root)))
+            now = {name: RecordedFile(f.digest, f.text) for name, f in tree.files.items()}
+            lines: list[str] = []
+            for name in sorted({*before, *now}):
+                path = f"{root}/{name}"
+                if path not in named:
+                    lines += _file_difference(path, before.get(name, ABSENT), now.get(name, ABSENT))
+            yield from lines or [f"{root}: what belongs to it changed"]
+
+
+def object_member(holder: object, key: str) -> dict[str, Any]:
+    """Return an object in an object of the store; empty if it is none."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def _recorded_files(holder: object, key: str) -> dict[str, RecordedFile]:
+    """Return the files that an object of the store lists."""
+    files: dict[str, RecordedFile] = {}
+    member = object_member(holder, key)
+    for name in member:
+        file = object_member(member, name)
+        files[name] = RecordedFile(file.get("sha256"), file.get("text"))
+    return files
+
+
+def tree_digests(subject: Subject) -> dict[str, str]:
+    """Return the directories of a handler with their digests, as they are recorded."""
+    return {str(tree.root): tree.digest for tree in subject.trees}
+
+
+def record_subjects(
+    subjects: Iterable[Subject], agent: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the entries and trees to record for subjects: see `Records`."""
+    entries: dict[str, Any] = {}
+    trees: dict[str, Any] = {}
+    characters_left = MAX_TEXT
+
+    def record(script: Script) -> dict[str, str | None]:
+        nonlocal characters_left
+        characters_left -= len(script.text or "")
+        # A file without its text is bound too, but a difference only shows its digest.
+        text = script.text if characters_left >= 0 else None
+        return {"sha256": script.digest, "text": text}
+
+    for subject in subjects:
+        entries[subject.key] = {
+            "agent": agent,
+            "command": subject.handler.identifier,
+            "members": definition_members(subject),
+            "scripts": {str(script.path): record(script) for script in subject.scripts},
+            "trees": tree_digests(subject),
+        }
+        for tree in subject.trees:
+            if tree.digest not in trees:
+                files = tree.files.items()
+                trees[tree.digest] = {name: record(script) for name, script in files}
+    return entries, trees
+
+
+def definition_members(subject: Subject) -> dict[str, Any]:
+    """Return what the settings say of a handler, as it is recorded and shown.
+
+    Values that may hold secrets (variables, headers) are recorded by their digest.
+    """
+    handler = subject.handler
+    return {
+        "event": subject.event,
+        "matcher": subject.matcher,
+        "name": handler.name,
+        "runs": handler.command or list(handler.argv or ()),
+        "timeout": handler.timeout,
+        "if": handler.condition,
+        "on failure": handler.on_failure,
+        "in the background": handler.background,
+        "options": _short_digest(dict(handler.options)),
+        "variables": _short_digest(sorted(handler.env.items())),
+    }
+
+
+def _short_digest(value: Any) -> str | None:
+    if not value:
+        return None
+    text = json.dumps(value, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _has_same_scripts(entry: Mapping[str, Any], subject: Subject) -> bool:
+    """Return whether the files are as trusted; one that never existed may be named or not."""
+    recorded = _recorded_files(entry, "scripts")
+    before = {path: file.digest for path, file in recorded.items()}
+    now = {str(script.path): script.digest for script in subject.scripts}
+    return all(before.get(path) == now.get(path) for path in before.keys() | now.keys())
+
+
+def _definition_difference(before: Mapping[str, Any], subject: Subject) -> Iterator[str]:
+    """Yield the members of a definition that differ from the trusted ones."""
+    now = definition_members(subject)
+    changed = [name for name in now if before.get(name) != now[name]]
+    for name in changed:
+        yield f"-{name}: {json.dumps(before.get(name), ensure_ascii=False)}"
+        yield f"+{name}: {json.dumps(now[name], ensure_ascii=False)}"
+    # The key of a definition also holds the order, which is not recorded as a member.
+    if not changed:
+        yield "its order in the sequence changed"
+
+
+def _file_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iterator[str]:
+    """Yield how one file differs from what was trusted."""
+    if before.digest == now.digest:
+        return
+    # The store may hold anything in place of the text.
+    if isinstance(before.text, str) and now.text is not None:
+        old_lines = before.text.splitlines()
+        new_lines = now.text.splitlines()
+        if max(len(old_lines), len(new_lines)) <= MAX_DIFF_LINES:
+            titles = (f"{path} (trusted)", f"{path} (now)")
+            yield from difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")
+            return
+    yield f"{path}: was {_shown_digest(before.digest)}, is {_shown_digest(now.digest)}"
+
+
+def _shown_digest(digest: object) -> str:
+    return f"sha256 {str(digest)[:12]}" if digest else "not there"

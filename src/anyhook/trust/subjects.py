@@ -1,0 +1,186 @@
+"""What is trusted or not: the handlers of a project, with the files that they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.files import changed_within_tick, identity_of
+from anyhook.trust.scripts import command_files
+from anyhook.trust.trees import (
+    LARGEST_SCRIPT,
+    MAX_TREES,
+    Script,
+    Tree,
+    code_beside,
+    read_script,
+    read_tree,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from anyhook.files import FileIdentity
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One handler of a project, and what it is made of.
+
+    Attributes:
+        key: Digest of the definition: event, matcher, order, command, environment, timeout.
+        handler: The handler.
+        event: Canonical name of its event.
+        matcher: The matcher of its definition.
+        scripts: The files that it names, and code beside them.
+        trees: The directories that belong to it, with all their files.
+        unclear: What it may run and what is not bound.
+        looked_at: Identities of everything that this depends on.
+        read_at: When it was read, in nanoseconds since the epoch.
+    """
+
+    key: str
+    handler: HandlerSpec
+    event: str
+    matcher: str | None
+    scripts: tuple[Script, ...] = ()
+    trees: tuple[Tree, ...] = ()
+    unclear: tuple[str, ...] = ()
+    looked_at: Mapping[str, FileIdentity] = field(default_factory=dict)
+    read_at: int = 0
+
+    def is_unchanged(self) -> bool:
+        """Return whether no file or directory that it depends on was touched since it was read."""
+        for path, identity in self._identities():
+            if identity_of(path) != identity or changed_within_tick(identity, self.read_at):
+                return False
+        return True
+
+    def _identities(self) -> Iterator[tuple[Path | str, FileIdentity]]:
+        for script in self.scripts:
+            yield script.path, script.identity
+        for tree in self.trees:
+            yield from tree.identities.items()
+        yield from self.looked_at.items()
+
+
+class SubjectReader:
+    """Reads what the hooks of one project are made of; a directory that they share is read once.
+
+    Args:
+        project: Directory of the project.
+        variables: Variables of the agent that hold paths.
+    """
+
+    def __init__(self, project: Path, variables: Mapping[str, str]) -> None:
+        self.project = project
+        self.variables = variables
+        self._trees: dict[Path, Tree] = {}
+
+    def read_all(self, definitions: Iterable[HookDefinition]) -> list[Subject]:
+        """Read what all handlers of some definitions are made of."""
+        subjects = []
+        for definition in definitions:
+            subjects += [self.read(definition, handler) for handler in definition.handlers]
+        return subjects
+
+    def read(self, definition: HookDefinition, handler: HandlerSpec) -> Subject:
+        """Read what one handler is made of."""
+        read_at = time.time_ns()
+        named = command_files(handler, self.project, {**self.variables, **handler.variables})
+        settings_directory = Path(os.path.realpath(definition.place.file)).parent
+        hooks_directory = settings_directory / "hooks"
+        # These hold more than hooks, so they are not bound as trees.
+        shared = {self.project, settings_directory}
+
+        scripts = _read_scripts(named.files)
+        for directory in shared:
+            texts = [file.text or "" for path, file in scripts.items() if path.parent == directory]
+            if texts:
+                beside = code_beside(directory, " ".join(texts))
+                scripts |= {path: read_script(path) for path in beside}
+
+        roots = [path for path in named.directories if path not in shared]
+        if hooks_directory.is_dir():
+            roots.insert(0, hooks_directory)
+        outermost = _outermost(roots)
+        trees = tuple(self._tree(root) for root in outermost[:MAX_TREES])
+
+        unclear = [*named.unclear, *self._unbound_files(scripts.values(), trees)]
+        unclear += [f"{root} (a directory)" for root in outermost[MAX_TREES:]]
+        looked_at = [*named.looked_at, str(hooks_directory)]
+        if scripts:
+            looked_at += map(str, shared)
+        return Subject(
+            key=definition_key(definition, handler),
+            handler=handler,
+            event=definition.event,
+            matcher=definition.matcher,
+            scripts=tuple(scripts.values()),
+            trees=trees,
+            unclear=tuple(unclear),
+            looked_at={path: identity_of(path) for path in looked_at},
+            read_at=read_at,
+        )
+
+    def _tree(self, root: Path) -> Tree:
+        if root not in self._trees:
+            self._trees[root] = read_tree(root)
+        return self._trees[root]
+
+    def _unbound_files(self, scripts: Iterable[Script], trees: Iterable[Tree]) -> Iterator[str]:
+        """Yield files whose changes would not be noticed."""
+        for script in scripts:
+            if not script.is_bound:
+                yield f"{script.path} ({script.digest})"
+            elif script.digest and not script.path.is_relative_to(self.project):
+                yield f"what {script.path} loads, which is outside of the project"
+        for tree in trees:
+            for name in tree.left_out:
+                yield f"{tree.root}: {name}"
+
+
+def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:
+    """Read files up to a size of all together; those behind it are not bound."""
+    scripts: dict[Path, Script] = {}
+    bytes_left = LARGEST_SCRIPT
+    for path in paths:
+        identity = identity_of(path)
+        bytes_left -= identity[2] if identity else 0
+        scripts[path] = read_script(path, LARGEST_SCRIPT if bytes_left >= 0 else 0)
+    return scripts
+
+
+def _outermost(directories: Iterable[Path]) -> list[Path]:
+    """Leave out directories that are inside of others."""
+    outermost: list[Path] = []
+    for path in sorted(dict.fromkeys(directories), key=lambda path: len(path.parts)):
+        if not any(path.is_relative_to(other) for other in outermost):
+            outermost.append(path)
+    return outermost
+
+
+def definition_key(definition: HookDefinition, handler: HandlerSpec) -> str:
+    """Return the digest of what the settings say of a handler."""
+    members = [
+        definition.event,
+        definition.matcher,
+        definition.sequential,
+        handler.kind,
+        handler.name,
+        handler.command,
+        handler.argv,
+        handler.condition,
+        handler.on_failure,
+        handler.background,
+        dict(handler.options),
+        handler.timeout,
+        sorted(handler.env.items()),
+    ]
+    return hashlib.sha256(json.dumps(members).encode()).hexdigest()

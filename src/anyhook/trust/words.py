@@ -1,0 +1,153 @@
+"""The words of a command that may name files, found without running it.
+
+Every part of the text counts: words, values of variables, and command lines inside words. A word
+too many does no harm, because only files that exist are bound. The text comes from strangers, so
+its length, the number of words and the depth are limited.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from anyhook.shell.words import split_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from anyhook.model.definitions import HandlerSpec
+
+LONGEST_COMMAND = 16 * 1024
+"""Characters; a longer command is not split, and shown as unclear."""
+MAX_WORDS = 500
+"""Different words of a command that are looked into."""
+MAX_DEPTH = 3
+"""Command lines inside command lines that are split."""
+MAX_ALTERNATIVES = 64
+"""Words that braces are expanded to."""
+
+VARIABLE = re.compile(r"\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}$]*))?\}|(?P<bare>\w+))")
+SEPARATORS = re.compile(r"[\s;|&<>()\"'`,=:]+")
+LITERAL_DOLLAR = "\ue000"
+"""Stands for a `$` in the value of a variable, which the shell does not expand again."""
+CHANGES_DIRECTORY = frozenset({"cd", "pushd", "-C", "--directory", "--prefix", "--chdir", "--cwd"})
+_CWD = re.compile(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
+_OPERATORS = frozenset("();<>|&\n")
+_BRACES = re.compile(r"(?P<before>[^{}]*)\{(?P<inside>[^{}]*)\}(?P<after>.*)", re.DOTALL)
+
+
+class ContextWord(NamedTuple):
+    """A word of a command and where it stands.
+
+    Attributes:
+        source: As it is written.
+        text: With known variables expanded.
+        previous: The expanded word in front of it, options left out.
+    """
+
+    source: str
+    text: str
+    previous: str
+
+
+def is_too_long(handler: HandlerSpec) -> bool:
+    """Return whether the command of a handler is too long to be split."""
+    texts = (handler.command or "", *(handler.argv or ()), *handler.env.values())
+    return sum(map(len, texts)) > LONGEST_COMMAND
+
+
+def command_words(handler: HandlerSpec) -> tuple[str, ...]:
+    """Return the words of a command and of its environment, and the words inside of them."""
+    if is_too_long(handler):
+        return ()
+    return _split(handler.command or "", handler.argv or (), tuple(handler.env.values()))
+
+
+@lru_cache(maxsize=512)
+def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
+    outer = [*argv, *_without_output_files(split_tokens(command)), *env]
+    seen: set[str] = set()
+    words: list[str] = []
+    for word in outer:
+        if len(seen) > 2 * MAX_WORDS:
+            break
+        # A repeated word counts for what stands behind it, but is not split again.
+        if word in seen:
+            words.append(word)
+            continue
+        inner: list[str] = []
+        _add_word(word, inner, MAX_DEPTH)
+        seen.update(inner)
+        words += inner[: 2 * MAX_WORDS]
+    return tuple(words)
+
+
+def _without_output_files(tokens: list[str]) -> Iterator[str]:
+    """Leave out the files that a command writes; if it also runs one, it is named again."""
+    previous = ""
+    for token in tokens:
+        if not previous.startswith(">"):
+            yield token
+        previous = token
+
+
+def _add_word(word: str, words: list[str], depth: int) -> None:
+    """Add a word, its brace expansion, and the words of a command line inside of it."""
+    if set(word) <= _OPERATORS or len(words) > 2 * MAX_WORDS:
+        return
+    words += _expand_braces(word)
+    text = _CWD.sub(".", word)
+    if depth == 0 or not SEPARATORS.search(text):
+        return
+    pieces = SEPARATORS.split(text)
+    # Only with blanks or quotes can it be a command line by itself.
+    if not {" ", "'", '"'}.isdisjoint(text):
+        pieces = [*split_tokens(text), *pieces]
+    for piece in dict.fromkeys(pieces):
+        if piece and piece != word:
+            _add_word(piece, words, depth - 1)
+
+
+def _expand_braces(word: str) -> list[str]:
+    expanded = [word]
+    waiting = [word]
+    while waiting and len(expanded) < MAX_ALTERNATIVES:
+        braces = _BRACES.fullmatch(waiting.pop())
+        if braces is None or "," not in braces["inside"] or braces["before"].endswith("$"):
+            continue
+        choices = braces["inside"].split(",")
+        alternatives = [f"{braces['before']}{choice}{braces['after']}" for choice in choices]
+        expanded += alternatives[:MAX_ALTERNATIVES]
+        waiting += alternatives
+    return expanded
+
+
+def expand_variables(word: str, variables: Mapping[str, str], cwd: Path) -> str:
+    """Replace the working directory and known variables in a word.
+
+    A `$` in a value becomes `LITERAL_DOLLAR`.
+    """
+
+    def replace(match: re.Match[str]) -> str:
+        value = variables.get(match["braced"] or match["bare"])
+        if value is not None:
+            return value.replace("$", LITERAL_DOLLAR)
+        return match[0] if match["default"] is None else match["default"]
+
+    return VARIABLE.sub(replace, _CWD.sub(lambda _match: str(cwd), word))
+
+
+def words_in_context(
+    words: Iterable[str], variables: Mapping[str, str], cwd: Path
+) -> Iterator[ContextWord]:
+    """Yield every word with its expansion and the word in front of it."""
+    previous = ""
+    for word in words:
+        text = expand_variables(word, variables, cwd)
+        yield ContextWord(word, text, previous)
+        # `cd -P dir` changes to `dir`, so most options do not count as the word in front.
+        is_mere_option = word.startswith("-") and word not in CHANGES_DIRECTORY and word != "-m"
+        if not is_mere_option:
+            previous = text
