@@ -43,6 +43,13 @@ def usage_metadata(usage: Any) -> dict[str, int]:
     return {key: getattr(usage, name) for key, name in TOKEN_COUNTS.items()}
 
 
+def response_parts(response: Mapping[str, Any]) -> list[Any]:
+    """Return the parts of a response's first candidate."""
+    candidates = response.get("candidates") or [{}]
+    content = candidates[0].get("content") or {}
+    return list(content.get("parts") or [])
+
+
 def is_tool_allowed(config: ToolConfig, *names: str) -> bool:
     """Return whether a choice of tools allows a tool that is known by any of some names."""
     if config.get("mode") == "NONE":

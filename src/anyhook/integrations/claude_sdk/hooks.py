@@ -11,11 +11,11 @@ from claude_agent_sdk.types import HookEvent
 
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import Support, support
-from anyhook.agents.tool_results import read_tool_result
-from anyhook.agents.spec import Denial
-from anyhook.agents.translate import call_of, counterparts, translate_answer, translate_event
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.replies import answer_of, encode_answer
+from anyhook.agents.spec import Denial
+from anyhook.agents.tool_results import read_tool_result
+from anyhook.agents.translate import call_of, counterparts, translate_answer, translate_event
 from anyhook.authoring.degrade import ASK_ANYWAY, fit
 from anyhook.engine.messages import MessageChannel
 from anyhook.integrations.diagnostics import (

@@ -29,6 +29,7 @@ from anyhook.integrations.model_api import (
     TOKEN_COUNTS,
     changed_sampling,
     is_tool_allowed,
+    response_parts,
     sampling_config,
 )
 
@@ -388,8 +389,7 @@ class ShownResponse:
 
 
 def _change_message(message: AIMessage, api: dict[str, Any], wanted: LLMResponse) -> AIMessage:
-    candidates = response_to_api(api, wanted)["candidates"]
-    parts = (candidates[0].get("content") or {}).get("parts") or [] if candidates else []
+    parts = response_parts(response_to_api(api, wanted))
     return cast("AIMessage", _rebuild_message(message, parts))
 
 

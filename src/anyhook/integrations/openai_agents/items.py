@@ -19,7 +19,12 @@ from agents.models.fake_id import FAKE_RESPONSES_ID
 from openai.types import responses as api
 
 from agents import ModelResponse, Usage
-from anyhook.integrations.model_api import SAMPLING, changed_sampling, usage_metadata
+from anyhook.integrations.model_api import (
+    SAMPLING,
+    changed_sampling,
+    response_parts,
+    usage_metadata,
+)
 from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
@@ -299,7 +304,7 @@ def change_output(
         The items; those whose text did not change, and that hold no readable reasoning, are the
         same objects.
     """
-    old, new = _texts_of_output(output), _texts_of_response(response)
+    old, new = _texts_of_output(output), response_parts(response)
     if old == new:
         return list(output)
     if len(old) != len(new):
@@ -322,7 +327,7 @@ def new_response(response: LLMResponse, response_id: str | None = None) -> Model
         response: The response in the stable form.
         response_id: What the next request continues, where the server keeps the conversation.
     """
-    item = message_item("".join(_texts_of_response(response)))
+    item = message_item("".join(response_parts(response)))
     return ModelResponse(output=[item], usage=Usage(), response_id=response_id)
 
 
@@ -350,12 +355,6 @@ def _texts_of_output(output: Iterable[Any]) -> list[str]:
     return [
         getattr(part, TEXT_MEMBERS[part.type]) or "" for part in parts if part.type in TEXT_MEMBERS
     ]
-
-
-def _texts_of_response(response: LLMResponse) -> list[str]:
-    candidates = response.get("candidates") or []
-    content = candidates[0].get("content") or {} if candidates else {}
-    return list(content.get("parts") or [])
 
 
 def _replace_item_texts(item: Any, texts: Iterator[tuple[str, str]]) -> Any:
