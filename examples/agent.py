@@ -53,7 +53,7 @@ SCRIPT = [
 
 
 class NoSummary(BaseEventsSummarizer):
-    """Summarizes nothing; that it is asked is what hooks are told of."""
+    """Summarizes nothing: the hooks on compression run before it."""
 
     async def maybe_summarize_events(self, *, events):  # noqa: ARG002 - ADK gives them
         return None
@@ -66,7 +66,7 @@ def model():
     used = types.GenerateContentResponseUsageMetadata(
         prompt_token_count=1, candidates_token_count=1, total_token_count=2
     )
-    parts = [types.Part(text=said) if isinstance(said, str) else said for said in SCRIPT]
+    parts = [types.Part(text=step) if isinstance(step, str) else step for step in SCRIPT]
     contents = [types.Content(role="model", parts=[part]) for part in parts]
     return MockModel(responses=[LlmResponse(content=c, usage_metadata=used) for c in contents])
 
@@ -97,7 +97,7 @@ async def main():
     out = console()
     seen = []
 
-    def watch(event, decision):
+    def on_decision(event, decision):
         seen.append(event.name)
         if decision.results:
             print_timeline(out, plugin.engine, event, decision)
@@ -116,7 +116,7 @@ async def main():
             home=directory,
             trust_once=True,
             ask=ask,
-            on_decision=watch,
+            on_decision=on_decision,
             on_message=discard,
         )
         agent = LlmAgent(name="helper", model=model(), tools=tools(project))

@@ -42,16 +42,16 @@ class _Agent:
             self.seen.shown.append("")
             session.messages.send(given.denied)
             return
-        self.history.append({"role": "user", "content": given.whole})
+        self.history.append({"role": "user", "content": given.full_text})
         while True:
             answer = await self.rounds(session)
             end = await session.finish(answer)
-            if end.clear:
+            if end.clear_context:
                 self.history.clear()
-            if end.again is None:
+            if end.next_prompt is None:
                 self.seen.shown.append(answer)
                 return
-            self.history.append({"role": "user", "content": end.again})
+            self.history.append({"role": "user", "content": end.next_prompt})
 
     async def rounds(self, session: Session) -> str:
         """Ask the model and run its tools until it says something else."""
@@ -94,7 +94,7 @@ class _Agent:
         requested = None
         for _ in range(8):
             run = await session.before_tool(name, arguments, requested=requested)
-            if not run.runs:
+            if not run.allowed:
                 self.history.append({"role": "user", "content": f"not run: {run.reason}"})
                 return
             output, error = "", None
@@ -105,9 +105,9 @@ class _Agent:
             back = await session.after_tool(
                 name, run.arguments, output or error, error=error, requested=requested
             )
-            if back.tail is None:
+            if back.tail_call is None:
                 break
             requested = requested or name
-            name, arguments = back.tail
-        texts = [*run.context, str(back.whole)]
+            name, arguments = back.tail_call
+        texts = [*run.context, str(back.full_output)]
         self.history.append({"role": "user", "content": "\n".join(texts)})

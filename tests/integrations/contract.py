@@ -82,7 +82,7 @@ class Seen:
         offered: For each call of the model, the tools that it may call.
         ran: Tools that ran, with their arguments.
         shown: For each turn, what the user got as the agent's answer.
-        told: What the user was told beside that.
+        reported: What the user was reported beside that.
         events: Canonical names of the events that hooks got, in order.
         history: All text that the agent remembers at the end.
         stopped: Why a hook ended the agent; `None` if none did.
@@ -94,7 +94,7 @@ class Seen:
     offered: list[list[str]] = field(default_factory=list)
     ran: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
     history: str = ""
     stopped: str | None = None
@@ -145,8 +145,8 @@ def handler_of(says: dict[str, Any]) -> dict[str, Any]:
 def engine_of(scenario: Scenario, world: World, seen: Seen) -> Iterator[Engine]:
     """Load the engine of a scenario, and collect what reaches the logger if it is the channel."""
     settle(scenario, world)
-    receivers = {"session": lambda _text: None, "engine": seen.told.append, "logger": None}
-    with logged(seen.told if scenario.channel == "logger" else []):
+    receivers = {"session": lambda _text: None, "engine": seen.reported.append, "logger": None}
+    with logged(seen.reported if scenario.channel == "logger" else []):
         engine = world.load(
             agent=scenario.agent,
             trust_once=scenario.trusted,
@@ -184,7 +184,7 @@ def options_of(scenario: Scenario, world: World, seen: Seen) -> dict[str, Any]:
 
     return {
         "ask": None if scenario.ask is None else ask,
-        "on_message": seen.told.append if scenario.channel == "session" else None,
+        "on_message": seen.reported.append if scenario.channel == "session" else None,
         "on_decision": lambda event, _decision: seen.events.append(event.name),
         "transcript": transcript_of(world),
     }
@@ -224,7 +224,7 @@ def check(scenario: Scenario, seen: Seen) -> None:
         for word in words:
             _compare(seen.shown[int(number)], word, seen)
     for word in expect.get("told", ()):
-        _compare("\n".join(seen.told), word, seen)
+        _compare("\n".join(seen.reported), word, seen)
     for word in expect.get("transcript", ()):
         _compare(seen.transcript, word, seen)
     for word in expect.get("history", ()):
@@ -243,12 +243,12 @@ def _compare(text: str, word: str, seen: Seen) -> None:
 
 
 def judge(scenario: Scenario, seen: Seen, framework: Framework) -> None:
-    """Check a scenario; what the framework cannot do of it must have been told instead."""
+    """Check a scenario; what the framework cannot do of it must have been reported instead."""
     lacking = [need for need in scenario.needs if framework.lacks(*_split(need)) is not None]
     if lacking:
-        told = "\n".join(seen.told)
+        reported = "\n".join(seen.reported)
         for need in lacking:
-            assert str(framework.lacks(*_split(need))) in told, (need, seen)
+            assert str(framework.lacks(*_split(need))) in reported, (need, seen)
         return
     expect = dict(scenario.expect)
     if "events" in expect:

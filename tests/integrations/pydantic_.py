@@ -113,7 +113,7 @@ def scripted(scenario: Scenario, seen: Seen, *capabilities) -> Agent:
     def run(name: str, **arguments: str) -> str:
         try:
             return run_tool(scenario, seen, name, arguments)
-        except RuntimeError as error:  # as a tool of this framework tells its model
+        except RuntimeError as error:  # how tools of this framework report failures
             kind = ToolFailed if scenario.agent == "gemini" else ModelRetry
             raise kind(str(error)) from error
 

@@ -21,13 +21,14 @@ from google.adk.workflow import START, Workflow
 from google.genai import types
 
 from anyhook import Answer, Engine, deny
-from anyhook.integrations.adk import ADK, AGAIN, DENIED, STOPPED, AnyhookPlugin
-from anyhook.integrations.adk_messages import (
+from anyhook.integrations.adk import ADK, DENIED, STOPPED, AnyhookPlugin
+from anyhook.integrations.adk.messages import (
     ShownRequest,
     ShownResponse,
-    choose_tools,
     new_response,
+    select_tools,
 )
+from anyhook.integrations.adk.plugin import CONTINUE_CALL
 from anyhook.model.answers import allow, context, stop
 from tests.integrations import adk as adapter
 from tests.integrations.adk import STREAMED, Model, answer, content_text, offered, said, user
@@ -66,9 +67,9 @@ def test_nothing_is_missing():
 class Life:
     """One agent in one runner, with hooks that are functions."""
 
-    def __init__(self, engine, runner, plugin, events, told):
+    def __init__(self, engine, runner, plugin, events, reported):
         self.engine, self.runner, self.plugin = engine, runner, plugin
-        self.events, self.told = events, told
+        self.events, self.reported = events, reported
 
     async def run(self, message="hello", session="s", user_id="u", **options):
         message = user(message) if isinstance(message, str) else message
@@ -94,15 +95,15 @@ async def living(tmp_path, agent, hooks, *, app=None, sees=True, **options):
     engine = World(tmp_path).load()
     for event, function in hooks.items():
         engine.register(event, function, threaded=False)
-    events, told = [], []
+    events, reported = [], []
     if sees:
         options["on_decision"] = lambda event, _decision: events.append(event)
-    plugin = AnyhookPlugin(engine, on_message=told.append, **options)
+    plugin = AnyhookPlugin(engine, on_message=reported.append, **options)
     made = App(name="app", root_agent=agent, plugins=[plugin], **(app or {}))
     runner = InMemoryRunner(app=made)
     runner.auto_create_session = True
     try:
-        yield Life(engine, runner, plugin, events, told)
+        yield Life(engine, runner, plugin, events, reported)
     finally:
         await runner.close()
         engine.close()
@@ -136,13 +137,13 @@ def request(*contents, **config):
     )
 
 
-def test_a_request_that_nobody_changed_keeps_its_very_objects():
+def test_a_request_without_changes_keeps_its_very_objects():
     contents = [user("look", IMAGE, FILE), said(THOUGHT, CALL), user(RETURN)]
     given = request(*contents, temperature=0.5, tools=[types.Tool(google_search={})])
     config = given.config
     shown = ShownRequest(given)
 
-    shown.change(dict(shown.stable))
+    shown.apply(dict(shown.stable))
 
     assert all(a is b for a, b in zip(given.contents, contents, strict=True))
     assert given.config is config
@@ -157,7 +158,7 @@ def test_a_changed_text_keeps_images_files_calls_and_signatures_where_they_were(
         {**p, "text": "open"} if "text" in p else p for p in messages[0]["content"]
     ]
 
-    shown.change({**shown.stable, "messages": messages})
+    shown.apply({**shown.stable, "messages": messages})
 
     assert [p.text for p in given.contents[0].parts] == ["open", None, None]
     assert given.contents[0].parts[1:] == [IMAGE, FILE]
@@ -172,7 +173,7 @@ def test_a_plain_text_in_place_of_parts_keeps_the_other_parts():
     shown = ShownRequest(given)
     messages = [{"role": "user", "content": "b"}]
 
-    shown.change({**shown.stable, "messages": messages})
+    shown.apply({**shown.stable, "messages": messages})
 
     assert given.contents[0].parts == [types.Part(text="b"), IMAGE]
     assert given.contents[1].parts == [CALL]
@@ -183,7 +184,7 @@ def test_instructions_model_and_sampling_reach_the_request():
     shown = ShownRequest(given)
     messages = [{"role": "system", "content": "Be brief."}, *shown.stable["messages"]]
 
-    shown.change({"model": "n", "messages": messages, "config": {"temperature": 0.1, "topK": 3}})
+    shown.apply({"model": "n", "messages": messages, "config": {"temperature": 0.1, "topK": 3}})
 
     assert given.config.system_instruction == "Be kind.\n\nBe brief."
     assert (given.model, given.config.temperature, given.config.top_k) == ("n", 0.1, 3)
@@ -235,12 +236,12 @@ def test_choosing_tools_leaves_built_in_ones_and_their_neighbours():
         tools=[types.Tool(function_declarations=functions), types.Tool(google_search={})],
     )
 
-    choose_tools(given, {"mode": "AUTO", "allowedFunctionNames": ["b"]})
+    select_tools(given, {"mode": "AUTO", "allowedFunctionNames": ["b"]})
     assert offered(given) == ["b"]
     assert given.config.tools[1].google_search is not None
     assert given.config.tool_config.function_calling_config.allowed_function_names is None
 
-    choose_tools(given, {"mode": "NONE"})
+    select_tools(given, {"mode": "NONE"})
     assert offered(given) == []
     assert given.config.tools == [types.Tool(google_search={})]
 
@@ -370,9 +371,9 @@ def test_a_round_more_leaves_a_clean_history(tmp_path):
         ("user", "run the tests"),
         ("agent", "second"),
     ]
-    assert AGAIN not in str(events)
+    assert CONTINUE_CALL not in str(events)
     assert [c.role for c in model.requests[1].contents] == ["user", "model", "user"]
-    assert AGAIN not in str(model.requests[1].contents)
+    assert CONTINUE_CALL not in str(model.requests[1].contents)
 
 
 def test_what_was_cleared_stays_forgotten_in_the_next_turn(tmp_path):
@@ -424,17 +425,17 @@ def test_an_agent_that_took_over_ends_the_turn(tmp_path):
         lambda a, b: Workflow(name="both", edges=[(START, a, b)]),
     ],
 )
-def test_where_nobody_can_go_round_that_is_told(tmp_path, made):
+def test_an_agent_that_cannot_continue_is_reported(tmp_path, made):
     async def run():
         hooks = {"after_agent": lambda _event: deny("more")}
         both = made(agent("a", name="first"), agent("b", name="second"))
         async with living(tmp_path, both, hooks) as life:
             await life.run()
-            return life.names(), life.told
+            return life.names(), life.reported
 
-    names, told = asyncio.run(run())
+    names, reported = asyncio.run(run())
     assert names.count("after_agent") == 1
-    assert "cannot go round again: more" in told[0]
+    assert "cannot continue: more" in reported[0]
 
 
 def test_code_that_is_run_does_not_end_the_turn(tmp_path):
@@ -499,7 +500,7 @@ def test_context_stands_beside_a_result_with_parts(tmp_path):
     assert response_of(model) == {"found": ["x"], "size": 3, "hook_context": "MIND"}
 
 
-def test_a_denied_call_is_told_of_once(tmp_path):
+def test_a_denied_call_is_reported_of_once(tmp_path):
     model = Model.create([said(call("wipe", path="x")), said("ok")])
 
     async def run():
@@ -563,7 +564,7 @@ def test_a_hook_that_approves_spares_the_user_the_question(tmp_path):
         ({"name": "broken", "args": {"path": "y"}}, {"error": "y is gone"}),
         (
             {"name": "careful", "args": {"path": "y"}},
-            {"error": "careful waits for its user's confirmation: not run"},
+            {"error": "careful was not run: it needs the user's confirmation"},
         ),
     ],
 )
@@ -745,7 +746,7 @@ def test_hooks_may_keep_a_conversation_from_being_compressed(tmp_path):
     assert names.count("before_compress") == 2
 
 
-def test_hooks_that_a_live_conversation_bypasses_are_told_of(tmp_path):
+def test_hooks_that_a_live_conversation_bypasses_are_reported_of(tmp_path):
     async def run():
         async with living(tmp_path, agent("a"), {"after_model": answers()}, sees=False) as life:
             queue = LiveRequestQueue()
@@ -755,10 +756,10 @@ def test_hooks_that_a_live_conversation_bypasses_are_told_of(tmp_path):
                     user_id="u", session_id="s", live_request_queue=queue
                 ):
                     pass
-            return life.told
+            return life.reported
 
     assert asyncio.run(run()) == [
-        "hooks see the tools of a live conversation, and not what is said"
+        "in a live conversation hooks run only for tools, not for prompts and responses"
     ]
 
 

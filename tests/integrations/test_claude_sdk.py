@@ -31,7 +31,8 @@ from anyhook import ask, deny
 from anyhook.agents import get_agent
 from anyhook.agents.translate import counterparts
 from anyhook.integrations import HostTool
-from anyhook.integrations.claude_sdk import CLAUDE_SDK, SESSIONS, TIMEOUT, anyhook_hooks, hooks_of
+from anyhook.integrations.claude_sdk import CLAUDE_SDK, anyhook_hooks, hooks_of
+from anyhook.integrations.claude_sdk.hooks import MAX_SESSIONS, TIMEOUT
 from tests.conftest import DATA
 from tests.integrations.contract import (
     Scenario,
@@ -151,7 +152,7 @@ class Program(Transport):
     def send(self, message: dict[str, Any]) -> None:
         self._to_sdk.send_nowait(message)
 
-    async def tell(self, event: str, **fields: Any) -> dict[str, Any]:
+    async def fire(self, event: str, **fields: Any) -> dict[str, Any]:
         """Ask the callbacks of an event, and do what holds for all events."""
         merged: dict[str, Any] = {}
         for matcher in self.hooks.get(event, ()):
@@ -163,7 +164,7 @@ class Program(Transport):
                 merged |= response.get("response") or {}
         self.replies.append(merged)
         if "systemMessage" in merged:
-            self.seen.told.append(merged["systemMessage"])
+            self.seen.reported.append(merged["systemMessage"])
         if merged.get("continue") is False:
             self.seen.stopped = merged.get("stopReason")
             raise StopAsyncIteration
@@ -186,9 +187,9 @@ class Program(Transport):
 
     async def turn(self, prompt: str) -> str:
         try:
-            reply = await self.tell("UserPromptSubmit", prompt=prompt)
+            reply = await self.fire("UserPromptSubmit", prompt=prompt)
             if reply.get("decision") == "block":
-                self.seen.told.append(reply["reason"])
+                self.seen.reported.append(reply["reason"])
                 return ""
             self.history.append(prompt)
             self.hear(reply)
@@ -209,7 +210,7 @@ class Program(Transport):
                     await self.use(TOOLS[call["tool"]], call["args"])
                 continue
             self.history.append(said)
-            reply = await self.tell("Stop", stop_hook_active=active, last_assistant_message=said)
+            reply = await self.fire("Stop", stop_hook_active=active, last_assistant_message=said)
             if reply.get("decision") != "block":
                 self.hear(reply)
                 return said
@@ -218,7 +219,7 @@ class Program(Transport):
 
     async def use(self, name: str, arguments: dict[str, Any]) -> None:
         call = {"tool_name": name, "tool_input": arguments}
-        said = self.hear(await self.tell("PreToolUse", **call))
+        said = self.hear(await self.fire("PreToolUse", **call))
         arguments = said.get("updatedInput", arguments)
         call["tool_input"] = arguments
         why = said.get("permissionDecisionReason", "")
@@ -231,12 +232,12 @@ class Program(Transport):
         try:
             text = run_tool(self.scenario, self.seen, OWN[name], arguments)
         except RuntimeError as error:
-            after = await self.tell("PostToolUseFailure", **call, error=str(error))
+            after = await self.fire("PostToolUseFailure", **call, error=str(error))
             self.history.append(str(error))
         else:
             response: Any = {"stdout": text, "stderr": "", "interrupted": False, "isImage": False}
             shown = response if name == "Bash" else {"type": "text", "file": {"content": text}}
-            after = await self.tell("PostToolUse", **call, tool_response=shown)
+            after = await self.fire("PostToolUse", **call, tool_response=shown)
             new = (after.get("hookSpecificOutput") or {}).get("updatedToolOutput", response)
             self.history.append(new["stdout"] if "stdout" in new else json.dumps(new))
         self.hear(after)
@@ -244,10 +245,10 @@ class Program(Transport):
             self.history.append(after["reason"])
 
     async def confirm(self, call: dict[str, Any], why: str) -> tuple[str, str]:
-        said = (await self.tell("PermissionRequest", **call)).get("hookSpecificOutput") or {}
+        said = (await self.fire("PermissionRequest", **call)).get("hookSpecificOutput") or {}
         if "decision" in said:
             return said["decision"]["behavior"], said["decision"].get("message", "")
-        await self.tell("Notification", notification_type="permission_prompt", message="may it?")
+        await self.fire("Notification", notification_type="permission_prompt", message="may it?")
         if self.scenario.ask is None:
             return "deny", why
         asked = {"subtype": "can_use_tool", "tool_name": call["tool_name"]}
@@ -282,11 +283,11 @@ async def said(scenario: Scenario) -> AsyncIterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.id)
-def test_what_hooks_say_is_what_the_program_is_told(scenario, tmp_path):
+def test_what_hooks_say_is_what_the_program_is_reported(scenario, tmp_path):
     seen = asyncio.run(live(scenario, World(tmp_path, agent=scenario.agent)))
 
     if scenario.id in ITS_OWN:
-        assert ITS_OWN[scenario.id] in "\n".join(seen.told)
+        assert ITS_OWN[scenario.id] in "\n".join(seen.reported)
     else:
         judge(scenario, seen, CLAUDE_SDK)
 
@@ -298,7 +299,7 @@ class Guarded:
     """A project with hooks of some agent's settings, and what the callbacks answer."""
 
     def __init__(self, world: World, hooks: dict[str, list[Any]] | None = None) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.seen: list[Any] = []
         if hooks is not None:
             world.settings("project", {"hooks": {e: on(*said) for e, said in hooks.items()}})
@@ -308,7 +309,7 @@ class Guarded:
     def made(self, **options: Any) -> Any:
         self.hooks = hooks_of(
             self.engine,
-            on_message=self.told.append,
+            on_message=self.reported.append,
             on_decision=lambda event, decision: self.seen.append(event),
             **options,
         )
@@ -491,12 +492,12 @@ GEMINI_ANSWERS: dict[str, tuple[str, Any, str, dict[str, Any]]] = {
 async def test_what_a_hook_of_gemini_says_is_said_in_the_words_of_claude(gemini, name):
     event, says, asked, expected = GEMINI_ANSWERS[name]
     guarded = Guarded(gemini, {event: [says]})
-    guarded.told.clear()
+    guarded.reported.clear()
 
     assert await guarded.answer(asked) == expected
     reports = ["oops"] if name == "a crash" else []
-    assert len(guarded.told) == len(reports)
-    assert all(text in guarded.told[0] for text in reports)
+    assert len(guarded.reported) == len(reports)
+    assert all(text in guarded.reported[0] for text in reports)
 
 
 SAID_BY_CLAUDE: dict[str, dict[str, Any]] = {
@@ -549,7 +550,7 @@ async def test_what_a_hook_of_claude_says_goes_through_as_it_is(claude, event):
     guarded = Guarded(claude, {event: [{"stdout": SAID_BY_CLAUDE[event]}]})
 
     assert await guarded.answer(event) == SAID_BY_CLAUDE[event] | ENDS_THE_LOOP.get(event, {})
-    assert guarded.told == []
+    assert guarded.reported == []
 
 
 @pytest.mark.anyio
@@ -563,7 +564,7 @@ async def test_arguments_that_a_hook_of_claude_leaves_out_are_gone(claude):
 
 
 @pytest.mark.anyio
-async def test_what_the_program_would_not_show_the_user_is_told(gemini):
+async def test_what_the_program_would_not_show_the_user_is_reported(gemini):
     guarded = Guarded(
         gemini,
         {
@@ -572,23 +573,23 @@ async def test_what_the_program_would_not_show_the_user_is_told(gemini):
         },
     )
 
-    guarded.told.clear()
+    guarded.reported.clear()
 
     assert await guarded.answer("Notification") == {}
     assert await guarded.answer("PreCompact") == {}
-    assert guarded.told == ["ping", "short"]
+    assert guarded.reported == ["ping", "short"]
 
 
 @pytest.mark.anyio
-async def test_what_the_program_cannot_do_is_told_when_it_is_wanted(gemini):
+async def test_what_the_program_cannot_do_is_reported_when_it_is_wanted(gemini):
     guarded = Guarded(
         gemini,
         {"AfterAgent": [stdout(decision="deny", reason="anew", hookSpecificOutput=CLEARS)]},
     )
-    guarded.told.clear()
+    guarded.reported.clear()
 
     assert await guarded.answer("Stop") == {"decision": "block", "reason": "anew"}
-    assert guarded.told == ["Claude Code has no clearing the context on Stop; it is left out"]
+    assert guarded.reported == ["Claude Code has no clearing the context on Stop; it is left out"]
 
 
 CLEARS = {"hookEventName": "AfterAgent", "clearContext": True}
@@ -644,7 +645,7 @@ async def test_hooks_that_are_registered_later_decide_too(gemini):
 async def test_the_end_of_a_turn_knows_its_prompt(gemini):
     guarded = Guarded(gemini)
 
-    for number in range(SESSIONS + 1):
+    for number in range(MAX_SESSIONS + 1):
         fields = {"session_id": f"s{number}"}
         await guarded.answer("UserPromptSubmit", prompt=f"prompt {number}", **fields)
     await guarded.answer("Stop", session_id="s1")
@@ -664,22 +665,22 @@ def test_the_program_waits_longer_than_any_hook_may_take(gemini):
 # -- what is missing
 
 
-def test_what_the_sdk_cannot_do_is_told_when_the_hooks_are_made(gemini):
+def test_what_the_sdk_cannot_do_is_reported_when_the_hooks_are_made(gemini):
     names = dict.fromkeys(key.partition(".")[0] for key in CLAUDE_SDK.missing)
     events = [gemini.agent.by_canonical[name].wire for name in names]
     guarded = Guarded(gemini, {event: [stdout()] for event in events})
 
-    assert len(guarded.told) == len(CLAUDE_SDK.missing)
-    for text, instead in zip(guarded.told, CLAUDE_SDK.missing.values(), strict=True):
+    assert len(guarded.reported) == len(CLAUDE_SDK.missing)
+    for text, instead in zip(guarded.reported, CLAUDE_SDK.missing.values(), strict=True):
         assert text.startswith("Claude Agent SDK ")
         assert instead in text
         assert str(gemini.files["project"]) in text
 
 
-def test_what_nobody_could_want_is_not_told(claude):
+def test_abilities_that_no_hook_can_use_are_not_reported(claude):
     events = ("Stop", "PostToolUse", "PreToolUse", "UserPromptSubmit")
 
-    assert Guarded(claude, {event: [stdout()] for event in events}).told == []
+    assert Guarded(claude, {event: [stdout()] for event in events}).reported == []
 
 
 def test_without_a_listener_it_is_logged(gemini, caplog):
@@ -804,7 +805,7 @@ def test_a_hook_ends_when_the_program_no_longer_waits(tmp_path):
             with reader:
                 assert await anyio.to_thread.run_sync(reader.readline) == "up\n"
                 self.send({"type": "control_cancel_request", "request_id": number})
-                assert await anyio.to_thread.run_sync(reader.read) == ""  # nobody has it open
+                assert await anyio.to_thread.run_sync(reader.read) == ""  # no process has it open
             await ended.wait()
             return "over"
 

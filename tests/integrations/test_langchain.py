@@ -34,8 +34,8 @@ from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 from anyhook.integrations import StoppedError
-from anyhook.integrations import langchain_messages as words
-from anyhook.integrations.langchain import LANGCHAIN, AnyhookMiddleware
+from anyhook.integrations.langchain import LANGCHAIN, AnyhookMiddleware, calls
+from anyhook.integrations.langchain.messages import ShownRequest, ShownResponse, notice
 from anyhook.model.llm import merge_response
 from tests.integrations import langchain_ as adapter
 from tests.integrations.contract import check, judge, scenarios
@@ -50,7 +50,7 @@ def test_an_agent_keeps_the_contract(scenario, tmp_path):
     seen = adapter.run(scenario, World(tmp_path, agent=scenario.agent))
 
     judge(scenario, seen, LANGCHAIN)
-    check(scenario, seen)  # also the events: all that happen are told
+    check(scenario, seen)  # also the events: all that happen are reported
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
@@ -79,15 +79,15 @@ def world_of(tmp_path, **hooks):
 
 
 class Life:
-    """An agent with hooks, and what its hooks were told."""
+    """An agent with hooks, and what its hooks were reported."""
 
     def __init__(
         self, world, answers, tools=(), *, model=None, checkpointer=None, before=(), **own
     ):
-        self.told = []
+        self.reported = []
         self.events = []
         self.hooks = AnyhookMiddleware(
-            world.load(), on_message=self.told.append, on_decision=self.watched, **own
+            world.load(), on_message=self.reported.append, on_decision=self.watched, **own
         )
         self.agent = create_agent(
             model or Scripted(messages=iter(answers)),
@@ -146,8 +146,8 @@ def test_a_run_that_goes_on_with_a_conversation_resumes_it(tmp_path):
 
     for source in ("startup", "resume"):
         life.agent.invoke(HELLO, THREAD)
-        told = json.loads((tmp_path / "start.json").read_text())
-        assert (told["source"], told["session_id"]) == (source, "t1")
+        reported = json.loads((tmp_path / "start.json").read_text())
+        assert (reported["source"], reported["session_id"]) == (source, "t1")
 
 
 @pytest.mark.parametrize("loop", [True, False])
@@ -427,7 +427,7 @@ def test_without_hooks_nothing_is_translated(tmp_path, monkeypatch):
     def never(_request):
         raise AssertionError("translated")
 
-    monkeypatch.setattr(words, "api_request", never)
+    monkeypatch.setattr(calls, "ShownRequest", never)
     hooks = AnyhookMiddleware(world_of(tmp_path, BeforeTool={"stdout": {}}).load())
     agent = create_agent(Scripted(messages=iter([AIMessage("hi")])), middleware=[hooks])
 
@@ -444,13 +444,13 @@ def test_hooks_that_are_added_later_are_heard(tmp_path):
     assert agent.invoke(HELLO)["messages"][-1].content == "hidden"
 
 
-def test_what_the_user_was_told_is_not_sent_to_the_model(tmp_path):
+def test_what_the_user_was_reported_is_not_sent_to_the_model(tmp_path):
     hooks = AnyhookMiddleware(World(tmp_path).load(), on_message=lambda _text: None)
     inside = Onlooker()
     model = Scripted(messages=iter([AIMessage("hi")]))
     agent = create_agent(model, middleware=[hooks, inside])
 
-    agent.invoke({"messages": [words.notice("denied"), HumanMessage("hello")]})
+    agent.invoke({"messages": [notice("denied"), HumanMessage("hello")]})
 
     assert [m.content for m in inside.requests[0].messages] == ["hello"]
 
@@ -459,7 +459,7 @@ def test_what_the_user_was_told_is_not_sent_to_the_model(tmp_path):
 
 
 class Pieces(FakeListChatModel):
-    """LangChain's model that streams letter by letter, and may be told to stream by itself."""
+    """LangChain's model that streams letter by letter, and may be reported to stream by itself."""
 
     streaming: bool = False
 
@@ -639,29 +639,31 @@ class Sized(Scripted):
 
 def requested(tmp_path, says, *, event="BeforeModel", model=None, **options):
     inside = Onlooker()
-    told = []
-    hooks = AnyhookMiddleware(world_of(tmp_path, **{event: says}).load(), on_message=told.append)
+    reported = []
+    hooks = AnyhookMiddleware(
+        world_of(tmp_path, **{event: says}).load(), on_message=reported.append
+    )
     model = model or Sized(messages=iter([AIMessage("hi")]))
     agent = create_agent(model, [work], middleware=[hooks, inside], **options)
     agent.invoke(HELLO)
-    return inside.requests[0], told
+    return inside.requests[0], reported
 
 
 def test_sampling_and_model_of_a_request_may_be_changed(tmp_path):
     says = changing(model="large", config={"temperature": 0.1, "maxOutputTokens": 9})
-    request, told = requested(tmp_path, says)
+    request, reported = requested(tmp_path, says)
 
     assert request.model_settings == {"temperature": 0.1, "max_tokens": 9}
     assert request.model.model_name == "large"
-    assert told == []
+    assert reported == []
 
 
-def test_a_model_that_cannot_be_chosen_is_told(tmp_path):
+def test_a_model_that_cannot_be_chosen_is_reported(tmp_path):
     model = Scripted(messages=iter([AIMessage("hi")]))
-    request, told = requested(tmp_path, changing(model="large"), model=model)
+    request, reported = requested(tmp_path, changing(model="large"), model=model)
 
     assert request.model is model
-    assert told == ["Scripted cannot be told to use another model (large)"]
+    assert reported == ["Scripted has no setting for another model (large)"]
 
 
 def test_instructions_stand_behind_the_agents_own(tmp_path):
@@ -732,13 +734,12 @@ def model_request(messages):
 
 def laid_over(change, messages=CONVERSATION):
     request = model_request(messages)
-    api = words.api_request(request)
-    shown = json.loads(json.dumps(words.shown_request(api)))
-    return request, words.changed_request(request, api, change(shown))
+    shown = ShownRequest(request)
+    return request, shown.changed(change(json.loads(json.dumps(shown.stable))))
 
 
 def test_a_request_shows_what_it_holds():
-    shown = words.shown_request(words.api_request(model_request(CONVERSATION)))
+    shown = ShownRequest(model_request(CONVERSATION)).stable
 
     assert (shown["model"], shown["config"]) == ("small", {"temperature": 0.5})
     human, model, result, last = shown["messages"]
@@ -749,7 +750,7 @@ def test_a_request_shows_what_it_holds():
     assert last == {"role": "model", "content": "done"}
 
 
-def test_a_request_that_nobody_changed_comes_back_as_it_was():
+def test_a_request_without_changes_comes_back_as_it_was():
     request, new = laid_over(lambda shown: shown)
 
     assert new is request
@@ -842,19 +843,19 @@ def test_a_changed_response_keeps_its_calls_and_images():
         response_metadata={"stop_reason": "tool_use"},
         usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
     )
-    api = words.api_response(said)
-    shown = words.shown_response(api)
+    response = ShownResponse(said)
+    shown = response.stable
 
     assert shown["text"] == "rude"
     assert shown["candidates"][0]["content"]["parts"] == ["hm", "rude"]
     assert shown["candidates"][0]["finishReason"] == "STOP"
     assert shown["usageMetadata"]["totalTokenCount"] == 3
 
-    kept = words.changed_response(said, api, merge_response(shown, two_texts("hm", "polite")))
+    kept = response.changed(merge_response(shown, two_texts("hm", "polite")))
     assert kept.content == [THOUGHT, {"type": "text", "text": "polite"}, IMAGE, USE]
     assert (kept.id, kept.tool_calls) == ("m", said.tool_calls)
 
-    less = words.changed_response(said, api, merge_response(shown, two_texts("polite")))
+    less = response.changed(merge_response(shown, two_texts("polite")))
     assert less.content == [{"type": "text", "text": "polite"}, IMAGE, USE]
 
 

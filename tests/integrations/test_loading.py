@@ -85,11 +85,23 @@ class TestEveryIntegration:
         assert str(claude_project / ".claude" / "settings.json") in message
         assert "not trusted" in message
 
+    def test_refuses_an_unknown_option(self, load, gemini_project):
+        with pytest.raises(TypeError, match="max_rounds"):
+            load(gemini_project, on_message=str, max_rounds=1)
+
     def test_refuses_to_choose_between_several_agents(self, load, gemini_project):
         write_hooks(gemini_project / ".claude" / "settings.json", "PreToolUse")
 
         with pytest.raises(UsageError, match="one of: gemini, claude"):
             load(gemini_project)
+
+
+@pytest.mark.parametrize(
+    "make", [Session, AnyhookPlugin, AnyhookMiddleware, AnyhookRunner, AnyhookHooks, hooks_of]
+)
+def test_an_unknown_option_beside_an_engine_is_refused(make, project):
+    with pytest.raises(TypeError, match="unexpected keyword argument: max_rounds"):
+        make(Engine.load(project, on_message=str), max_rounds=1)
 
 
 class TestRequiredHooksOnEventsThatNeverFire:

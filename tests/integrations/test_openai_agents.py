@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from agents.editor import ApplyPatchOperation
 from agents.mcp import MCPServer
+from agents.run import get_default_agent_runner
 from agents.testing import ModelStep, ScriptedModel, assistant_message, function_call
 from agents.tool import (
     LocalShellCommandRequest,
@@ -47,14 +48,16 @@ from agents import (
 from anyhook import Answer, allow, ask, deny
 from anyhook.integrations import StoppedError
 from anyhook.integrations.openai_agents import OPENAI_AGENTS, AnyhookRunner, PromptDeniedError
+from anyhook.integrations.openai_agents.copies import hook_agent
 from anyhook.integrations.openai_agents.items import (
-    add_to_prompt,
-    prompt_of,
+    append_to_prompt,
+    change_input,
+    change_output,
+    prompt_text,
     request_from_input,
-    request_to_input,
     response_from_output,
-    response_to_output,
 )
+from anyhook.integrations.openai_agents.state import current_session
 from tests.integrations.contract import judge, scenarios
 from tests.integrations.openai_ import live, text_of
 from tests.world import World
@@ -106,10 +109,10 @@ def test_a_request_is_shown_with_all_its_parts():
 
 
 @pytest.mark.parametrize("items", [ITEMS, "hello"])
-def test_a_request_that_nobody_changed_is_the_same_object(items):
+def test_a_request_without_changes_is_the_same_object(items):
     request = shown(items)
 
-    assert request_to_input(items, request, json.loads(json.dumps(request)))[0] is items
+    assert change_input(items, request, json.loads(json.dumps(request)))[0] is items
 
 
 def test_a_changed_text_keeps_images_calls_and_reasoning_where_they_were():
@@ -118,7 +121,7 @@ def test_a_changed_text_keeps_images_calls_and_reasoning_where_they_were():
     after["messages"][1]["content"] = "changed"
     after["messages"][5]["content"] = "another"
 
-    made, instructions = request_to_input(ITEMS, request, after)
+    made, instructions = change_input(ITEMS, request, after)
 
     assert made[1]["content"] == [{"type": "input_text", "text": "changed"}, IMAGE]
     assert made[5]["content"] == [{"type": "output_text", "text": "another", "annotations": []}]
@@ -132,7 +135,7 @@ def test_a_changed_result_of_a_tool_stays_with_its_call():
     after = json.loads(json.dumps(request))
     after["messages"][4]["content"][0]["output"] = "redacted"
 
-    made, _ = request_to_input(ITEMS, request, after)
+    made, _ = change_input(ITEMS, request, after)
 
     assert made[4] == {**OUTPUT, "output": "redacted"}
 
@@ -140,7 +143,7 @@ def test_a_changed_result_of_a_tool_stays_with_its_call():
 def test_a_new_conversation_keeps_what_is_no_text_of_the_old_one():
     request = shown(ITEMS)
 
-    made, instructions = request_to_input(
+    made, instructions = change_input(
         ITEMS,
         request,
         {
@@ -160,19 +163,19 @@ def test_a_new_conversation_keeps_what_is_no_text_of_the_old_one():
 
 
 def test_the_last_words_of_the_user_are_the_prompt():
-    assert prompt_of("hello") == "hello"
-    assert prompt_of(ITEMS) == "go on"
-    assert prompt_of(ITEMS[:2]) == "look"
-    assert prompt_of([]) == ""
+    assert prompt_text("hello") == "hello"
+    assert prompt_text(ITEMS) == "go on"
+    assert prompt_text(ITEMS[:2]) == "look"
+    assert prompt_text([]) == ""
 
 
 def test_context_is_put_behind_the_prompt():
-    assert add_to_prompt(ITEMS, []) is ITEMS
-    assert add_to_prompt([LOOK], ["x"])[0]["content"][1:] == [
+    assert append_to_prompt(ITEMS, []) is ITEMS
+    assert append_to_prompt([LOOK], ["x"])[0]["content"][1:] == [
         IMAGE,
         {"type": "input_text", "text": "x"},
     ]
-    assert add_to_prompt(ITEMS[:5], ["x"])[5] == {"role": "user", "content": "x"}
+    assert append_to_prompt(ITEMS[:5], ["x"])[5] == {"role": "user", "content": "x"}
 
 
 def reasoning():
@@ -184,10 +187,10 @@ def reasoning():
     )
 
 
-def test_a_response_that_nobody_changed_holds_the_same_items():
+def test_a_response_without_changes_holds_the_same_items():
     output = [reasoning(), assistant_message("hi"), function_call("shell", {}, call_id="c")]
 
-    made = response_to_output(output, response_from_output(output))
+    made = change_output(output, response_from_output(output))
 
     assert all(a is b for a, b in zip(output, made, strict=True))
 
@@ -195,7 +198,7 @@ def test_a_response_that_nobody_changed_holds_the_same_items():
 def test_a_changed_response_keeps_calls_and_sealed_reasoning_without_its_readable_text():
     output = [reasoning(), assistant_message("rude"), function_call("shell", {}, call_id="c")]
 
-    made = response_to_output(output, {"candidates": [{"content": {"parts": ["polite"]}}]})
+    made = change_output(output, {"candidates": [{"content": {"parts": ["polite"]}}]})
 
     assert [item.type for item in made] == ["reasoning", "message", "function_call"]
     assert made[0].summary == []
@@ -207,7 +210,7 @@ def test_a_changed_response_keeps_calls_and_sealed_reasoning_without_its_readabl
 def test_a_text_beside_calls_alone_is_said_before_them():
     output = [function_call("shell", {}, call_id="c")]
 
-    made = response_to_output(output, {"candidates": [{"content": {"parts": ["wait"]}}]})
+    made = change_output(output, {"candidates": [{"content": {"parts": ["wait"]}}]})
 
     assert [item.type for item in made] == ["message", "function_call"]
 
@@ -305,6 +308,56 @@ def test_with_hooks_the_agent_stays_the_same_for_everybody_else(engine):
     assert repr(agent).startswith("Agent(")
 
 
+def test_the_program_s_agents_are_not_changed(engine):
+    engine.register("before_tool", refuses("rm"))
+    tools = Tools()
+    other = remover(tools, "other")
+    model = ScriptedModel([[function_call("transfer_to_other", "{}", call_id="h")]])
+    agent = Agent(name="first", model=model, handoffs=[other])
+    seen: list[Any] = []
+
+    @function_tool
+    async def inside() -> str:
+        seen.append((type(other), other.model, other.tools[0], agent.handoffs[0]))
+        return ""
+
+    other.tools.append(inside)
+    other.model = ScriptedModel([[function_call("inside", "{}", call_id="i")], says("bye")])
+
+    asyncio.run(AnyhookRunner(engine).run(agent, "hello"))
+
+    assert seen == [(Agent, other.model, tools.shell, other)]
+
+
+def test_the_default_runner_of_the_sdk_is_its_own_again_after_a_run(engine):
+    events = noted(engine, "before_model")
+    default = get_default_agent_runner()
+
+    async def two_at_once():
+        agents = [Agent(name=name, model=ScriptedModel([says("hi")])) for name in "ab"]
+        runs = [AnyhookRunner(engine).run(agent, "hello") for agent in agents]
+        await asyncio.gather(*runs)
+
+    asyncio.run(two_at_once())
+
+    assert len(events) == 2
+    assert get_default_agent_runner() is default
+
+
+def test_events_of_a_stream_hold_the_program_s_agents(engine):
+    noted(engine, "before_model")
+    other = Agent(name="other", model=ScriptedModel([says("bye")]))
+    model = ScriptedModel([[function_call("transfer_to_other", "{}", call_id="h")]])
+    agent = Agent(name="first", model=model, handoffs=[other])
+
+    stream, events = asyncio.run(streamed(AnyhookRunner(engine), agent))
+
+    items = [event.item for event in events if event.type == "run_item_stream_event"]
+    assert [item.agent for item in items] == [agent, agent, other]
+    assert [e.new_agent for e in events if e.type == "agent_updated_stream_event"] == [agent, other]
+    assert stream.last_agent is other
+
+
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_agents_that_get_the_conversation_by_handoff_are_guarded(engine, wrapped):
     engine.register("before_tool", refuses("rm"))
@@ -396,8 +449,8 @@ class Answered(BaseModel):
 
 def test_a_denied_answer_of_an_agent_with_a_type_is_a_refusal(engine):
     engine.register("after_model", lambda _event: deny("not that number"))
-    told: list[str] = []
-    runner = AnyhookRunner(engine, on_message=told.append)
+    reported: list[str] = []
+    runner = AnyhookRunner(engine, on_message=reported.append)
 
     def agent():
         model = ScriptedModel([says('{"number": 42}')])
@@ -409,7 +462,7 @@ def test_a_denied_answer_of_an_agent_with_a_type_is_a_refusal(engine):
     result = asyncio.run(runner.run(agent(), "hello", error_handlers=handlers))
 
     assert result.final_output == Answered(number=0)
-    assert told == ["not that number"] * 2
+    assert reported == ["not that number"] * 2
 
 
 def test_a_refusal_of_the_model_itself_stays_an_error(engine):
@@ -428,7 +481,7 @@ def test_another_model_and_other_settings_are_those_that_hooks_want(engine):
     engine.register("before_model", lambda _event: Answer(**change))
     models = {"big": ScriptedModel([]), "small": ScriptedModel([says("hi")])}
     models["big"].model = "big"
-    told: list[str] = []
+    reported: list[str] = []
 
     class Provider(ModelProvider):
         def get_model(self, model_name: str | None) -> Model:
@@ -437,7 +490,7 @@ def test_another_model_and_other_settings_are_those_that_hooks_want(engine):
     agent = Agent(name="a", model="big", instructions="be kind")
 
     result = asyncio.run(
-        AnyhookRunner(engine, on_message=told.append).run(
+        AnyhookRunner(engine, on_message=reported.append).run(
             agent, "hello", run_config=RunConfig(model_provider=Provider())
         )
     )
@@ -445,7 +498,7 @@ def test_another_model_and_other_settings_are_those_that_hooks_want(engine):
     assert result.final_output == "hi"
     assert models["small"].calls[0].model_settings.temperature == 0.1
     assert models["small"].calls[0].system_instructions == "be kind"
-    assert "topK" in told[0]
+    assert "topK" in reported[0]
 
 
 def test_going_round_again_goes_on_where_the_server_is(engine):
@@ -597,6 +650,48 @@ def test_a_run_that_began_without_hooks_goes_on_guarded(engine):
     assert "no rm" in sent(other.model, 1)
 
 
+def approving_agents(kind):
+    """Return an agent, and another one that it hands over to or uses, whose tool needs approval."""
+    tools = Tools()
+    tools.shell.needs_approval = True
+    other = remover(tools, "other")
+    if kind == "tool":
+        call = function_call("other", {"input": "go"}, call_id="o")
+        model = ScriptedModel([[call], says("bye")])
+        return Agent(name="first", model=model, tools=[other.as_tool("other", "")]), other, tools
+    model = ScriptedModel([[function_call("transfer_to_other", "{}", call_id="h")]])
+    handoffs = [handoff(other) if kind == "handoff" else other]
+    agent = Agent(name="first", model=model, handoffs=handoffs)
+    other.handoffs.append(agent)
+    return agent, other, tools
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("kind", ["agent", "handoff", "tool"])
+def test_an_approval_of_another_agent_s_tool_works_as_without_hooks(engine, kind, as_json):
+    events = noted(engine, "before_tool")
+    agent, other, tools = approving_agents(kind)
+    runner = AnyhookRunner(engine)
+
+    async def approve_and_continue():
+        result = await runner.run(agent, "hello")
+        assert [item.agent for item in result.interruptions] == [other]
+        assert tools.ran == []
+        state = result.to_state()
+        if as_json:
+            state = await RunState.from_json(agent, state.to_json())
+        for item in state.get_interruptions():
+            state.approve(item)
+        return await runner.run(agent, state)
+
+    result = asyncio.run(approve_and_continue())
+
+    assert result.final_output == "bye"
+    assert tools.ran == ["rm"]
+    assert "run_shell_command" in [event.tool_name for event in events]
+    assert all(item.agent in (agent, other) for item in result.new_items)
+
+
 def test_a_policy_of_approval_sees_the_arguments_that_hooks_leave(engine):
     engine.register("before_tool", lambda _event: Answer(tool_input={"command": "ls"}))
     asked: list[Any] = []
@@ -615,7 +710,7 @@ def test_a_policy_of_approval_sees_the_arguments_that_hooks_leave(engine):
     assert tools.ran == ["ls"]
 
 
-def test_a_tool_that_takes_too_long_is_told_as_failed(engine):
+def test_a_tool_that_takes_too_long_is_reported_as_failed(engine):
     events = noted(engine, "after_tool")
 
     @function_tool(timeout=0.01)
@@ -694,19 +789,19 @@ def test_a_tool_with_a_schema_for_its_output_may_be_denied_and_replaced(engine):
     assert "42" not in sent(model, 1)
 
 
-def test_hosted_tools_are_told_once_where_hooks_look_at_tools(engine):
+def test_hosted_tools_are_reported_once_where_hooks_look_at_tools(engine):
     engine.register("before_tool", refuses("rm"))
-    told: list[str] = []
+    reported: list[str] = []
     model = ScriptedModel([says("1"), says("2")])
     agent = Agent(name="a", model=model, tools=[WebSearchTool()])
 
     async def two():
-        async with AnyhookRunner(engine, on_message=told.append) as runner:
+        async with AnyhookRunner(engine, on_message=reported.append) as runner:
             await runner.run(agent, "one")
 
     asyncio.run(two())
 
-    assert len([text for text in told if "hosted tools" in text]) == 1
+    assert len([text for text in reported if "hosted tools" in text]) == 1
 
 
 def guarded(engine, tool, use):
@@ -716,11 +811,7 @@ def guarded(engine, tool, use):
     @function_tool
     async def inside() -> str:
         agent = Agent(name="x", model=ScriptedModel([]), tools=[tool])
-        from anyhook.integrations.openai_agents.agent import meet
-        from anyhook.integrations.openai_agents.life import living
-
-        assert living.get() is not None
-        (found,) = await meet(agent).get_all_tools(None)
+        (found,) = await hook_agent(current_session.get(), agent).get_all_tools(None)
         back.append(await use(found))
         return "ok"
 
@@ -907,7 +998,7 @@ def test_no_chunk_of_a_stream_holds_what_a_hook_takes_out(engine, chunks):
     assert "AKIA" not in repr(events)
 
 
-def test_no_chunk_of_a_stream_that_breaks_off_is_told_either(engine):
+def test_no_chunk_of_a_stream_that_breaks_off_is_reported_either(engine):
     engine.register("after_model", redacts)
     step = chunked(["the key is AKIA42"], "response.incomplete")
 
@@ -919,7 +1010,7 @@ def test_no_chunk_of_a_stream_that_breaks_off_is_told_either(engine):
     assert "AKIA" not in repr(events)
 
 
-def test_a_stream_that_no_hook_may_change_is_told_at_once(engine):
+def test_a_stream_that_no_hook_may_change_is_reported_at_once(engine):
     noted(engine, "before_model")
     given = chunked(["one ", "two"]).stream_events
 
@@ -935,7 +1026,7 @@ def test_a_stream_that_no_hook_may_change_is_told_at_once(engine):
     assert all(a is b for a, b in zip(own, given, strict=True))
 
 
-def test_calls_in_a_changed_stream_are_told_and_run(engine):
+def test_calls_in_a_changed_stream_are_reported_and_run(engine):
     engine.register("after_model", lambda _e: Answer(llm_response={"text": "changed"}))
     tools = Tools()
     model = ScriptedModel([[*says("rude"), *shell("ls")], says("done")])
@@ -956,7 +1047,7 @@ def test_a_stream_without_its_beginning_has_no_result_yet(engine):
         _ = stream.final_output
 
 
-def test_a_stream_that_nobody_reads_to_its_end_ends_its_session(engine):
+def test_a_stream_that_is_not_read_to_its_end_ends_its_session(engine):
     events = noted(engine, "session_end", "after_model")
     agent = Agent(name="a", model=ScriptedModel([chunked(["a", "b"])]))
 
@@ -1028,7 +1119,7 @@ def test_an_error_of_the_model_is_the_caller_s_and_ends_the_session_once(engine)
     assert len(events) == 1
 
 
-def test_an_error_of_a_tool_that_is_to_end_the_run_does_so_and_is_told(engine):
+def test_an_error_of_a_tool_that_is_to_end_the_run_does_so_and_is_reported(engine):
     events = noted(engine, "after_tool", "session_end")
 
     @function_tool(failure_error_function=None)

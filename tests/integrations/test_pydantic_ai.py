@@ -42,7 +42,11 @@ from pydantic_ai.tools import ToolDefinition
 
 from anyhook.integrations import StoppedError
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI, AnyhookHooks, DeniedError
-from anyhook.integrations.pydantic_messages import Request, response_from_stable, response_to_stable
+from anyhook.integrations.pydantic_ai.messages import (
+    Request,
+    response_from_stable,
+    response_to_stable,
+)
 from anyhook.model.answers import context, deny, stop
 from tests.integrations import pydantic_ as adapter
 from tests.integrations.contract import check, judge, scenarios
@@ -66,23 +70,23 @@ def test_an_agent_keeps_the_contract(scenario, tmp_path):
     check(scenario, seen)  # nothing of the contract is missing, the order of events included
 
 
-def test_what_is_missing_is_told_to_those_who_have_such_hooks(tmp_path):
+def test_what_is_missing_is_reported_to_those_who_have_such_hooks(tmp_path):
     seen = live(tmp_path, {"before_compress": lambda _event: None}, lambda agent: agent.run("x"))
 
-    assert any("PreCompress" in text for text in seen.told)
+    assert any("PreCompress" in text for text in seen.reported)
 
 
 # -- a life with hooks that are functions
 
 
 class Life:
-    """What hooks saw of agents, and what their user was told."""
+    """What hooks saw of agents, and what their user was reported."""
 
     def __init__(self, engine, **options):
-        self.told, self.events = [], []
+        self.reported, self.events = [], []
         self.hooks = AnyhookHooks(
             engine,
-            on_message=self.told.append,
+            on_message=self.reported.append,
             on_decision=lambda event, _decision: self.events.append(event),
             **options,
         )
@@ -177,7 +181,7 @@ def conversation():
     )
 
 
-def test_a_request_that_nobody_changed_is_the_very_same():
+def test_a_request_without_changes_is_the_very_same():
     given = request(*conversation())
 
     assert given.changed(given.stable()) is given
@@ -230,7 +234,7 @@ def test_new_turns_are_messages_of_the_framework():
     assert [message.parts[0].content for message in made] == ["a", "b", "c"]
 
 
-def test_a_new_part_that_is_no_text_is_left_out_and_that_is_told(caplog):
+def test_a_new_part_that_is_no_text_is_left_out_and_that_is_reported(caplog):
     given = request(ModelRequest(parts=[UserPromptPart(["a", CachePoint(), IMAGE])]))
     message = given.stable()["messages"][0]
     new = {"type": "inlineData", "inlineData": {"mimeType": "image/png", "data": "AA=="}}
@@ -497,7 +501,7 @@ def test_a_run_that_is_left_in_the_middle_ends_its_session(tmp_path):
     assert "after_agent" not in life.names()
 
 
-def test_a_tool_that_raises_is_told_and_ends_the_run(tmp_path):
+def test_a_tool_that_raises_is_reported_and_ends_the_run(tmp_path):
     agent = Agent(model(ToolCallPart("fail", {})))
 
     @agent.tool_plain
@@ -537,7 +541,7 @@ def test_a_stop_ends_the_run_with_its_reason_in_every_way_of_running(tmp_path):
         assert len(life.ends()) == 1
 
 
-# -- round again
+# -- continued turns
 
 
 def test_the_history_of_a_second_round_tells_what_happened(tmp_path):
@@ -590,7 +594,7 @@ def test_a_forgotten_conversation_keeps_the_system_prompt(tmp_path):
     assert parts == ["be kind", "start over", "second"]
 
 
-def test_an_answer_that_run_stream_has_shown_stays_and_that_is_told(tmp_path):
+def test_an_answer_that_run_stream_has_shown_stays_and_that_is_reported(tmp_path):
     async def run(agent):
         async with agent.run_stream("x") as stream:
             return await stream.get_output()
@@ -598,7 +602,7 @@ def test_an_answer_that_run_stream_has_shown_stays_and_that_is_told(tmp_path):
     life = live(tmp_path, {"after_agent": lambda _event: deny("again")}, run, "first")
 
     assert life.result == "first"
-    assert any("again" in text for text in life.told)
+    assert any("again" in text for text in life.reported)
     assert len(life.ends()) == 1
 
 
@@ -717,7 +721,7 @@ def test_rewritten_arguments_that_do_not_fit_fail_the_tool_and_not_the_run(tmp_p
 
     returned = life.messages[2].parts[0]
     assert returned.outcome == "failed"
-    assert "do not fit" in returned.content
+    assert "are not valid" in returned.content
     assert life.result.output == "done"
 
 
@@ -739,7 +743,7 @@ def test_rewritten_arguments_pass_the_tools_own_validator(tmp_path):
     assert life.result.output == "done"
 
 
-def test_a_result_that_nobody_changed_is_the_tools_own(tmp_path):
+def test_a_result_without_changes_is_the_tools_own(tmp_path):
     own = ToolReturn({"x": 1}, content=["look", IMAGE], metadata={"secret": 1})
     agent = Agent(model(ToolCallPart("look", {}), "done"))
 
@@ -855,13 +859,13 @@ def test_a_discarded_stream_shows_nothing(tmp_path, way):
     )
 
     assert isinstance(life.error, DeniedError)
-    assert life.told == ["leaks a key"]
+    assert life.reported == ["leaks a key"]
     assert "SECRET" not in repr(life.messages)
     assert len(life.ends()) == 1
 
 
 @pytest.mark.parametrize("hooks", [{}, {"after_model": lambda _event: None}], ids=["none", "mute"])
-def test_a_stream_that_nobody_changed_keeps_its_chunks(tmp_path, hooks):
+def test_a_stream_without_changes_keeps_its_chunks(tmp_path, hooks):
     agent = Agent(model("one two three", size=4))
 
     life = live(tmp_path, hooks, by_text, agent=agent)

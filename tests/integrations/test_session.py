@@ -218,10 +218,10 @@ def test_an_own_tool_is_guarded_by_hooks_for_the_tool_it_is(tmp_path):
 
     denied, fine, changed, other = asyncio.run(run())
 
-    assert (denied.runs, denied.reason) == (False, "no")
-    assert (fine.runs, fine.arguments) == (True, {"cmd": "ls", "extra": 1})
+    assert (denied.allowed, denied.reason) == (False, "no")
+    assert (fine.allowed, fine.arguments) == (True, {"cmd": "ls", "extra": 1})
     assert changed.arguments["cmd"] == "ls -la"
-    assert other.runs
+    assert other.allowed
 
 
 def test_hooks_see_where_the_server_of_a_tool_comes_from(tmp_path):

@@ -1,7 +1,7 @@
-"""An agent's own tools in the words of its users' hooks, and back.
+"""Translates the tools of a host to the tools that the hooks of its users know, and back.
 
 Hooks that were written for Gemini CLI or Claude Code match tools by that agent's names and read its
-arguments. A host that says which of its tools does what (`{"bash": "shell"}`) gets their guards.
+arguments. A host that declares what its tools do (`{"bash": "shell"}`) is guarded by these hooks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.model.llm import ToolConfig
 
 
 class HostTool(Record, kw_only=False):
@@ -43,11 +44,10 @@ class HostTool(Record, kw_only=False):
 
     @property
     def server(self) -> dict[str, Any]:
-        """What is known of the server, as hooks see it."""
-        args = None if self.args is None else list(self.args)
+        """The server's configuration as hooks see it."""
         members = {
             "command": self.command,
-            "args": args,
+            "args": None if self.args is None else list(self.args),
             "cwd": self.cwd,
             "url": self.url,
             "tcp": self.tcp,
@@ -56,23 +56,20 @@ class HostTool(Record, kw_only=False):
 
 
 class HostTools:
-    """The tools of a host, in its own words and in those of an agent.
+    """Translates calls and results between a host's tools and an agent's vocabulary.
 
     Args:
-        agent: Whose words the hooks understand.
+        agent: Whose names of tools and arguments the hooks use.
         tools: The host's tools: its name to a canonical name, or to a `HostTool`. A tool that is
-            not here, and whose name is no canonical one, keeps its name.
+            not here, and whose name is not canonical, keeps its name.
 
     Raises:
-        UsageError: If a tool that no MCP server has is given a server.
+        UsageError: If a tool that is not one of an MCP server is given a server.
     """
 
     def __init__(self, agent: AgentSpec, tools: Mapping[str, str | HostTool] | None = None) -> None:
-        self.agent = agent
-        self._tools = {
-            name: tool if isinstance(tool, HostTool) else HostTool(tool)
-            for name, tool in (tools or {}).items()
-        }
+        self._agent = agent
+        self._tools = {name: _as_host_tool(tool) for name, tool in (tools or {}).items()}
         for name, tool in self._tools.items():
             if tool.server and not _is_mcp(tool.tool):
                 raise UsageError(
@@ -80,92 +77,114 @@ class HostTools:
                     "MCP server has one, HostTool('mcp__SERVER__TOOL', …)"
                 )
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
-        """Put a call in canonical words."""
-        known = self._tools.get(name)
-        if known is None:
+    def canonical_call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
+        """Return a call with canonical names."""
+        tool = self._tools.get(name)
+        if tool is None:
             return ToolCall(tool=name, arguments=dict(arguments))
-        names = known.arguments
-        return ToolCall(
-            tool=known.tool, arguments={names.get(k, k): v for k, v in arguments.items()}
-        )
+        renamed = {tool.arguments.get(key, key): value for key, value in arguments.items()}
+        return ToolCall(tool=tool.tool, arguments=renamed)
 
-    def told(
-        self, name: str, arguments: Mapping[str, Any]
-    ) -> tuple[str, dict[str, Any], dict[str, Any] | None]:
-        """Return the name and arguments that hooks see, and the server behind an MCP tool."""
-        call = self.call(name, arguments)
-        words = self.agent.vocabulary
-        shown = words.name(call.tool) if call.tool in TOOLS or _is_mcp(call.tool) else None
-        arguments = words.arguments(call.tool, call.arguments)
-        return shown or name, arguments, self._mcp_context(name, call.tool)
+    def shown_name(self, name: str) -> str:
+        """Return the name that hooks see for a tool."""
+        tool = self._tools.get(name)
+        canonical = name if tool is None else tool.tool
+        is_known = canonical in TOOLS or _is_mcp(canonical)
+        shown = self._agent.vocabulary.name(canonical) if is_known else None
+        return shown or name
 
-    def _mcp_context(self, name: str, tool: str) -> dict[str, Any] | None:
-        if not _is_mcp(tool):
+    def event_fields(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of a tool event: name, arguments and MCP server as hooks see them."""
+        call = self.canonical_call(name, arguments)
+        return {
+            "tool_name": self.shown_name(name),
+            "tool_input": self._agent.vocabulary.arguments(call.tool, call.arguments),
+            "mcp_context": self._mcp_context(name, call.tool),
+        }
+
+    def _mcp_context(self, name: str, canonical: str) -> dict[str, Any] | None:
+        if not _is_mcp(canonical):
             return None
-        server, _, inner = tool.removeprefix(MCP_PREFIX).partition("__")
-        known = self._tools.get(name)
-        own = known.server if known is not None else {}
-        return {"server_name": server, "tool_name": inner, **own}
+        server_name, _, tool_name = canonical.removeprefix(MCP_PREFIX).partition("__")
+        tool = self._tools.get(name)
+        server = {} if tool is None else tool.server
+        return {"server_name": server_name, "tool_name": tool_name, **server}
 
-    def changed(
-        self, name: str, arguments: Mapping[str, Any], wanted: Mapping[str, Any]
+    def apply_changes(
+        self, name: str, arguments: Mapping[str, Any], new_input: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the host's arguments after hooks have changed what they saw of them.
+        """Return the host's arguments with the changes that hooks made to what they saw.
 
         Args:
             name: The host's tool.
             arguments: The host's arguments.
-            wanted: The arguments that hooks want, whole, in the agent's words.
+            new_input: The complete arguments that hooks want, in the agent's vocabulary.
         """
-        shown, before, _ = self.told(name, arguments)
-        nothing = object()
-        new = {k: v for k, v in wanted.items() if before.get(k, nothing) != v}
-        gone = {k: before[k] for k in before if k not in wanted}
-        known = self._tools.get(name)
-        back = {own: host for host, own in known.arguments.items()} if known else {}
-        words = self.agent.vocabulary
+        old_input = self.event_fields(name, arguments)["tool_input"]
+        changed = {
+            key: value
+            for key, value in new_input.items()
+            if key not in old_input or old_input[key] != value
+        }
+        removed = {key: value for key, value in old_input.items() if key not in new_input}
+        removed_keys = self._host_arguments(name, removed)
+        kept = {key: value for key, value in arguments.items() if key not in removed_keys}
+        return {**kept, **self._host_arguments(name, changed)}
 
-        def host_keys(values: Mapping[str, Any]) -> dict[str, Any]:
-            canonical = words.call(shown, values).arguments
-            return {back.get(key, key): value for key, value in canonical.items()}
+    def _host_arguments(self, name: str, shown_input: Mapping[str, Any]) -> dict[str, Any]:
+        tool = self._tools.get(name)
+        host_keys = {} if tool is None else {key: own for own, key in tool.arguments.items()}
+        call = self._agent.vocabulary.call(self.shown_name(name), shown_input)
+        return {host_keys.get(key, key): value for key, value in call.arguments.items()}
 
-        dropped = host_keys(gone)
-        kept = {k: v for k, v in arguments.items() if k not in dropped}
-        return {**kept, **host_keys(new)}
-
-    def host_name(self, shown: str, known: Collection[str] = ()) -> str:
-        """Return the host's name of a tool as hooks name it; the same if it is none of its own.
+    def host_name(self, shown: str, known_tools: Collection[str] = ()) -> str:
+        """Return the host's name of a tool that hooks name; the same if the host has none.
 
         Args:
-            shown: As hooks name it.
-            known: The tools that the host has.
+            shown: The name that hooks use.
+            known_tools: The tools that the host has.
         """
-        canonical = self.agent.vocabulary.tool(shown)
-        named = [name for name, tool in self._tools.items() if tool.tool in (canonical, shown)]
-        own = [name for name in (shown, canonical) if name in known]
-        return [*named, *own, shown][0]
+        canonical = self._agent.vocabulary.tool(shown)
+        for name, tool in self._tools.items():
+            if tool.tool in (canonical, shown):
+                return name
+        if shown not in known_tools and canonical in known_tools:
+            return canonical
+        return shown
 
-    def response(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> Any:
-        """Write what a tool returned in the agent's form."""
-        call = self.call(name, arguments)
-        if self.agent.tool_result_form == "raw":
+    def to_host_config(
+        self, config: ToolConfig | None, known_tools: Collection[str]
+    ) -> ToolConfig | None:
+        """Return a choice of tools with the host's names."""
+        if config is None or not config.get("allowedFunctionNames"):
+            return config
+        allowed = config["allowedFunctionNames"]
+        names = [self.host_name(name, known_tools) for name in allowed]
+        return {**config, "allowedFunctionNames": names}
+
+    def to_response(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> Any:
+        """Return the result of a tool in the agent's form."""
+        if self._agent.tool_result_form == "raw":
             return result.raw
-        return write_tool_result(self.agent, call, result)
+        return write_tool_result(self._agent, self.canonical_call(name, arguments), result)
 
-    def text(self, name: str, arguments: Mapping[str, Any], response: Any) -> str:
+    def response_text(self, name: str, arguments: Mapping[str, Any], response: Any) -> str:
         """Return the text of a response in the agent's form."""
-        return read_tool_result(self.agent, self.call(name, arguments), response).text
+        return read_tool_result(self._agent, self.canonical_call(name, arguments), response).text
 
 
 def text_of(output: Any) -> str:
-    """Return the text of what a host's tool returned: a text as it is, anything else as JSON."""
+    """Return what a host's tool returned as text: a text as it is, anything else as JSON."""
     if isinstance(output, str):
         return output
     try:
         return json.dumps(output, ensure_ascii=False, default=str)
     except (TypeError, ValueError):
         return str(output)
+
+
+def _as_host_tool(tool: str | HostTool) -> HostTool:
+    return tool if isinstance(tool, HostTool) else HostTool(tool)
 
 
 def _is_mcp(tool: str) -> bool:

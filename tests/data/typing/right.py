@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
-from anyhook import AfterAgent, AfterTool, BeforeModel, BeforeTool, Event
+from anyhook import AfterAgent, AfterTool, BeforeModel, BeforeTool, Engine, Event
 from anyhook.authoring import (
     Agent,
     Answer,
@@ -18,6 +18,8 @@ from anyhook.authoring import (
     allow,
     deny,
 )
+from anyhook.integrations import LoadOptions, Session
+from anyhook.integrations.claude_sdk import anyhook_hooks
 from anyhook.model.llm import LLMRequest
 
 hooks = Hooks()
@@ -109,3 +111,13 @@ def untyped(event):  # type: ignore[no-untyped-def]
 hooks.example(tool="shell", input={"command": "sudo ls"}, expect="deny")
 hooks.on("before_tool", "shell")(guard)
 fields: dict[str, Any] = {}
+
+options: LoadOptions = {
+    "agent": "gemini",
+    "require": {"before_tool"},
+    "on_message": print,
+    "tools": {"bash": "shell"},
+    "max_continuations": 2,
+}
+anyhook_hooks(".", agent="claude", trust_once=True, max_processes=4)
+assert_type(Session(Engine.load(".")).stopped, str | None)

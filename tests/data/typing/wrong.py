@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from anyhook import AfterTool, BeforeTool, SessionStart
 from anyhook.authoring import Answer, Hooks, Shell, WriteFile, deny
+from anyhook.integrations import LoadOptions
+from anyhook.integrations.claude_sdk import anyhook_hooks
 
 hooks = Hooks()
 
@@ -57,3 +59,7 @@ def misspelt_field(event: SessionStart) -> None:
 
 hooks.example(tool="shell", input={}, expect="denied")  # error: arg-type
 hooks.example("before_lunch", expect="deny")  # error: arg-type
+
+options: LoadOptions = {"max_continuation": 2}  # error: typeddict-unknown-key
+anyhook_hooks(".", agnet="claude")  # error: call-arg
+anyhook_hooks(".", require=1.5)  # error: arg-type

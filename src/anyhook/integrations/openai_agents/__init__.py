@@ -2,19 +2,18 @@
 
     result = await AnyhookRunner.load(".").run(agent, "hello")
 
-`AnyhookRunner` stands in for `agents.Runner`. Agents that take part in one of its runs, by handoff
-and as tools too, get a class of their own that asks the session of the run they are in; in any
-other run, and where there are no hooks, they are what they were.
+`AnyhookRunner` replaces `agents.Runner`. It runs copies of the agents, whose models, tools and
+handoffs let hooks decide; the program's agents are not changed, and results hold them.
 
-Each module knows only those behind it: `runner`, `turn`, `agent`, then `models` (with `streams` and
-`items`) beside `tools` (with `calls`), and `life`, which all of them share.
+Layers, from the top: `runner`, `turn`, `nested`, `copies`, then `models` (with `streams` and
+`items`) beside `tools` (with `calls`), and `state`.
 """
 
 from __future__ import annotations
 
-from anyhook.integrations.openai_agents.life import OPENAI_AGENTS as OPENAI_AGENTS
 from anyhook.integrations.openai_agents.runner import AnyhookRunner as AnyhookRunner
 from anyhook.integrations.openai_agents.runner import HookedStream as HookedStream
+from anyhook.integrations.openai_agents.state import OPENAI_AGENTS as OPENAI_AGENTS
 from anyhook.integrations.openai_agents.turn import PromptDeniedError as PromptDeniedError
 
 __all__ = ["OPENAI_AGENTS", "AnyhookRunner", "HookedStream", "PromptDeniedError"]

@@ -1,10 +1,11 @@
-"""One tool call: what hooks make of it, what they run in its place, and what the model gets."""
+"""One tool call: the decisions of hooks before and after it, and the tail calls that they add."""
 
 from __future__ import annotations
 
 import copy
 import inspect
 import json
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -21,47 +22,46 @@ from agents.tool_context import ToolContext
 from pydantic import BaseModel
 
 from agents import ShellResult, ToolOutputFileContent, ToolOutputImage, ToolOutputText
-from anyhook.integrations.session import in_tags
+from anyhook.integrations.openai_agents.state import current_session
+from anyhook.integrations.results import join_context, tag_context
+from anyhook.integrations.session import MAX_TAIL_CALLS
 from anyhook.model.json import parse_event
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from agents import FunctionTool
-    from anyhook.integrations.openai_agents.life import Life
-    from anyhook.integrations.session import ToolReturn, ToolRun
+    from anyhook.integrations.results import ToolRun
 
-STRUCTURED = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
-TAILS = 8
-"""How many tools hooks may run in place of one result."""
+STRUCTURED_OUTPUTS = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
 
-_failure: ContextVar[list[str] | None] = ContextVar("anyhook_openai_failure", default=None)
+_failures: ContextVar[list[str] | None] = ContextVar("anyhook_openai_agents_failures", default=None)
+"""Collects failures of the running tool that the SDK turns into results."""
 
 
 @dataclass
-class Done:
-    """What a tool returned: `error` if it failed, `raised` if that is to end the run."""
+class ToolResult:
+    """What a tool returned.
+
+    Attributes:
+        output: Its output.
+        error: What went wrong; `None` if nothing did.
+        exception: What the tool raised, if that ends the run.
+    """
 
     output: Any
     error: str | None = None
-    raised: Exception | None = None
+    exception: Exception | None = None
+
+
+Invoke = Callable[[dict[str, Any]], Awaitable[ToolResult]]
+"""Runs a tool with the arguments that hooks leave."""
 
 
 @dataclass
-class Use:
-    """A tool call in the host's words."""
-
-    name: str
-    arguments: dict[str, Any]
-    invoke: Callable[[dict[str, Any]], Awaitable[Done]]
-
-
-@dataclass
-class Result:
+class CallOutput:
     """What the model gets for a tool call.
 
     Attributes:
-        output: The tool's own output, or a text in its place.
+        output: The tool's own output, or a text that replaces it.
         texts: What hooks add.
         replaced: Whether `output` is not the tool's own.
     """
@@ -70,134 +70,153 @@ class Result:
     texts: tuple[str, ...] = ()
     replaced: bool = False
 
-    @classmethod
-    def of(cls, run: ToolRun, back: ToolReturn, done: Done, *, tailed: bool) -> Result:
-        """Put together what hooks said before and after, and what the tool returned."""
-        texts = tuple(map(in_tags, (*run.context, *back.context)))
-        output = back.output if back.replaced else done.output
-        return cls(output, texts, back.replaced or tailed)
-
     @property
-    def whole(self) -> Any:
-        """The output with the texts; the tool's own object if there are none."""
+    def full_output(self) -> Any:
+        """The output followed by the texts; the tool's own object if there are none."""
         if not self.texts:
             return self.output
-        many = self.output if isinstance(self.output, list) else [self.output]
-        if all(isinstance(one, STRUCTURED) for one in many):
-            return [*many, ToolOutputText(text="\n\n".join(self.texts))]
-        own = self.output if isinstance(self.output, str) else str(self.output)
-        return "\n\n".join((own, *self.texts))
+        outputs = self.output if isinstance(self.output, list) else [self.output]
+        if all(isinstance(output, STRUCTURED_OUTPUTS) for output in outputs):
+            return [*outputs, ToolOutputText(text="\n\n".join(self.texts))]
+        return "\n\n".join((str(self.output), *self.texts))
 
 
-async def use_tool(life: Life, use: Use, call_id: str, context: Any) -> Result:
-    """Run a tool, and what hooks run in its place."""
+async def call_tool(
+    tool: Any,
+    arguments: dict[str, Any],
+    invoke: Invoke,
+    call_id: str,
+    context: Any,
+    *,
+    name: str | None = None,
+) -> CallOutput:
+    """Call a tool, and the tail calls of hooks.
+
+    Args:
+        tool: The tool.
+        arguments: Its arguments.
+        invoke: Runs it.
+        call_id: The SDK's identifier of the call.
+        context: The SDK's context of the call.
+        name: The name for hooks; by default that of the tool.
+    """
+    state = current_session.get()
+    # A saved state of a run holds hooked tools; the program continued it without hooks.
+    if state is None:
+        result = await invoke(arguments)
+        if result.exception is not None:
+            raise result.exception
+        return CallOutput(result.output)
+    name = name or state.host_name(tool)
+    run = await state.decide(name, arguments, call_id)
+    state.decided.pop((call_id, name), None)
     requested: str | None = None
-    run = await life.judge(use.name, use.arguments, call_id)
-    life.judged.pop((call_id, use.name), None)
-    for _ in range(TAILS):
-        if not run.runs:
-            return Result(denial(run), replaced=True)
-        done = await use.invoke(run.arguments)
-        back = await life.session.after_tool(
-            use.name,
+    for _ in range(MAX_TAIL_CALLS):
+        if not run.allowed:
+            return CallOutput(denial_text(run), replaced=True)
+        result = await invoke(run.arguments)
+        returned = await state.session.after_tool(
+            name,
             run.arguments,
-            plain(done.output),
-            error=done.error,
+            to_json(result.output),
+            error=result.error,
             call_id=call_id,
             requested=requested,
         )
-        if back.tail is None:
+        if returned.tail_call is None:
             break
-        requested = requested or use.name
-        use = _tail(life, *back.tail, context, call_id)
-        run = await life.session.before_tool(
-            use.name, use.arguments, call_id=call_id, requested=requested
-        )
-    if done.raised is not None:
-        raise done.raised
-    return Result.of(run, back, done, tailed=requested is not None)
+        requested = requested or name
+        name, arguments = returned.tail_call
+        tail_tool = state.function_tools.get(name)
+        if tail_tool is None:
+            invoke = partial(_report_missing_tool, name)
+        else:
+            text = json.dumps(arguments)
+            tail_context = _tool_context(context, tail_tool.name, call_id, text)
+            invoke = partial(run_function, recording_failures(tail_tool), tail_context, text)
+            name = state.host_name(tail_tool)
+        run = await state.session.before_tool(name, arguments, call_id=call_id, requested=requested)
+    if result.exception is not None:
+        raise result.exception
+    texts = tuple(map(tag_context, (*run.context, *returned.context)))
+    output = returned.output if returned.replaced else result.output
+    return CallOutput(output, texts, replaced=returned.replaced or requested is not None)
 
 
-def _tail(life: Life, name: str, arguments: dict[str, Any], context: Any, call_id: str) -> Use:
-    tool = life.tools.get(name)
-
-    async def missing(_arguments: dict[str, Any]) -> Done:
-        text = f"there is no tool {name} that could run in its place"
-        return Done(text, error=text)
-
-    if tool is None:
-        return Use(name, arguments, missing)
-    text = json.dumps(arguments)
-    inner = _context(context, tool.name, call_id, text)
-    return Use(life.told(tool), arguments, partial(run_function, recording(tool), inner, text))
+async def _report_missing_tool(name: str, _arguments: dict[str, Any]) -> ToolResult:
+    text = f"there is no tool {name} to run in place of the result"
+    return ToolResult(text, error=text)
 
 
-# -- what is shown of calls
+def denial_text(run: ToolRun) -> str:
+    """Return what the model gets as the result of a denied call."""
+    return join_context(run.reason, run.context)
 
 
-def denial(run: ToolRun) -> str:
-    """Return what the model gets in place of a result."""
-    return "\n\n".join((run.reason, *map(in_tags, run.context)))
-
-
-def plain(output: Any) -> Any:
-    """Show what a tool returned as JSON, or as its text."""
+def to_json(output: Any) -> Any:
+    """Return what a tool returned as JSON, or as its text."""
     if isinstance(output, BaseModel):
         return output.model_dump(mode="json")
     if isinstance(output, list):
-        return [plain(one) for one in output]
+        return [to_json(item) for item in output]
     if isinstance(output, ShellResult):
-        return "\n".join(text for one in output.output for text in (one.stdout, one.stderr) if text)
+        texts: list[str] = []
+        for command in output.output:
+            texts += (command.stdout, command.stderr)
+        return "\n".join(filter(None, texts))
     if isinstance(output, ApplyPatchResult):
         return output.output or ""
     return "" if output is None else output
 
 
-def arguments_of(text: str) -> dict[str, Any]:
-    """Read the arguments of a call; what is no object is shown as it is."""
+def parse_arguments(text: str) -> dict[str, Any]:
+    """Parse the arguments of a call; a text that is not an object is shown as `input`."""
     try:
-        parsed = parse_event(text)[0] if text else {}
+        arguments = parse_event(text)[0] if text else {}
     except ValueError:
-        parsed = None
-    return parsed if isinstance(parsed, dict) else {"input": text}
+        arguments = None
+    return arguments if isinstance(arguments, dict) else {"input": text}
 
 
-def _written(text: str, arguments: dict[str, Any]) -> str:
-    before = arguments_of(text)
-    if arguments == before:
+def _format_arguments(text: str, arguments: dict[str, Any]) -> str:
+    """Return arguments as text; the very text that they were parsed from if they are the same."""
+    original = parse_arguments(text)
+    if arguments == original:
         return text
-    if before == {"input": text}:
+    if original == {"input": text}:
         return str(arguments.get("input", ""))
     return json.dumps(arguments, ensure_ascii=False)
 
 
-def _context(context: Any, name: str, call_id: str, text: str) -> ToolContext[Any]:
+def _tool_context(context: Any, name: str, call_id: str, arguments: str) -> ToolContext[Any]:
     if isinstance(context, ToolContext):
         changed = copy.copy(context)
-        changed.tool_name, changed.tool_arguments = name, text
+        changed.tool_name, changed.tool_arguments = name, arguments
         return changed
-    return ToolContext(context.context, context.usage, name, call_id, text)
+    return ToolContext(context.context, context.usage, name, call_id, arguments)
 
 
-# -- function tools
+def error_text(error: BaseException) -> str:
+    """Return the text of an exception; the name of its class if it has none."""
+    return str(error) or type(error).__name__
 
 
-def recording(tool: FunctionTool) -> FunctionTool:
-    """Return a copy that tells of failures which the SDK turns into results."""
+def recording_failures(tool: FunctionTool) -> FunctionTool:
+    """Return a copy that records failures which the SDK turns into results."""
 
-    def note(error: BaseException) -> None:
-        noted = _failure.get()
-        if noted is not None:
-            noted.append(str(error) or type(error).__name__)
+    def record(error: BaseException) -> None:
+        failures = _failures.get()
+        if failures is not None:
+            failures.append(error_text(error))
 
-    async def failed(context: Any, error: Exception) -> Any:
-        note(error)
+    async def handle_failure(context: Any, error: Exception) -> Any:
+        record(error)
         return await maybe_invoke_function_tool_failure_error_function(
             function_tool=tool, context=context, error=error
         )
 
-    async def late(context: Any, error: Exception) -> str:
-        note(error)
+    async def handle_timeout(context: Any, error: Exception) -> str:
+        record(error)
         formatter = tool.timeout_error_function
         if formatter is None:
             return default_tool_timeout_error_message(
@@ -206,26 +225,26 @@ def recording(tool: FunctionTool) -> FunctionTool:
         text = formatter(context, error)
         return await text if inspect.isawaitable(text) else text
 
-    inner = copy.copy(tool)
-    set_function_tool_failure_error_function(inner, failed)
-    if inner.timeout_seconds is not None:
-        inner.timeout_error_function = late
-    return inner
+    recording = copy.copy(tool)
+    set_function_tool_failure_error_function(recording, handle_failure)
+    if recording.timeout_seconds is not None:
+        recording.timeout_error_function = handle_timeout
+    return recording
 
 
 async def run_function(
-    inner: FunctionTool, context: Any, text: str, arguments: dict[str, Any]
-) -> Done:
-    """Run a copy that `recording` made, with the arguments that hooks leave."""
-    noted: list[str] = []
-    written = _written(text, arguments)
-    if written is not text:
-        context = _context(context, context.tool_name, context.tool_call_id, written)
-    token = _failure.set(noted)
+    tool: FunctionTool, context: Any, text: str, arguments: dict[str, Any]
+) -> ToolResult:
+    """Run a copy that `recording_failures` made, with the arguments that hooks leave."""
+    new_text = _format_arguments(text, arguments)
+    if new_text is not text:
+        context = _tool_context(context, context.tool_name, context.tool_call_id, new_text)
+    failures: list[str] = []
+    token = _failures.set(failures)
     try:
-        output = await invoke_function_tool(function_tool=inner, context=context, arguments=written)
-    except Exception as error:  # noqa: BLE001 - a failing tool is told, and then raised
-        return Done(str(error), error=str(error) or type(error).__name__, raised=error)
+        output = await invoke_function_tool(function_tool=tool, context=context, arguments=new_text)
+    except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
+        return ToolResult(str(error), error_text(error), error)
     finally:
-        _failure.reset(token)
-    return Done(output, error=noted[-1] if noted else None)
+        _failures.reset(token)
+    return ToolResult(output, failures[-1] if failures else None)

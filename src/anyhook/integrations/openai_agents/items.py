@@ -2,10 +2,10 @@
 
 Requests hold items of the Responses API as dictionaries, responses hold them as models. A message
 of text is shown as a string; other parts, function calls, their outputs and reasoning are typed
-parts of a message. What hooks say is laid over what it was made from: items that they left alone
-are the very same objects, and everything that is no text stays where it was. Beside a text that
-hooks replaced, the readable part of the model's reasoning is emptied: it may repeat what they
-removed; the item itself stays, the API wants it back.
+parts of a message. The changes of hooks are applied to the original: items that they left alone are
+the very same objects, and everything that is not text stays where it was. Beside a text that hooks
+replaced, the readable part of the model's reasoning is emptied, because it may repeat what they
+removed; the item itself stays, because the API requires it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from agents.models.fake_id import FAKE_RESPONSES_ID
 from openai.types import responses as api
 
 from agents import ModelResponse, Usage
+from anyhook.integrations.model_api import (
+    SAMPLING,
+    changed_sampling,
+    response_parts,
+    usage_metadata,
+)
 from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
@@ -29,53 +35,49 @@ if TYPE_CHECKING:
     from agents import ModelSettings, TResponseInputItem
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
-SHOWN_ROLES = {"assistant": "model", "developer": "system"}
-OWN_ROLES = {"model": "assistant"}
-TEXTS = ("input_text", "output_text", "text")
-PARTS = (*TEXTS, "input_image", "input_file", "input_audio", "refusal")
-"""Types of parts of messages; any other part stands for an item of its own."""
-SETTINGS = {"temperature": "temperature", "topP": "top_p", "maxOutputTokens": "max_tokens"}
-MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
-OWN_TEXT = {"output_text": "text", "refusal": "refusal"}
+    InputItems = str | list[TResponseInputItem]
+
+STABLE_ROLES = {"assistant": "model", "developer": "system"}
+SDK_ROLES = {"model": "assistant"}
+TEXT_TYPES = ("input_text", "output_text", "text")
+PART_TYPES = (*TEXT_TYPES, "input_image", "input_file", "input_audio", "refusal")
+"""Types of parts of messages; a part of another type represents an item of its own."""
+TOOL_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+TEXT_MEMBERS = {"output_text": "text", "refusal": "refusal"}
 """Type of a part of the model's messages to the member that holds its text."""
 
 
-# -- requests
-
-
-def request_from_input(
-    items: str | list[TResponseInputItem], settings: ModelSettings, model: str = ""
-) -> LLMRequest:
-    """Show what the model is about to be sent in the stable form.
+def request_from_input(items: InputItems, settings: ModelSettings, model: str = "") -> LLMRequest:
+    """Return a request in the stable form.
 
     Args:
-        items: The input; instructions of the agent are not part of it.
+        items: The input; the agent's instructions are not part of it.
         settings: The model's settings.
         model: Its name.
-
-    Returns:
-        A stable request.
     """
-    request: dict[str, Any] = {"model": model}
-    request["messages"] = [_message(item) for item in _items(items)]
-    values = {key: getattr(settings, own) for key, own in SETTINGS.items()}
-    request["config"] = {key: value for key, value in values.items() if value is not None}
+    values = {key: getattr(settings, name, None) for key, name in SAMPLING.items()}
+    request: dict[str, Any] = {
+        "model": model,
+        "messages": [_message_from_item(item) for item in _as_list(items)],
+        "config": {key: value for key, value in values.items() if value is not None},
+    }
     choice = settings.tool_choice
-    if isinstance(choice, str):
-        named = {"mode": "ANY", "allowedFunctionNames": [choice]}
-        request["toolConfig"] = {"mode": MODES[choice]} if choice in MODES else named
+    if isinstance(choice, str) and choice in TOOL_MODES:
+        request["toolConfig"] = {"mode": TOOL_MODES[choice]}
+    elif isinstance(choice, str):
+        request["toolConfig"] = {"mode": "ANY", "allowedFunctionNames": [choice]}
     return cast("LLMRequest", request)
 
 
-def request_to_input(
-    items: str | list[TResponseInputItem], before: LLMRequest, after: LLMRequest
-) -> tuple[str | list[TResponseInputItem], list[str]]:
-    """Lay a stable request over the input that it was made from.
+def change_input(
+    items: InputItems, before: LLMRequest, after: LLMRequest
+) -> tuple[InputItems, list[str]]:
+    """Apply the changes of hooks to the input of a model.
 
     Args:
         items: The original input; not modified.
-        before: What was shown of it.
-        after: The stable request, whole.
+        before: The request that hooks saw.
+        after: The complete request that hooks want.
 
     Returns:
         The input to send, the same object if no message changed; and new instructions.
@@ -83,78 +85,77 @@ def request_to_input(
     old, new = before["messages"], after.get("messages", before["messages"])
     if new == old:
         return items, []
-    made, instructions = _realign(_items(items), list(old), list(new))
-    return cast("list[TResponseInputItem]", made), instructions
+    new_items, instructions = _apply_messages(_as_list(items), list(old), list(new))
+    return cast("list[TResponseInputItem]", new_items), instructions
 
 
-def settings_to_own(
+def change_settings(
     settings: ModelSettings, before: LLMRequest, after: LLMRequest
 ) -> ModelSettings:
-    """Lay sampling parameters over the model's settings; the same object if none changed."""
-    old, new = before.get("config") or {}, after.get("config") or {}
-    changed = {
-        own: new[key]  # type: ignore[literal-required]
-        for key, own in SETTINGS.items()
-        if key in new and new.get(key) != old.get(key)
-    }
+    """Apply sampling parameters to a model's settings; return the same object if none changed."""
+    changed = changed_sampling(before.get("config") or {}, after.get("config") or {})
+    changed.pop("top_k", None)  # the SDK has none
     return dataclasses.replace(settings, **changed) if changed else settings
 
 
-def choice_to_own(settings: ModelSettings, config: ToolConfig, any_left: bool) -> ModelSettings:
-    """Lay a mode of tool calling over the model's settings."""
+def with_tool_mode(
+    settings: ModelSettings, config: ToolConfig, *, has_tools: bool
+) -> ModelSettings:
+    """Apply a mode of tool calling to a model's settings; return the same object if it has it."""
     choice = {"ANY": "required", "NONE": None}.get(config.get("mode", ""), settings.tool_choice)
-    if not any_left:
+    if not has_tools:
         choice = None
     if choice == settings.tool_choice:
         return settings
     return dataclasses.replace(settings, tool_choice=choice)
 
 
-def prompt_of(items: str | list[TResponseInputItem]) -> str:
-    """Return the text of the user's last message; empty if there is none."""
-    shown = [_message(item) for item in _items(items)]
-    said = [message["content"] for message in shown if message["role"] == "user"]
-    texts = [text for text in map(_text_of, said) if text]
-    return texts[-1] if texts else ""
+def prompt_text(items: InputItems) -> str:
+    """Return the text of the user's last message that has one; empty if there is none."""
+    for item in reversed(_as_list(items)):
+        message = _message_from_item(item)
+        text = _text_of_content(message["content"]) if message["role"] == "user" else ""
+        if text:
+            return text
+    return ""
 
 
-def add_to_prompt(
-    items: str | list[TResponseInputItem], texts: Sequence[str]
-) -> str | list[TResponseInputItem]:
-    """Put texts behind the user's last message; the same object if there are none."""
+def append_to_prompt(items: InputItems, texts: Sequence[str]) -> InputItems:
+    """Append texts to the user's last message; return the same object if there are none."""
     if not texts:
         return items
+    text = "\n\n".join(texts)
     if isinstance(items, str):
-        return "\n\n".join((items, *texts))
+        return f"{items}\n\n{text}"
     last: Any = items[-1] if items else {}
-    joined = "\n\n".join(texts)
     if last.get("role") != "user":
-        return [*items, {"role": "user", "content": joined}]
+        return [*items, {"role": "user", "content": text}]
     content = last["content"]
     if isinstance(content, str):
-        content = f"{content}\n\n{joined}"
+        content = f"{content}\n\n{text}"
     else:
-        content = [*content, {"type": "input_text", "text": joined}]
+        content = [*content, {"type": "input_text", "text": text}]
     return [*items[:-1], cast("TResponseInputItem", {**last, "content": content})]
 
 
-def _items(items: str | Iterable[Any]) -> list[Any]:
+def _as_list(items: str | Iterable[Any]) -> list[Any]:
     return [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
 
 
-def _message(item: Any) -> dict[str, Any]:
+def _message_from_item(item: Any) -> dict[str, Any]:
     if not _is_message(item):
         kind = str(item.get("type", "")) if isinstance(item, Mapping) else ""
-        shown = dict(item) if isinstance(item, Mapping) else {"type": "item", "item": str(item)}
-        return {"role": "user" if kind.endswith("_output") else "model", "content": [shown]}
-    role = SHOWN_ROLES.get(item["role"], item["role"])
+        part = dict(item) if isinstance(item, Mapping) else {"type": "item", "item": str(item)}
+        return {"role": "user" if kind.endswith("_output") else "model", "content": [part]}
+    role = STABLE_ROLES.get(item["role"], item["role"])
     content = item.get("content")
     if isinstance(content, str):
         return {"role": role, "content": content}
     parts = [part for part in content or [] if isinstance(part, Mapping)]
-    if all(_is_text(part) for part in parts):
+    if all(map(_is_text, parts)):
         return {"role": role, "content": "".join(part["text"] for part in parts)}
-    return {"role": role, "content": [_typed(part) for part in parts]}
+    typed = [{**part, "type": "text"} if _is_text(part) else dict(part) for part in parts]
+    return {"role": role, "content": typed}
 
 
 def _is_message(item: Any) -> bool:
@@ -162,224 +163,223 @@ def _is_message(item: Any) -> bool:
 
 
 def _is_text(part: Any) -> bool:
-    return isinstance(part, Mapping) and part.get("type") in TEXTS
+    return isinstance(part, Mapping) and part.get("type") in TEXT_TYPES
 
 
-def _typed(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {**part, "type": "text"} if _is_text(part) else dict(part)
+def _sdk_part(part: Mapping[str, Any], role: str) -> dict[str, Any]:
+    text_type = "output_text" if role in ("assistant", "model") else "input_text"
+    return {**part, "type": text_type} if _is_text(part) else dict(part)
 
 
-def _untyped(part: Mapping[str, Any], role: str) -> dict[str, Any]:
-    own = "output_text" if role in ("assistant", "model") else "input_text"
-    return {**part, "type": own} if _is_text(part) else dict(part)
-
-
-def _text_of(content: Any) -> str:
+def _text_of_content(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(part["text"] for part in content if _is_text(part))
 
 
-def _stands_for_item(message: Mapping[str, Any]) -> bool:
+def _represents_item(message: Mapping[str, Any]) -> bool:
+    """Return whether a message stands for an item that is not a message."""
     content = message["content"]
-    return isinstance(content, list) and len(content) == 1 and content[0].get("type") not in PARTS
+    if not isinstance(content, list) or len(content) != 1:
+        return False
+    return content[0].get("type") not in PART_TYPES
 
 
-def _realign(items: list[Any], before: list[Any], after: list[Any]) -> tuple[list[Any], list[str]]:
-    """Find which item each message comes from, and carry what is no text over."""
-    old, new = ([dump_json(repair(m)) for m in many] for many in (before, after))
-    made: list[Any] = []
+def _apply_messages(
+    items: list[Any], before: list[Any], after: list[Any]
+) -> tuple[list[Any], list[str]]:
+    """Find the item of each changed message, and keep what is not text.
+
+    Returns:
+        The new items, and the texts of new system messages.
+    """
+    old = [dump_json(repair(message)) for message in before]
+    new = [dump_json(repair(message)) for message in after]
+    result: list[Any] = []
     instructions: list[str] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            made += items[i1:i2]
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for operation, i1, i2, j1, j2 in matcher.get_opcodes():
+        if operation == "equal":
+            result += items[i1:i2]
             continue
-        left = list(range(i1, i2))
+        # Each new message replaces the first item left of the same kind; the text of items that
+        # are skipped was removed.
+        position = i1
         for message in after[j1:j2]:
-            twin = next((i for i in left if _are_twins(before[i], message)), None)
-            if twin is not None:
-                made += [x for i in left[: left.index(twin)] for x in _rest_of(items[i])]
-                left = left[left.index(twin) + 1 :]
-                made.append(_rewrite(items[twin], message))
+            candidates = range(position, i2)
+            match = next((i for i in candidates if _is_same_kind(before[i], message)), None)
+            if match is not None:
+                for item in items[position:match]:
+                    result += _without_text(item)
+                result.append(_rewrite_item(items[match], message))
+                position = match + 1
             elif message["role"] == "system":
-                instructions.append(_text_of(message["content"]))
+                instructions.append(_text_of_content(message["content"]))
             else:
-                made.append(_new_item(message))
-        made += [x for i in left for x in _rest_of(items[i])]
-    return made, instructions
+                result.append(_item_from_message(message))
+        for item in items[position:i2]:
+            result += _without_text(item)
+    return result, instructions
 
 
-def _are_twins(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return one["role"] == other["role"] and _stands_for_item(one) == _stands_for_item(other)
+def _is_same_kind(message: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    has_same_role = message["role"] == other["role"]
+    return has_same_role and _represents_item(message) == _represents_item(other)
 
 
-def _rest_of(item: Any) -> list[Any]:
-    """Return what survives of an item that was left out: all that is no text."""
+def _without_text(item: Any) -> list[Any]:
+    """Return what remains of an item whose text was removed: nothing, or the item without it."""
     if not _is_message(item):
         return [item]
     content = item.get("content")
-    rest = [p for p in content if not _is_text(p)] if isinstance(content, list) else []
-    return [{**item, "content": rest}] if rest else []
+    parts = content if isinstance(content, list) else []
+    others = [part for part in parts if not _is_text(part)]
+    return [{**item, "content": others}] if others else []
 
 
-def _rewrite(item: Any, message: Mapping[str, Any]) -> Any:
+def _rewrite_item(item: Any, message: Mapping[str, Any]) -> Any:
     content = message["content"]
     if not _is_message(item):
         return {**item, **content[0], "type": item["type"]}
-    parts = item.get("content")
+    role, old = item["role"], item.get("content")
     if isinstance(content, str):
-        new: Any = content if isinstance(parts, str) else _with_text(parts, content, item["role"])
+        new: Any = content if isinstance(old, str) else _replace_text(old, content, role)
     else:
-        new = [_untyped(part, item["role"]) for part in content]
-        kept = parts if isinstance(parts, list) else []
-        new += [part for part in kept if not _is_text(part) and part not in new]
+        new = [_sdk_part(part, role) for part in content]
+        old_parts = old if isinstance(old, list) else []
+        new += [part for part in old_parts if not _is_text(part) and part not in new]
     return {**item, "content": new}
 
 
-def _with_text(parts: list[Any], text: str, role: str) -> list[Any]:
-    """Put a text where the first text was; drop the others, keep every other part."""
-    first = next((i for i, part in enumerate(parts) if _is_text(part)), len(parts))
-    new = _untyped({"type": "text", "text": text}, role)
+def _replace_text(parts: list[Any], text: str, role: str) -> list[Any]:
+    """Put a text in the place of the first text, and remove the other texts."""
+    new = _sdk_part({"type": "text", "text": text}, role)
     if role == "assistant":
         new["annotations"] = []
-    return [*parts[:first], new, *(part for part in parts[first:] if not _is_text(part))]
+    index = 0
+    while index < len(parts) and not _is_text(parts[index]):
+        index += 1
+    return [*parts[:index], new, *(part for part in parts[index:] if not _is_text(part))]
 
 
-def _new_item(message: Mapping[str, Any]) -> Any:
-    if _stands_for_item(message):
-        return dict(message["content"][0])
-    role = OWN_ROLES.get(message["role"], message["role"])
+def _item_from_message(message: Mapping[str, Any]) -> Any:
     content = message["content"]
+    if _represents_item(message):
+        return dict(content[0])
+    role = SDK_ROLES.get(message["role"], message["role"])
     if not isinstance(content, str):
-        content = [_untyped(part, role) for part in content]
+        content = [_sdk_part(part, role) for part in content]
     return {"role": role, "content": content}
-
-
-# -- responses
 
 
 def response_from_output(
     output: Sequence[TResponseOutputItem], usage: Usage | None = None
 ) -> LLMResponse:
-    """Show what the model said in the stable form; its parts are the texts of its messages.
-
-    Args:
-        output: The items of the response.
-        usage: What it cost.
-
-    Returns:
-        A stable response.
-    """
-    texts = _texts(output)
-    cut = any(getattr(item, "status", None) == "incomplete" for item in output)
+    """Return a response in the stable form; its parts are the texts of its messages."""
+    texts = _texts_of_output(output)
+    is_cut = any(getattr(item, "status", None) == "incomplete" for item in output)
     candidate = {
         "content": {"role": "model", "parts": texts},
-        "finishReason": "MAX_TOKENS" if cut else "STOP",
+        "finishReason": "MAX_TOKENS" if is_cut else "STOP",
         "index": 0,
     }
     response: dict[str, Any] = {"candidates": [candidate]}
     if texts:
         response["text"] = "".join(texts)
     if usage is not None:
-        response["usageMetadata"] = {
-            "promptTokenCount": usage.input_tokens,
-            "candidatesTokenCount": usage.output_tokens,
-            "totalTokenCount": usage.total_tokens,
-        }
+        response["usageMetadata"] = usage_metadata(usage)
     return cast("LLMResponse", response)
 
 
-def response_to_output(
+def change_output(
     output: Sequence[TResponseOutputItem], response: LLMResponse
 ) -> list[TResponseOutputItem]:
-    """Lay the texts of a stable response over the items that it was made from.
+    """Apply the texts of hooks to the items of a response.
 
     Args:
         output: The original items; not modified.
-        response: The stable response, whole.
+        response: The complete response that hooks want.
 
     Returns:
-        The items; those without a text that changed, and without readable reasoning, are the same.
+        The items; those whose text did not change, and that hold no readable reasoning, are the
+        same objects.
     """
-    old, new = _texts(output), _new_texts(response)
+    old, new = _texts_of_output(output), response_parts(response)
     if old == new:
         return list(output)
     if len(old) != len(new):
         new = ["".join(new)] + [""] * (len(old) - 1)
-    if not old:
-        behind = next((i for i, x in enumerate(output) if x.type != "reasoning"), len(output))
-        made = [*output[:behind], message_item(new[0]), *output[behind:]]
-    else:
+    if old:
         texts = iter(zip(old, new, strict=True))
-        made = [_with_texts(item, texts) for item in output]
-    return [_without_thoughts(item) for item in made]
+        result = [_replace_item_texts(item, texts) for item in output]
+    else:
+        index = 0
+        while index < len(output) and output[index].type == "reasoning":
+            index += 1
+        result = [*output[:index], message_item(new[0]), *output[index:]]
+    return [_without_readable_reasoning(item) for item in result]
 
 
-def response_of(response: LLMResponse, response_id: str | None = None) -> ModelResponse:
-    """Make the SDK's response of one that a hook wrote.
+def new_response(response: LLMResponse, response_id: str | None = None) -> ModelResponse:
+    """Return the SDK's response for one that a hook wrote.
 
     Args:
-        response: The stable response.
-        response_id: What the next request goes on from, where the server keeps the conversation.
+        response: The response in the stable form.
+        response_id: What the next request continues, where the server keeps the conversation.
     """
-    item = message_item("".join(_new_texts(response)))
+    item = message_item("".join(response_parts(response)))
     return ModelResponse(output=[item], usage=Usage(), response_id=response_id)
 
 
 def message_item(text: str) -> api.ResponseOutputMessage:
-    """Make a message of the model."""
+    """Return a message of the model."""
     part = api.ResponseOutputText(type="output_text", text=text, annotations=[])
-    return _message_item(part)
+    return _output_message(part)
 
 
 def refusal_item(reason: str) -> api.ResponseOutputMessage:
-    """Make the message of a model that does not answer."""
-    return _message_item(api.ResponseOutputRefusal(type="refusal", refusal=reason))
+    """Return the message of a model that refuses to answer."""
+    return _output_message(api.ResponseOutputRefusal(type="refusal", refusal=reason))
 
 
-def _message_item(part: Any) -> api.ResponseOutputMessage:
+def _output_message(part: Any) -> api.ResponseOutputMessage:
     return api.ResponseOutputMessage(
         id=FAKE_RESPONSES_ID, type="message", role="assistant", status="completed", content=[part]
     )
 
 
-def _texts(output: Iterable[Any]) -> list[str]:
-    messages = [item for item in output if item.type == "message"]
+def _texts_of_output(output: Iterable[Any]) -> list[str]:
+    parts: list[Any] = []
+    for item in output:
+        parts += item.content if item.type == "message" else ()
     return [
-        getattr(part, OWN_TEXT[part.type]) or ""
-        for item in messages
-        for part in item.content
-        if part.type in OWN_TEXT
+        getattr(part, TEXT_MEMBERS[part.type]) or "" for part in parts if part.type in TEXT_MEMBERS
     ]
 
 
-def _new_texts(response: LLMResponse) -> list[str]:
-    candidates = response.get("candidates") or []
-    content = candidates[0].get("content") or {} if candidates else {}
-    return list(content.get("parts") or [])
-
-
-def _with_texts(item: Any, texts: Iterator[tuple[str, str]]) -> Any:
+def _replace_item_texts(item: Any, texts: Iterator[tuple[str, str]]) -> Any:
+    """Return an item with its next texts replaced; `texts` yields old and new ones."""
     if item.type != "message":
         return item
-    parts = [_with_own_text(part, texts) for part in item.content]
-    same = all(a is b for a, b in zip(parts, item.content, strict=True))
-    return item if same else item.model_copy(update={"content": parts})
+    parts = [_replace_part_text(part, texts) for part in item.content]
+    is_same = all(new is old for new, old in zip(parts, item.content, strict=True))
+    return item if is_same else item.model_copy(update={"content": parts})
 
 
-def _with_own_text(part: Any, texts: Iterator[tuple[str, str]]) -> Any:
-    if part.type not in OWN_TEXT:
+def _replace_part_text(part: Any, texts: Iterator[tuple[str, str]]) -> Any:
+    if part.type not in TEXT_MEMBERS:
         return part
     old, new = next(texts)
     if old == new:
         return part
-    update: dict[str, Any] = {OWN_TEXT[part.type]: new}
-    if part.type == "output_text":  # both speak of places in the old text, and repeat it
+    update: dict[str, Any] = {TEXT_MEMBERS[part.type]: new}
+    # Annotations hold positions in the old text, and log probabilities repeat it.
+    if part.type == "output_text":
         update |= {"annotations": [], "logprobs": None}
     return part.model_copy(update=update)
 
 
-def _without_thoughts(item: Any) -> Any:
+def _without_readable_reasoning(item: Any) -> Any:
     if item.type != "reasoning" or not (item.summary or item.content):
         return item
     return item.model_copy(update={"summary": [], "content": None})

@@ -1,4 +1,4 @@
-"""Models that hooks are told of: their requests, responses and streams."""
+"""Models whose requests, responses and streams hooks decide."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from agents import Model, ModelProvider, ModelResponse, RunErrorHandlerResult, Usage
+from anyhook.integrations.model_api import is_tool_allowed
 from anyhook.integrations.openai_agents.items import (
-    choice_to_own,
+    change_input,
+    change_output,
+    change_settings,
+    new_response,
     refusal_item,
     request_from_input,
-    request_to_input,
     response_from_output,
-    response_of,
-    response_to_output,
-    settings_to_own,
+    with_tool_mode,
 )
-from anyhook.integrations.openai_agents.life import living
-from anyhook.integrations.openai_agents.streams import completed, events_of
+from anyhook.integrations.openai_agents.state import current_session
+from anyhook.integrations.openai_agents.streams import completed_event, replay_events
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
     from agents.items import TResponseStreamEvent
 
     from agents import RunConfig
-    from anyhook.integrations.openai_agents.life import Life
-    from anyhook.integrations.session import ModelCall
+    from anyhook.integrations.openai_agents.state import SessionState
+    from anyhook.integrations.results import ModelCall
     from anyhook.model.llm import LLMRequest, ToolConfig
 
 MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
-ARGUMENTS = (
+POSITIONAL_ARGUMENTS = (
     "system_instructions",
     "input",
     "model_settings",
@@ -42,52 +43,61 @@ ARGUMENTS = (
     "handoffs",
     "tracing",
 )
-"""What a model is called with by position."""
-PREFACE = ("response.created", "response.in_progress", "response.queued")
-FAILURES = ("response.failed", "response.incomplete")
+"""The arguments of `Model.get_response` that may be positional, in order."""
+FIRST_EVENTS = ("response.created", "response.in_progress", "response.queued")
+FAILURE_EVENTS = ("response.failed", "response.incomplete")
 
 
-def configured(life: Life, config: RunConfig) -> RunConfig:
-    """Return a configuration whose models are guarded."""
-    if isinstance(config.model_provider, _Provider):
+def hook_config(state: SessionState, config: RunConfig) -> RunConfig:
+    """Return a configuration of a run whose models let hooks decide."""
+    if isinstance(config.model_provider, _HookedProvider):
         return config
-    provider = _Provider(config.model_provider, life)
     return dataclasses.replace(
-        config, model=guarded_model(life, config.model), model_provider=provider
+        config,
+        model=hook_model(state, config.model),
+        model_provider=_HookedProvider(config.model_provider, state),
     )
 
 
-def guarded_model(life: Life, model: Any, provider: ModelProvider | None = None) -> Any:
-    """Return a guarded model; a name is for the provider."""
-    if not isinstance(model, Model) or isinstance(model, _Model):
+def hook_model(state: SessionState, model: Any, provider: ModelProvider | None = None) -> Any:
+    """Return a model that lets hooks decide; a name is resolved by the provider."""
+    if not isinstance(model, Model) or isinstance(model, _HookedModel):
         return model
-    return life.models.setdefault(id(model), _Model(model, provider))
+    return state.models.setdefault(id(model), _HookedModel(model, provider))
 
 
-class _Provider(ModelProvider):
-    def __init__(self, inner: ModelProvider, life: Life) -> None:
-        self.inner = inner
-        self.life = life
+class _HookedProvider(ModelProvider):
+    def __init__(self, inner: ModelProvider, state: SessionState) -> None:
+        self._inner = inner
+        self._state = state
 
     def get_model(self, model_name: str | None) -> Model:
-        return cast("Model", guarded_model(self.life, self.inner.get_model(model_name), self.inner))
+        model = self._inner.get_model(model_name)
+        return cast("Model", hook_model(self._state, model, self._inner))
 
     async def aclose(self) -> None:
-        await self.inner.aclose()
+        await self._inner.aclose()
 
 
 @dataclass
-class _Asked:
-    """What became of a request to a model: its response, or what to send to which model."""
+class _HookedRequest:
+    """A request after the decision of hooks.
 
-    request: LLMRequest
-    given: dict[str, Any]
+    Attributes:
+        stable: The request in the stable form.
+        arguments: The arguments of the model.
+        model: The model to ask.
+        response: The response to use in place of the model's.
+    """
+
+    stable: LLMRequest
+    arguments: dict[str, Any]
     model: Model
     response: ModelResponse | None = None
 
 
-class _Model(Model):
-    """A model that hooks are told of, in any life that it is used in."""
+class _HookedModel(Model):
+    """A model that lets the hooks of the current session decide."""
 
     def __init__(self, inner: Model, provider: ModelProvider | None = None) -> None:
         self.inner = inner
@@ -106,181 +116,190 @@ class _Model(Model):
         return self.inner.get_retry_advice(request)
 
     async def get_response(self, *args: Any, **options: Any) -> ModelResponse:
-        given = {**dict(zip(ARGUMENTS, args, strict=False)), **options}
-        life = living.get()
-        if life is None or not life.hears(*MODEL_EVENTS):
-            return await self.inner.get_response(**given)
-        asked = await _ask(life, self, given)
-        if asked.response is not None:
-            return asked.response
-        response = await asked.model.get_response(**asked.given)
-        return await _answered(life, asked, response, response.usage)
+        arguments = {**dict(zip(POSITIONAL_ARGUMENTS, args, strict=False)), **options}
+        state = current_session.get()
+        if state is None or not state.listens(*MODEL_EVENTS):
+            return await self.inner.get_response(**arguments)
+        request = await _before_model(state, self, arguments)
+        if request.response is not None:
+            return request.response
+        response = await request.model.get_response(**request.arguments)
+        return await _after_model(state, request, response, response.usage)
 
     async def stream_response(
         self, *args: Any, **options: Any
     ) -> AsyncIterator[TResponseStreamEvent]:
-        given = {**dict(zip(ARGUMENTS, args, strict=False)), **options}
-        life = living.get()
-        if life is None or not life.hears(*MODEL_EVENTS):
-            async with _closing(self.inner.stream_response(**given)) as events:
+        arguments = {**dict(zip(POSITIONAL_ARGUMENTS, args, strict=False)), **options}
+        state = current_session.get()
+        if state is None or not state.listens(*MODEL_EVENTS):
+            async with _closing(self.inner.stream_response(**arguments)) as events:
                 async for event in events:
                     yield event
             return
-        asked = await _ask(life, self, given)
-        if asked.response is not None:
-            for event in events_of(asked.response.output, (), ()):
+        request = await _before_model(state, self, arguments)
+        if request.response is not None:
+            for event in replay_events(request.response.output, (), ()):
                 yield event
-            yield completed(asked.response)
+            yield completed_event(request.response)
             return
-        async with _closing(_streamed(life, asked)) as events:
+        async with _closing(_stream(state, request)) as events:
             async for event in events:
                 yield event
 
 
-# -- requests and responses
-
-
-async def _ask(life: Life, model: _Model, given: dict[str, Any]) -> _Asked:
-    """Tell of a request."""
+async def _before_model(
+    state: SessionState, model: _HookedModel, arguments: dict[str, Any]
+) -> _HookedRequest:
     name = getattr(model.inner, "model", "")
-    before = request_from_input(
-        given["input"], given["model_settings"], name if isinstance(name, str) else ""
+    stable = request_from_input(
+        arguments["input"], arguments["model_settings"], name if isinstance(name, str) else ""
     )
-    names = [life.told(tool) for tool in given["tools"]]
-    names += [way.tool_name for way in given["handoffs"]]
-    call = await life.session.before_model(before, tools=names)
-    asked = _Asked(call.request, given, model.inner)
-    goes_on = given.get("previous_response_id")
+    tools = [state.host_name(tool) for tool in arguments["tools"]]
+    handoffs = [handoff.tool_name for handoff in arguments["handoffs"]]
+    call = await state.session.before_model(stable, tools=[*tools, *handoffs])
+    request = _HookedRequest(call.request, arguments, model.inner)
+    # Where the server keeps the conversation, the next request continues from the former response.
+    response_id = arguments.get("previous_response_id")
     if call.response is not None:
-        asked.response = response_of(call.response, goes_on)
+        request.response = new_response(call.response, response_id)
     elif call.denied is not None:
-        asked.response = ModelResponse([_refuse(life, call.denied)], Usage(), goes_on)
+        refusal = _refuse(state, call.denied)
+        request.response = ModelResponse([refusal], Usage(), response_id)
     else:
-        _lay(life, asked, before, call, model)
-    return asked
+        _change_request(state, request, stable, call, model)
+    return request
 
 
-async def _answered(
-    life: Life, asked: _Asked, response: ModelResponse, usage: Any
+async def _after_model(
+    state: SessionState, request: _HookedRequest, response: ModelResponse, usage: Any
 ) -> ModelResponse:
-    """Tell of a response. Returns the same one if nothing changes."""
-    shown = response_from_output(response.output, usage)
-    reply = await life.session.after_model(asked.request, shown)
+    """Return the response that hooks leave; the same one if they change nothing."""
+    stable = response_from_output(response.output, usage)
+    reply = await state.session.after_model(request.stable, stable)
     if reply.response is None:
-        refusal = _refuse(life, reply.denied or "")
+        refusal = _refuse(state, reply.denied or "")
         return dataclasses.replace(response, output=[refusal])
     if not reply.changed:
         return response
-    output = response_to_output(response.output, reply.response)
+    output = change_output(response.output, reply.response)
     return dataclasses.replace(response, output=output)
 
 
-def _refuse(life: Life, reason: str) -> Any:
-    life.session.messages.send(reason)
-    life.refused.add(reason)
+def _refuse(state: SessionState, reason: str) -> Any:
+    """Return the item of a response that ends the turn without an answer."""
+    state.session.messages.send(reason)
+    state.refusals.add(reason)
     return refusal_item(reason)
 
 
-def handling(life: Life, handlers: Any) -> Any:
-    """Let a turn that hooks cut short end without an answer, unless the host knows better."""
-    theirs = (handlers or {}).get("model_refusal")
+def with_refusal_handler(state: SessionState, handlers: Any) -> Any:
+    """Return error handlers that let a turn that hooks ended end without an answer.
 
-    async def refused(data: Any) -> Any:
-        result = theirs(data) if theirs is not None else None
+    The program's own handler has precedence.
+    """
+    program_handler = (handlers or {}).get("model_refusal")
+
+    async def handle_refusal(data: Any) -> Any:
+        result = program_handler(data) if program_handler is not None else None
         if inspect.isawaitable(result):
             result = await result
-        plain = data.run_data.last_agent.output_type in (None, str)
-        if result is None and plain and data.error.refusal in life.refused:
+        is_text_agent = data.run_data.last_agent.output_type in (None, str)
+        if result is None and is_text_agent and data.error.refusal in state.refusals:
             return RunErrorHandlerResult(final_output="", include_in_history=False)
         return result
 
-    return {**(handlers or {}), "model_refusal": refused}
+    return {**(handlers or {}), "model_refusal": handle_refusal}
 
 
-def _lay(life: Life, asked: _Asked, before: LLMRequest, call: ModelCall, model: _Model) -> None:
+def _change_request(
+    state: SessionState,
+    request: _HookedRequest,
+    before: LLMRequest,
+    call: ModelCall,
+    model: _HookedModel,
+) -> None:
+    """Apply the changes of hooks to a request."""
     after = call.request
-    choice = call.tools
+    arguments = request.arguments
     if after is not before:
-        given = asked.given = dict(asked.given)
-        given["input"], more = request_to_input(given["input"], before, after)
-        said = [text for text in (given["system_instructions"], *more) if text]
-        given["system_instructions"] = "\n\n".join(said) or None
-        settings = given["model_settings"]
-        given["model_settings"] = settings_to_own(settings, before, after)
+        new_input, instructions = change_input(arguments["input"], before, after)
+        texts = [text for text in (arguments["system_instructions"], *instructions) if text]
+        arguments = {
+            **arguments,
+            "input": new_input,
+            "system_instructions": "\n\n".join(texts) or None,
+            "model_settings": change_settings(arguments["model_settings"], before, after),
+        }
         if "topK" in (after.get("config") or {}):
-            life.session.messages.send("topK of a hook is left out: the OpenAI Agents SDK has none")
-        wanted = after.get("model")
-        if wanted and wanted != before.get("model"):
-            asked.model = _named_model(life, wanted, model)
-        if choice is None and after.get("toolConfig") != before.get("toolConfig"):
-            choice = after.get("toolConfig")
-    if choice is not None:
-        asked.given = _chosen(life, asked.given, choice)
+            state.session.messages.send("the OpenAI Agents SDK has no topK; a hook's was ignored")
+        name = after.get("model")
+        if name and name != before.get("model"):
+            request.model = _model_named(state, name, model)
+    request.arguments = arguments if call.tools is None else _select(state, arguments, call.tools)
 
 
-def _named_model(life: Life, name: str, model: _Model) -> Model:
+def _model_named(state: SessionState, name: str, model: _HookedModel) -> Model:
     if model.provider is not None:
         return model.provider.get_model(name)
-    life.session.messages.send(
-        f"the model {name} of a hook is left out: the agent has a model object"
+    state.session.messages.send(
+        f"the agent has a model object; the model {name} of a hook was ignored"
     )
     return model.inner
 
 
-def _chosen(life: Life, given: dict[str, Any], config: ToolConfig) -> dict[str, Any]:
-    names = config.get("allowedFunctionNames") or ()
-    none = config.get("mode") == "NONE"
-
-    def may(*known: str) -> bool:
-        return not none and (not names or any(name in names for name in known))
-
-    tools = [tool for tool in given["tools"] if may(tool.name, *life.names(tool))]
-    handoffs = [way for way in given["handoffs"] if may(way.tool_name)]
-    settings = choice_to_own(given["model_settings"], config, bool(tools or handoffs))
-    return {**given, "tools": tools, "handoffs": handoffs, "model_settings": settings}
-
-
-# -- streams
+def _select(state: SessionState, arguments: dict[str, Any], config: ToolConfig) -> dict[str, Any]:
+    """Leave the model the tools and handoffs that hooks allow."""
+    tools = [
+        tool for tool in arguments["tools"] if is_tool_allowed(config, *state.known_names(tool))
+    ]
+    handoffs = [
+        handoff for handoff in arguments["handoffs"] if is_tool_allowed(config, handoff.tool_name)
+    ]
+    settings = with_tool_mode(
+        arguments["model_settings"], config, has_tools=bool(tools or handoffs)
+    )
+    return {**arguments, "tools": tools, "handoffs": handoffs, "model_settings": settings}
 
 
-async def _streamed(life: Life, asked: _Asked) -> AsyncIterator[TResponseStreamEvent]:
-    """Stream a response; while hooks might change it, nothing of it is told before its end."""
-    holds = life.session.holds_back(asked.request)
-    held: list[Any] = []
-    done: list[Any] = []
-    async with _closing(asked.model.stream_response(**asked.given)) as events:
+async def _stream(
+    state: SessionState, request: _HookedRequest
+) -> AsyncIterator[TResponseStreamEvent]:
+    """Stream a response; one that hooks may change is not shown before its end."""
+    must_buffer = state.session.must_buffer(request.stable)
+    buffer: list[Any] = []
+    items: list[Any] = []
+    async with _closing(request.model.stream_response(**request.arguments)) as events:
         async for event in events:
             if event.type == "response.output_item.done":
-                done.append(event.item)
+                items.append(event.item)
             if event.type == "response.completed":
-                async for last in _ended(life, asked, event, held, done):
+                async for last in _end_stream(state, request, event, buffer, items):
                     yield last
-            elif not holds:
+            elif not must_buffer or event.type == "error":
                 yield event
-            elif event.type in FAILURES:
+            elif event.type in FAILURE_EVENTS:
                 yield _without_output(event)
-            elif event.type == "error":
-                yield event
             else:
-                held.append(event)
+                buffer.append(event)
 
 
-async def _ended(
-    life: Life, asked: _Asked, event: Any, held: list[Any], done: list[Any]
+async def _end_stream(
+    state: SessionState, request: _HookedRequest, event: Any, buffer: list[Any], items: list[Any]
 ) -> AsyncIterator[TResponseStreamEvent]:
-    location = event.response
-    response = ModelResponse(location.output or done, Usage(), location.id)
-    replied = await _answered(life, asked, response, location.usage)
-    if replied is response:
-        for one in (*held, event):
-            yield one
+    """Yield the events of a complete response after the decision of hooks."""
+    template = event.response
+    original = ModelResponse(template.output or items, Usage(), template.id)
+    response = await _after_model(state, request, original, template.usage)
+    if response is original:
+        for buffered in (*buffer, event):
+            yield buffered
         return
-    for one in held:
-        if one.type in PREFACE:
-            yield _without_output(one)
-    for one in events_of(replied.output, response.output, held):
-        yield one
-    yield completed(replied, location)
+    for buffered in buffer:
+        if buffered.type in FIRST_EVENTS:
+            yield _without_output(buffered)
+    for replayed in replay_events(response.output, original.output, buffer):
+        yield replayed
+    yield completed_event(response, template)
 
 
 def _without_output(event: Any) -> Any:
@@ -292,6 +311,7 @@ def _without_output(event: Any) -> Any:
 
 @asynccontextmanager
 async def _closing(events: AsyncIterator[Any]) -> AsyncIterator[AsyncIterator[Any]]:
+    """Close an iterator if it is a generator; the SDK allows both."""
     try:
         yield events
     finally:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agents.run import AgentRunner
 
-from agents import Runner
-from anyhook.engine.engine import Engine
-from anyhook.integrations.openai_agents.life import SEEN, Life
-from anyhook.integrations.openai_agents.turn import Turn, stops
-from anyhook.integrations.session import ROUNDS, Session
+from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.openai_agents.copies import restore_agents, restore_event
+from anyhook.integrations.openai_agents.state import WITHOUT_HOSTED_TOOLS, SessionState
+from anyhook.integrations.openai_agents.turn import Turn, turn_block
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+    import os
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
     from types import TracebackType
-    from typing import Self
+    from typing import Self, Unpack
 
     from agents.stream_events import StreamEvent
 
     from agents import Agent, RunResult, RunResultStreaming, RunState, TResponseInputItem
-    from anyhook.integrations.host_tools import HostTool
-    from anyhook.integrations.session import Question
-    from anyhook.model.decisions import Decision
-    from anyhook.model.events import Event
+    from anyhook.engine.engine import Engine
+    from anyhook.integrations.options import LoadOptions, SessionOptions
+    from anyhook.integrations.session import Session
 
 
 class AnyhookRunner:
@@ -34,25 +33,22 @@ class AnyhookRunner:
 
     Every run is a session of its own; inside an `async with` block all runs are turns of one.
 
-    What hooks decide, and what the caller gets: a denied prompt raises `PromptDeniedError`, which
-    is an `InputGuardrailTripwireTriggered`. A denied request, or a response that was discarded,
-    ends the turn with an empty `final_output`; where the agent has an `output_type`, or inside an
-    agent that runs as a tool, it is the SDK's `ModelRefusalError`, which `error_handlers` may
-    answer. A hook that ends the agent raises `StoppedError`.
+    A denied prompt raises `PromptDeniedError`, which is an `InputGuardrailTripwireTriggered`. A
+    denied request, or a response that was discarded, ends the turn with an empty `final_output`;
+    where the agent has an `output_type`, or inside an agent that runs as a tool, it is the SDK's
+    `ModelRefusalError`, which `error_handlers` may answer. A hook that ends the agent raises
+    `StoppedError`.
+
+    Agents run as copies, which the SDK's run hooks and guardrails get, too; results hold the
+    program's agents.
 
     Args:
-        engine: Whose hooks decide; the caller closes it.
+        engine: Decides the events; the caller closes it.
         session_id: See `anyhook.integrations.Session`; by default that of the SDK's session
             (`session=`) that the first run gets.
-        cwd: See `Session`, as the further ones.
-        source: How the session begins.
-        tools: The agents' tools in canonical words.
-        ask: Asks the user.
-        on_message: Gets what the user should read and every problem of the hooks, as text; by
-            default the function of the engine does, else the logger `anyhook` at WARNING.
-        on_decision: Gets every event with its decision.
-        rounds: How often hooks may send the agent round in one turn.
-        transcript: File that the session is written to.
+        cwd: See `Session`.
+        source: How the session begins: `startup`, `resume` or `clear`.
+        **options: See `SessionOptions`.
     """
 
     def __init__(
@@ -62,105 +58,44 @@ class AnyhookRunner:
         session_id: str | None = None,
         cwd: str | Path | None = None,
         source: str = "startup",
-        tools: Mapping[str, str | HostTool] | None = None,
-        ask: Callable[[Question], Awaitable[bool]] | None = None,
-        on_message: Callable[[str], object] | None = None,
-        on_decision: Callable[[Event, Decision], object] | None = None,
-        rounds: int = ROUNDS,
-        transcript: str | Path | None = None,
+        **options: Unpack[SessionOptions],
     ) -> None:
         self.engine = engine
-        self._mapped = dict(tools or {})
-        self._seen = on_decision is not None or transcript is not None
+        self._factory = SessionFactory(engine, WITHOUT_HOSTED_TOOLS, options)
+        self._named_tools = frozenset(options.get("tools") or ())
         self._session_id = session_id
-        self._new = partial(
-            Session,
-            engine,
-            cwd=cwd,
-            source=source,
-            tools=self._mapped,
-            ask=ask,
-            on_message=on_message,
-            on_decision=on_decision,
-            rounds=rounds,
-            transcript=transcript,
-            framework=SEEN,
-        )
-        self._open: Session | None = None
-        self._inside = False
-        self._owns = False
+        self._cwd = cwd
+        self._source = source
+        self._owns_engine = False
+        self._is_in_block = False
+        self._shared_session: Session | None = None
 
     @classmethod
     def load(
-        cls,
-        project_dir: str | Path | None = None,
-        *,
-        agent: str | None = None,
-        tools: Mapping[str, str | HostTool] | None = None,
-        ask: Callable[[Question], Awaitable[bool]] | None = None,
-        on_message: Callable[[str], object] | None = None,
-        on_decision: Callable[[Event, Decision], object] | None = None,
-        rounds: int = ROUNDS,
-        transcript: str | Path | None = None,
-        require: bool | Collection[str] = False,
-        **engine_options: Any,
+        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
     ) -> Self:
-        """Read a project's hooks.
-
-        Args:
-            project_dir: Directory of the project; by default the one that the current
-                directory belongs to.
-            agent: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has
-                hooks in the project.
-            tools: The agents' tools in canonical words, `{"bash": "shell"}`.
-            ask: Asks the user; without it the answer is no.
-            on_message: Gets what the user should read and every problem of the hooks, as text; by
-            default the function of the engine does, else the logger `anyhook` at WARNING.
-            on_decision: Gets every event with its decision.
-            rounds: How often hooks may send the agent round in one turn.
-            transcript: File that sessions are written to.
-            require: Raise if configured hooks do not run: see `Engine.load`.
-            engine_options: See `Engine.load`.
-
-        Raises:
-            UnknownNameError: If there is no such agent or rule set.
-            UsageError: If several agents have hooks here and none is named.
-            RequiredHooksError: If hooks that are required do not run.
-        """
-        runner = cls(
-            Engine.load(
-                project_dir,
-                agent=agent,
-                require=require,
-                on_message=on_message,
-                **engine_options,
-            ),
-            tools=tools,
-            ask=ask,
-            on_message=on_message,
-            on_decision=on_decision,
-            rounds=rounds,
-            transcript=transcript,
-        )
-        runner._owns = True
+        """Load the hooks of a project, see `load_engine`; a block (`async with`) closes it."""
+        engine, session_options = load_engine(project_dir, options)
+        runner = cls(engine, **session_options)
+        runner._owns_engine = True
         return runner
 
     async def __aenter__(self) -> Self:
-        self._inside = True
+        self._is_in_block = True
         return self
 
     async def __aexit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        session, self._open, self._inside = self._open, None, False
+        session, self._shared_session, self._is_in_block = self._shared_session, None, False
         try:
             if session is not None:
-                await session.__aexit__(kind, error, traceback)
+                await session.__aexit__(error_type, error, traceback)
         finally:
-            if self._owns:
+            if self._owns_engine:
                 self.engine.close()
 
     async def run(
@@ -173,11 +108,11 @@ class AnyhookRunner:
 
         Args:
             starting_agent: The agent.
-            input: The prompt, a conversation that ends with it, or a state to go on from.
+            input: The prompt, a conversation that ends with it, or a state to continue.
             options: Those of `Runner.run`.
 
         Returns:
-            The result of the last round. Its `to_input_list()` is the whole conversation.
+            The result of the last run of the SDK. Its `to_input_list()` is the whole conversation.
 
         Raises:
             PromptDeniedError: If a hook denied the prompt.
@@ -186,9 +121,8 @@ class AnyhookRunner:
         """
         async with self._turn(starting_agent, input, options) as turn:
             while True:
-                with turn.begun() as (agent, given, chosen):
-                    result = await Runner.run(agent, given, **chosen)
-                if not await turn.goes_on(result):
+                result = await turn.run()
+                if not await turn.continues(result):
                     return result
 
     def run_sync(
@@ -198,7 +132,8 @@ class AnyhookRunner:
         **options: Any,
     ) -> RunResult:
         """Run an agent where no event loop runs; see `run`."""
-        runner = AgentRunner()  # its care for the thread's event loop, around our run
+        # The SDK's own runner manages the thread's event loop; it calls our `run` on it.
+        runner = AgentRunner()
         runner.run = self.run  # type: ignore[method-assign]
         return runner.run_sync(starting_agent, input, **options)
 
@@ -209,7 +144,7 @@ class AnyhookRunner:
         context: Any = None,
         **options: Any,
     ) -> HookedStream:
-        """Run an agent and stream what happens; it begins when its events are asked for.
+        """Run an agent and stream what happens; it begins when its events are requested.
 
         Args:
             starting_agent: The agent.
@@ -222,24 +157,29 @@ class AnyhookRunner:
 
     @asynccontextmanager
     async def _session(self, memory: Any) -> AsyncIterator[Session]:
-        known = getattr(memory, "session_id", None)
-        session_id = self._session_id or (known if isinstance(known, str) else None)
-        if not self._inside:
-            async with self._new(session_id=session_id) as session:
-                yield session
+        """Yield a started session: the block's, or one for a single run."""
+        if self._shared_session is not None:
+            yield self._shared_session
             return
-        if self._open is None:
-            self._open = self._new(session_id=session_id)
-            await self._open.start()
-        yield self._open
+        memory_id = getattr(memory, "session_id", None)
+        session_id = self._session_id or (memory_id if isinstance(memory_id, str) else None)
+        session = self._factory.new_session(session_id, self._source, cwd=self._cwd)
+        if self._is_in_block:
+            self._shared_session = session
+            await session.start()
+            yield session
+            return
+        async with session:
+            yield session
 
     @asynccontextmanager
     async def _turn(
-        self, agent: Agent[Any], given: Any, options: dict[str, Any]
+        self, agent: Agent[Any], run_input: Any, options: dict[str, Any]
     ) -> AsyncIterator[Turn]:
         async with self._session(options.get("session")) as session:
-            turn = Turn(Life(session, self._mapped, self._seen), agent, given, options)
-            with stops(session):
+            state = SessionState(session, self._factory, self._named_tools)
+            turn = Turn(state, agent, run_input, options)
+            with turn_block(session, is_idle=state.is_idle):
                 await turn.begin()
                 try:
                     yield turn
@@ -248,31 +188,32 @@ class AnyhookRunner:
 
 
 class HookedStream:
-    """A run that streams; its further attributes are those of the SDK's result of this round."""
+    """A run that streams; its further attributes are those of the SDK's result of this run."""
 
-    def __init__(self, turn: Any) -> None:
+    def __init__(self, turn: AbstractAsyncContextManager[Turn]) -> None:
         self._turn = turn
         self._result: RunResultStreaming | None = None
 
     def __getattr__(self, name: str) -> Any:
         result = self.__dict__.get("_result")
         if result is None:
-            raise AttributeError(f"{name} is there when the run has begun: read stream_events()")
+            raise AttributeError(f"{name} exists when the run has begun: read stream_events()")
         return getattr(result, name)
 
     async def stream_events(self) -> AsyncIterator[StreamEvent]:
-        """Run the agent, once, and yield the events of every round; raises what `run` does."""
+        """Run the agent, once, and yield the events of every run; raises what `run` does."""
         async with self._turn as turn:
             while True:
-                with turn.begun() as (agent, given, chosen):
-                    result = self._result = Runner.run_streamed(agent, given, **chosen)
+                result = self._result = turn.run_streamed()
                 try:
                     async for event in result.stream_events():
+                        restore_event(event)
                         yield event
                 finally:
                     if not result.is_complete:
                         result.cancel()
+                    restore_agents(result)
                 if result.run_loop_exception is not None:
                     raise result.run_loop_exception
-                if not await turn.goes_on(result):
+                if not await turn.continues(result):
                     return

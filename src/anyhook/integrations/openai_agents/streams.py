@@ -1,4 +1,4 @@
-"""Streams of the OpenAI Agents SDK that tell what a response holds, as if it had come so."""
+"""The events of a stream for a response that hooks changed or wrote."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agents.models.fake_id import FAKE_RESPONSES_ID
 from openai.types import responses as api
 
-from anyhook.integrations.openai_agents.items import OWN_TEXT
+from anyhook.integrations.openai_agents.items import TEXT_MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,38 +17,44 @@ if TYPE_CHECKING:
     from agents import ModelResponse
 
 
-def events_of(
+def replay_events(
     output: Sequence[TResponseOutputItem],
     original: Sequence[TResponseOutputItem],
-    held: Sequence[TResponseStreamEvent],
+    buffer: Sequence[TResponseStreamEvent],
 ) -> Iterator[TResponseStreamEvent]:
-    """Tell of a response as if it had been streamed so.
+    """Yield the events of a response as if it had been streamed like this.
 
     Args:
         output: Its items.
         original: The items of the response that was streamed.
-        held: The events of that stream; those of items that stayed are told again.
+        buffer: The events of that stream; those of items that did not change are repeated.
     """
+    original_indices = {id(item): index for index, item in enumerate(original)}
     for index, item in enumerate(output):
-        was = next((i for i, one in enumerate(original) if one is item), None)
-        again = [e for e in held if was is not None and getattr(e, "output_index", None) == was]
-        if again:
-            yield from (event.model_copy(update={"output_index": index}) for event in again)
+        old_index = original_indices.get(id(item))
+        events: list[Any] = []
+        if old_index is not None:
+            events = [e for e in buffer if getattr(e, "output_index", None) == old_index]
+        if events:
+            for event in events:
+                yield event.model_copy(update={"output_index": index})
         else:
-            yield from _told(index, item)
+            yield from _item_events(index, item)
 
 
-def _told(index: int, item: Any) -> Iterator[TResponseStreamEvent]:
+def _item_events(index: int, item: Any) -> Iterator[TResponseStreamEvent]:
     place: dict[str, Any] = {"output_index": index, "sequence_number": 0}
-    begun = item.model_copy(update={"content": []}) if item.type == "message" else item
-    yield api.ResponseOutputItemAddedEvent(type="response.output_item.added", item=begun, **place)
-    for number, part in enumerate(item.content if item.type == "message" else ()):
-        yield from _part_told({**place, "item_id": item.id, "content_index": number}, part)
+    is_message = item.type == "message"
+    added = item.model_copy(update={"content": []}) if is_message else item
+    yield api.ResponseOutputItemAddedEvent(type="response.output_item.added", item=added, **place)
+    for number, part in enumerate(item.content if is_message else ()):
+        yield from _part_events({**place, "item_id": item.id, "content_index": number}, part)
     yield api.ResponseOutputItemDoneEvent(type="response.output_item.done", item=item, **place)
 
 
-def _part_told(place: dict[str, Any], part: Any) -> Iterator[TResponseStreamEvent]:
-    empty = part.model_copy(update={OWN_TEXT[part.type]: ""}) if part.type in OWN_TEXT else part
+def _part_events(place: dict[str, Any], part: Any) -> Iterator[TResponseStreamEvent]:
+    member = TEXT_MEMBERS.get(part.type)
+    empty = part if member is None else part.model_copy(update={member: ""})
     yield api.ResponseContentPartAddedEvent(type="response.content_part.added", part=empty, **place)
     if part.type == "output_text":
         yield api.ResponseTextDeltaEvent(
@@ -67,19 +73,19 @@ def _part_told(place: dict[str, Any], part: Any) -> Iterator[TResponseStreamEven
     yield api.ResponseContentPartDoneEvent(type="response.content_part.done", part=part, **place)
 
 
-def completed(
+def completed_event(
     response: ModelResponse, template: api.Response | None = None
 ) -> api.ResponseCompletedEvent:
-    """Make the last event of a stream.
+    """Return the last event of a stream.
 
     Args:
-        response: What the stream told.
-        template: The response of the API that it takes the place of.
+        response: The streamed response.
+        template: The response of the API that it replaces.
     """
     if template is not None:
-        whole = template.model_copy(update={"output": response.output})
+        complete = template.model_copy(update={"output": response.output})
     else:
-        whole = api.Response(
+        complete = api.Response(
             id=response.response_id or FAKE_RESPONSES_ID,
             created_at=0,
             model="",
@@ -89,4 +95,6 @@ def completed(
             tool_choice="auto",
             tools=[],
         )
-    return api.ResponseCompletedEvent(type="response.completed", response=whole, sequence_number=0)
+    return api.ResponseCompletedEvent(
+        type="response.completed", response=complete, sequence_number=0
+    )

@@ -1,4 +1,4 @@
-"""Tools of agents that ask hooks before they run, by the kinds that this process runs."""
+"""Tools of agents that let hooks decide before they run, by the kinds that this process runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from agents.editor import ApplyPatchOperation, ApplyPatchResult
-from agents.tool import invoke_function_tool
 from agents.util._approvals import evaluate_function_tool_approval
 
 from agents import (
@@ -32,28 +31,28 @@ from agents import (
     ToolOutputGuardrail,
     WebSearchTool,
 )
-from anyhook.integrations.frameworks import missing_for
+from anyhook.integrations.framework import missing_for
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.openai_agents.calls import (
-    Done,
-    Use,
-    arguments_of,
-    denial,
-    plain,
-    recording,
+    ToolResult,
+    call_tool,
+    denial_text,
+    error_text,
+    parse_arguments,
+    recording_failures,
     run_function,
-    use_tool,
+    to_json,
 )
-from anyhook.integrations.openai_agents.life import OPENAI_AGENTS, living
+from anyhook.integrations.openai_agents.state import OPENAI_AGENTS, current_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agents.tool_context import ToolContext
 
-    from anyhook.integrations.openai_agents.life import Life
+    from anyhook.integrations.openai_agents.state import SessionState
 
-HOSTED = (
+HOSTED_TOOLS = (
     CodeInterpreterTool,
     ComputerTool,
     FileSearchTool,
@@ -63,200 +62,197 @@ HOSTED = (
 )
 
 
-def guarded_tool(life: Life, tool: Any) -> Any:
-    """Return a tool that asks hooks; one that runs elsewhere stays as it is."""
-    if life.quiet or getattr(tool, "_anyhook", False):
+def hook_tool(state: SessionState, tool: Any) -> Any:
+    """Return a tool that lets hooks decide; one that runs elsewhere stays as it is."""
+    if state.is_idle or getattr(tool, "_is_hooked", False):
         return tool
-    known = life.guarded.get(id(tool))
-    if known is None:
-        known = life.guarded[id(tool)] = (tool, _guard(life, tool))
-    return known[1]
+    if id(tool) not in state.hooked_tools:
+        state.hooked_tools[id(tool)] = (tool, _make_hooked(state, tool))
+    return state.hooked_tools[id(tool)][1]
 
 
-def _guard(life: Life, tool: Any) -> Any:
+def _make_hooked(state: SessionState, tool: Any) -> Any:
     if isinstance(tool, FunctionTool):
-        life.tools[tool.name] = life.tools[life.told(tool)] = tool
-    guard = next((make for kind, make in GUARDS.items() if isinstance(tool, kind)), None)
-    if guard is None or _is_hosted(tool):
+        state.function_tools[tool.name] = tool
+        state.function_tools[state.host_name(tool)] = tool
+    if _is_hosted(tool):
         return tool
-    guarded = guard(tool)
-    guarded._anyhook = True  # noqa: SLF001
-    return guarded
+    for kind, hook in TOOL_KINDS.items():
+        if isinstance(tool, kind):
+            hooked = hook(tool)
+            hooked._is_hooked = True  # noqa: SLF001 - our own copy
+            return hooked
+    return tool
 
 
-def tell_hosted(life: Life, tools: Iterable[Any]) -> None:
-    """Tell, once, that tools that hooks look for run where nobody can look."""
-    if life.told_hosted or not any(_is_hosted(tool) for tool in tools):
+def report_hosted_tools(state: SessionState, tools: Iterable[Any]) -> None:
+    """Report, once, that tools on which hooks are set run without them."""
+    if state.has_reported_hosted_tools or not any(map(_is_hosted, tools)):
         return
-    life.told_hosted = True
-    for text in missing_for(OPENAI_AGENTS, life.session.engine):
-        life.session.messages.send(text)
+    state.has_reported_hosted_tools = True
+    for text in missing_for(OPENAI_AGENTS, state.session.engine):
+        state.session.messages.send(text)
 
 
 def _is_hosted(tool: Any) -> bool:
-    return isinstance(tool, HOSTED) or (isinstance(tool, ShellTool) and tool.executor is None)
+    is_hosted_shell = isinstance(tool, ShellTool) and tool.executor is None
+    return is_hosted_shell or isinstance(tool, HOSTED_TOOLS)
 
 
-# -- function tools
-
-
-class _Text(str):
-    """A text in place of what a tool with a schema for its output returned."""
+class _ReplacementText(str):
+    """A text in place of the output of a tool whose output has a schema."""
 
     __slots__ = ()
 
 
-def _guard_function(tool: FunctionTool) -> FunctionTool:
-    inner = recording(tool)
+def _hook_function_tool(tool: FunctionTool) -> FunctionTool:
+    recording = recording_failures(tool)
 
-    async def invoked(context: ToolContext[Any], text: str) -> Any:
-        life = living.get()
-        if life is None:
-            return await invoke_function_tool(function_tool=tool, context=context, arguments=text)
-        use = Use(life.told(tool), arguments_of(text), partial(run_function, inner, context, text))
-        result = await use_tool(life, use, context.tool_call_id, context)
-        schema = tool.output_json_schema is not None and (result.replaced or result.texts)
-        return _Text(result.whole) if schema else result.whole
+    async def invoke(context: ToolContext[Any], text: str) -> Any:
+        output = await call_tool(
+            tool,
+            parse_arguments(text),
+            partial(run_function, recording, context, text),
+            context.tool_call_id,
+            context,
+        )
+        is_changed = output.replaced or bool(output.texts)
+        if is_changed and tool.output_json_schema is not None:
+            return _ReplacementText(output.full_output)
+        return output.full_output
 
-    async def checked(data: Any) -> ToolGuardrailFunctionOutput:
-        life, context = living.get(), data.context
-        if life is None:
+    async def check_denial(data: Any) -> ToolGuardrailFunctionOutput:
+        state, context = current_session.get(), data.context
+        if state is None:
             return ToolGuardrailFunctionOutput.allow()
-        name, call_id = life.told(tool), context.tool_call_id
-        run = await life.judge(name, arguments_of(context.tool_arguments), call_id)
-        if run.runs:
+        name, call_id = state.host_name(tool), context.tool_call_id
+        run = await state.decide(name, parse_arguments(context.tool_arguments), call_id)
+        if run.allowed:
             return ToolGuardrailFunctionOutput.allow()
-        del life.judged[call_id, name]
-        return ToolGuardrailFunctionOutput.reject_content(denial(run))
+        del state.decided[call_id, name]
+        return ToolGuardrailFunctionOutput.reject_content(denial_text(run))
 
-    async def approves(context: Any, arguments: dict[str, Any], call_id: str) -> bool:
-        life = living.get()
-        if life is not None:
-            run = await life.judge(life.told(tool), arguments, call_id)
-            if run.approved or not run.runs:
+    async def needs_approval(context: Any, arguments: dict[str, Any], call_id: str) -> bool:
+        state = current_session.get()
+        if state is not None:
+            run = await state.decide(state.host_name(tool), arguments, call_id)
+            # A hook answered for the user, or the call does not run.
+            if run.approved or not run.allowed:
                 return False
             arguments = run.arguments
-        text = json.dumps(arguments)
-        judged = await evaluate_function_tool_approval(tool, context, text, call_id)
-        return judged.outcome == "require_approval"
+        approval = await evaluate_function_tool_approval(
+            tool, context, json.dumps(arguments), call_id
+        )
+        return approval.outcome == "require_approval"
 
-    outer = copy.copy(tool)
-    outer.on_invoke_tool = invoked
-    outer.timeout_seconds = None  # it is the tool's; hooks and users take their time
-    before: ToolInputGuardrail[Any] = ToolInputGuardrail(checked, name="anyhook")
-    outer.tool_input_guardrails = [*(tool.tool_input_guardrails or ()), before]
+    hooked = copy.copy(tool)
+    hooked.on_invoke_tool = invoke
+    # The timeout is that of the tool, which `recording` has; hooks and users take their time.
+    hooked.timeout_seconds = None
+    before: ToolInputGuardrail[Any] = ToolInputGuardrail(check_denial, name="anyhook")
+    hooked.tool_input_guardrails = [*(tool.tool_input_guardrails or ()), before]
     if tool.output_json_schema is not None:
-        after: ToolOutputGuardrail[Any] = ToolOutputGuardrail(_let_text_pass, name="anyhook")
-        outer.tool_output_guardrails = [*(tool.tool_output_guardrails or ()), after]
+        after: ToolOutputGuardrail[Any] = ToolOutputGuardrail(_use_replacement, name="anyhook")
+        hooked.tool_output_guardrails = [*(tool.tool_output_guardrails or ()), after]
     if tool.needs_approval is not False:
-        outer.needs_approval = approves
-    return outer
+        hooked.needs_approval = needs_approval
+    return hooked
 
 
-def _let_text_pass(data: Any) -> ToolGuardrailFunctionOutput:
-    """Let a hook's text take the place of an output that has a schema."""
-    if isinstance(data.output, _Text):
+def _use_replacement(data: Any) -> ToolGuardrailFunctionOutput:
+    """Let a hook's text replace an output that has a schema."""
+    if isinstance(data.output, _ReplacementText):
         return ToolGuardrailFunctionOutput.reject_content(str(data.output))
     return ToolGuardrailFunctionOutput.allow()
 
 
-# -- tools that the SDK knows and this process runs
-
-
-async def _run(function: Callable[..., Any], *given: Any) -> Done:
+async def _run(function: Callable[..., Any], *arguments: Any) -> ToolResult:
+    """Run a function of the program, plain or async."""
     try:
-        output = function(*given)
-        return Done(await output if inspect.isawaitable(output) else output)
-    except Exception as error:  # noqa: BLE001 - a failing tool is told, and then raised
-        return Done(str(error), error=str(error) or type(error).__name__, raised=error)
+        output = function(*arguments)
+        return ToolResult(await output if inspect.isawaitable(output) else output)
+    except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
+        return ToolResult(str(error), error_text(error), error)
 
 
-def _guard_custom(tool: CustomTool) -> CustomTool:
-    async def invoked(context: ToolContext[Any], text: str) -> Any:
-        async def invoke(arguments: dict[str, Any]) -> Done:
+def _hook_custom_tool(tool: CustomTool) -> CustomTool:
+    async def invoke(context: ToolContext[Any], text: str) -> Any:
+        async def run(arguments: dict[str, Any]) -> ToolResult:
             return await _run(tool.on_invoke_tool, context, str(arguments.get("input", "")))
 
-        life = living.get()
-        if life is None:
-            return (await invoke({"input": text})).output
-        use = Use(tool.name, {"input": text}, invoke)
-        return (await use_tool(life, use, context.tool_call_id, context)).whole
+        output = await call_tool(tool, {"input": text}, run, context.tool_call_id, context)
+        return output.full_output
 
-    guarded = copy.copy(tool)
-    guarded.on_invoke_tool = invoked
-    return guarded
+    hooked = copy.copy(tool)
+    hooked.on_invoke_tool = invoke
+    return hooked
 
 
-def _guard_shell(tool: ShellTool) -> ShellTool:
+def _hook_shell(tool: ShellTool) -> ShellTool:
     executor = cast("Callable[..., Any]", tool.executor)
 
-    async def executed(request: Any) -> Any:
+    async def execute(request: Any) -> Any:
         action = request.data.action
         command = "\n".join(action.commands)
 
-        async def invoke(arguments: dict[str, Any]) -> Done:
-            wanted = arguments.get("command")
-            if wanted == command:
+        async def run(arguments: dict[str, Any]) -> ToolResult:
+            new_command = arguments.get("command")
+            if new_command == command:
                 return await _run(executor, request)
-            changed = dataclasses.replace(action, commands=[str(wanted)])
-            data = dataclasses.replace(request.data, action=changed)
+            new_action = dataclasses.replace(action, commands=[str(new_command)])
+            data = dataclasses.replace(request.data, action=new_action)
             return await _run(executor, dataclasses.replace(request, data=data))
 
-        life = living.get()
-        if life is None:
-            return (await invoke({"command": command})).output
-        use = Use(tool.name, {"command": command}, invoke)
-        result = await use_tool(life, use, request.data.call_id, request.ctx_wrapper)
-        if result.texts and isinstance(result.output, ShellResult):
-            added = [ShellCommandOutput(stdout=text) for text in result.texts]
-            return dataclasses.replace(result.output, output=[*result.output.output, *added])
-        return result.whole
+        call_id, context = request.data.call_id, request.ctx_wrapper
+        output = await call_tool(tool, {"command": command}, run, call_id, context)
+        if output.texts and isinstance(output.output, ShellResult):
+            texts = [ShellCommandOutput(stdout=text) for text in output.texts]
+            commands = [*output.output.output, *texts]
+            return dataclasses.replace(output.output, output=commands)
+        return output.full_output
 
-    guarded = copy.copy(tool)
-    guarded.executor = executed
-    return guarded
+    hooked = copy.copy(tool)
+    hooked.executor = execute
+    return hooked
 
 
-def _guard_local_shell(tool: LocalShellTool) -> LocalShellTool:
-    async def executed(request: Any) -> Any:
+def _hook_local_shell(tool: LocalShellTool) -> LocalShellTool:
+    async def execute(request: Any) -> Any:
         action = request.data.action
         command = shlex.join(action.command)
 
-        async def invoke(arguments: dict[str, Any]) -> Done:
-            wanted = arguments.get("command")
-            if wanted == command:
+        async def run(arguments: dict[str, Any]) -> ToolResult:
+            new_command = arguments.get("command")
+            if new_command == command:
                 return await _run(tool.executor, request)
-            changed = action.model_copy(update={"command": shlex.split(str(wanted))})
-            data = request.data.model_copy(update={"action": changed})
+            words = shlex.split(str(new_command))
+            new_action = action.model_copy(update={"command": words})
+            data = request.data.model_copy(update={"action": new_action})
             return await _run(tool.executor, dataclasses.replace(request, data=data))
 
-        life = living.get()
-        if life is None:
-            return (await invoke({"command": command})).output
-        use = Use(life.told(tool), {"command": command}, invoke)
-        return (await use_tool(life, use, request.data.call_id, request.ctx_wrapper)).whole
+        call_id, context = request.data.call_id, request.ctx_wrapper
+        output = await call_tool(tool, {"command": command}, run, call_id, context)
+        return output.full_output
 
-    guarded = copy.copy(tool)
-    guarded.executor = executed
-    return guarded
+    hooked = copy.copy(tool)
+    hooked.executor = execute
+    return hooked
 
 
-# -- patches
-
-
-EDITS = {
+PATCH_TOOLS = {
     "create_file": ("write_file", "content"),
     "update_file": ("edit_file", "diff"),
     "delete_file": ("delete_file", "diff"),
 }
-"""Operation of a patch to the tool that hooks are told of, and what they call its text."""
+"""Operation of a patch to the tool that hooks see, and the argument that holds its text."""
 
 
-class _Editor:
-    """An editor of patches that asks hooks."""
+class _HookedEditor:
+    """An editor of patches that lets hooks decide."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, tool: ApplyPatchTool) -> None:
         self.inner = inner
+        self.tool = tool
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["inner"], name)
@@ -271,61 +267,58 @@ class _Editor:
         return await self._edit(operation)
 
     async def _edit(self, operation: ApplyPatchOperation) -> Any:
-        apply = getattr(self.inner, operation.type)
-        life = living.get()
-        if life is None:
-            return await _awaited(apply(operation))
-        name, key = EDITS[operation.type]
+        edit = getattr(self.inner, operation.type)
+        name, text_argument = PATCH_TOOLS[operation.type]
         shown = {"file_path": operation.path}
         if operation.diff is not None:
-            shown[key] = _content(operation)
+            shown[text_argument] = _shown_text(operation)
 
-        async def invoke(arguments: dict[str, Any]) -> Done:
-            return await _run(apply, _changed(operation, key, shown, arguments))
+        async def run(arguments: dict[str, Any]) -> ToolResult:
+            return await _run(edit, _changed_operation(operation, text_argument, shown, arguments))
 
+        # The SDK does not pass the identifier of the call.
         call_id = f"apply_patch:{id(operation)}"
-        result = await use_tool(life, Use(name, shown, invoke), call_id, operation.ctx_wrapper)
-        if not result.texts and not result.replaced:
-            return result.output
-        text = "\n\n".join((text_of(plain(result.output)), *result.texts))
+        output = await call_tool(self.tool, shown, run, call_id, operation.ctx_wrapper, name=name)
+        if not output.texts and not output.replaced:
+            return output.output
+        text = "\n\n".join((text_of(to_json(output.output)), *output.texts))
         return ApplyPatchResult(output=text)
 
 
-async def _awaited(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
-
-
-def _content(operation: ApplyPatchOperation) -> str:
-    """Return what an operation writes: of a new file its content, without the marks of a diff."""
+def _shown_text(operation: ApplyPatchOperation) -> str:
+    """Return the text of an operation: of a new file its content, without the marks of a diff."""
     text = operation.diff or ""
     if operation.type != "create_file":
         return text
     return "\n".join(line.removeprefix("+") for line in text.split("\n"))
 
 
-def _changed(
-    operation: ApplyPatchOperation, key: str, shown: dict[str, Any], wanted: dict[str, Any]
+def _changed_operation(
+    operation: ApplyPatchOperation,
+    text_argument: str,
+    shown: dict[str, Any],
+    arguments: dict[str, Any],
 ) -> ApplyPatchOperation:
-    if wanted == shown:
+    if arguments == shown:
         return operation
     diff = operation.diff
-    if wanted.get(key) != shown.get(key):
-        diff = str(wanted.get(key, ""))
+    if arguments.get(text_argument) != shown.get(text_argument):
+        diff = str(arguments.get(text_argument, ""))
         if operation.type == "create_file":
             diff = "\n".join(f"+{line}" for line in diff.split("\n"))
-    return dataclasses.replace(operation, path=str(wanted["file_path"]), diff=diff)
+    return dataclasses.replace(operation, path=str(arguments["file_path"]), diff=diff)
 
 
-def _guard_patches(tool: ApplyPatchTool) -> ApplyPatchTool:
-    guarded = copy.copy(tool)
-    guarded.editor = _Editor(tool.editor)
-    return guarded
+def _hook_apply_patch(tool: ApplyPatchTool) -> ApplyPatchTool:
+    hooked = copy.copy(tool)
+    hooked.editor = _HookedEditor(tool.editor, tool)
+    return hooked
 
 
-GUARDS: dict[type, Callable[[Any], Any]] = {
-    FunctionTool: _guard_function,
-    CustomTool: _guard_custom,
-    ShellTool: _guard_shell,
-    LocalShellTool: _guard_local_shell,
-    ApplyPatchTool: _guard_patches,
+TOOL_KINDS: dict[type, Callable[[Any], Any]] = {
+    FunctionTool: _hook_function_tool,
+    CustomTool: _hook_custom_tool,
+    ShellTool: _hook_shell,
+    LocalShellTool: _hook_local_shell,
+    ApplyPatchTool: _hook_apply_patch,
 }

@@ -1,4 +1,4 @@
-"""One prompt: what is run for it, how often hooks send the agent round, and how it ends."""
+"""One prompt: the runs of the SDK that it takes, and how the turn ends."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from agents import (
     InputGuardrailResult,
     InputGuardrailTripwireTriggered,
     RunConfig,
+    Runner,
     RunState,
 )
 from anyhook.errors import StoppedError
 from anyhook.integrations.host_tools import text_of
-from anyhook.integrations.openai_agents.agent import install, meet
-from anyhook.integrations.openai_agents.items import add_to_prompt, prompt_of
-from anyhook.integrations.openai_agents.life import living
-from anyhook.integrations.openai_agents.models import configured, handling
-from anyhook.integrations.session import in_tags
+from anyhook.integrations.openai_agents.copies import hook_agent, hook_run_state, restore_agents
+from anyhook.integrations.openai_agents.items import append_to_prompt, prompt_text
+from anyhook.integrations.openai_agents.models import hook_config, with_refusal_handler
+from anyhook.integrations.openai_agents.nested import nested_runs_join
+from anyhook.integrations.openai_agents.state import current_session
+from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from agents import Agent, ModelProvider, RunResult, RunResultStreaming
-    from anyhook.integrations.openai_agents.life import Life
+    from anyhook.integrations.openai_agents.state import SessionState
     from anyhook.integrations.session import Session
 
 
@@ -49,82 +51,110 @@ class PromptDeniedError(InputGuardrailTripwireTriggered):
 
 
 class Turn:
-    """One prompt and all rounds that hooks make of it."""
+    """One prompt, and the runs of the SDK that it takes.
 
-    def __init__(self, life: Life, agent: Agent[Any], given: Any, options: dict[str, Any]) -> None:
-        self.life = life
-        self.first = self.agent = agent
-        self.given = given
-        self.options = options
+    Args:
+        state: The session.
+        agent: The agent to run.
+        run_input: What the program passes to `Runner.run` as the input.
+        options: The further arguments of `Runner.run`.
+    """
+
+    def __init__(
+        self, state: SessionState, agent: Agent[Any], run_input: Any, options: dict[str, Any]
+    ) -> None:
+        self._state = state
+        self._session = state.session
+        self._first_agent = self._agent = agent
+        self._input = run_input
+        self._options = options
         self._provider: ModelProvider | None = None
 
     async def begin(self) -> None:
-        """Tell of the prompt, and prepare what the run takes."""
-        if not isinstance(self.given, RunState):
-            prompt = await self.life.session.prompt(prompt_of(self.given))
+        """Report the prompt, and prepare the options of the runs.
+
+        Raises:
+            PromptDeniedError: If a hook denies the prompt.
+        """
+        if not isinstance(self._input, RunState):
+            prompt = await self._session.prompt(prompt_text(self._input))
             if prompt.denied is not None:
-                self.life.session.messages.send(prompt.denied)
+                self._session.messages.send(prompt.denied)
                 raise PromptDeniedError(prompt.denied)
-            self.given = add_to_prompt(self.given, [in_tags(text) for text in prompt.context])
-        if self.life.quiet:
+            self._input = append_to_prompt(self._input, [*map(tag_context, prompt.context)])
+        if self._state.is_idle:
             return
-        config = self.options.get("run_config")
+        config = self._options.get("run_config")
         if not isinstance(config, RunConfig):
-            own = config is None or "model_provider" not in config
-            config = RunConfig(**(config or {}))
-            self._provider = config.model_provider if own else None
-        handlers = self.options.get("error_handlers")
-        self.options = {
-            **self.options,
-            "run_config": configured(self.life, config),
-            "error_handlers": handling(self.life, handlers),
+            members = dict(config or {})
+            config = RunConfig(**members)
+            # A provider that the SDK's runner would have made, and closed.
+            self._provider = None if "model_provider" in members else config.model_provider
+        self._options = {
+            **self._options,
+            "run_config": hook_config(self._state, config),
+            "error_handlers": with_refusal_handler(
+                self._state, self._options.get("error_handlers")
+            ),
         }
-        install()
+
+    async def run(self) -> RunResult:
+        """Run the agent once."""
+        with self._current() as agent:
+            result = await Runner.run(agent, self._input, **self._options)
+        restore_agents(result)
+        return result
+
+    def run_streamed(self) -> RunResultStreaming:
+        """Start to run the agent once."""
+        with self._current() as agent:
+            return Runner.run_streamed(agent, self._input, **self._options)
 
     @contextmanager
-    def begun(self) -> Iterator[tuple[Agent[Any], Any, dict[str, Any]]]:
-        """Tell what to run; whatever starts inside the block belongs to this life."""
-        if self.life.quiet:
-            yield self.agent, self.given, self.options
+    def _current(self) -> Iterator[Agent[Any]]:
+        """Yield the agent to run; runs that start inside the block belong to this session."""
+        if self._state.is_idle:
+            yield self._agent
             return
-        meet(self.agent, self.given)
-        token = living.set(self.life)
+        hook_run_state(self._state, self._input)
+        token = current_session.set(self._state)
         try:
-            yield self.agent, self.given, self.options
+            yield hook_agent(self._state, self._agent)
         finally:
-            living.reset(token)
+            current_session.reset(token)
 
-    async def goes_on(self, result: RunResult | RunResultStreaming) -> bool:
-        """Tell of the end of a round. Returns whether hooks send the agent round again."""
-        if result.interruptions or getattr(result, "_cancel_mode", "none") != "none":
+    async def continues(self, result: RunResult | RunResultStreaming) -> bool:
+        """Report the end of a run; return whether hooks let the agent continue."""
+        was_cancelled = getattr(result, "_cancel_mode", "none") != "none"
+        if result.interruptions or was_cancelled:
             return False
-        session = self.life.session
-        end = await session.finish(_final(result.final_output))
-        if end.again is None:
+        end = await self._session.finish(_output_text(result.final_output))
+        if end.next_prompt is None:
             return False
-        self.agent = self.first if end.clear else result.last_agent
-        memory = self.options.get("session")
-        kept = _kept_by_server(self.options)
-        if end.clear:
-            await self._forget()
-        self.given = end.again
-        if not end.clear and memory is None and not kept:
-            again: Any = {"role": "user", "content": end.again}
-            self.given = [*result.to_input_list(), again]
-        elif not end.clear and kept and not self.options.get("conversation_id"):
-            self.options["previous_response_id"] = result.last_response_id
-        self.options["context"] = result.context_wrapper  # its usage and approvals go on
+        self._input = end.next_prompt
+        self._options["context"] = result.context_wrapper  # keeps its usage and approvals
+        if end.clear_context:
+            self._agent = self._first_agent
+            await self._forget_conversation()
+            return True
+        self._agent = result.last_agent
+        if _is_kept_by_server(self._options):
+            if not self._options.get("conversation_id"):
+                self._options["previous_response_id"] = result.last_response_id
+        elif self._options.get("session") is None:
+            prompt: Any = {"role": "user", "content": end.next_prompt}
+            self._input = [*result.to_input_list(), prompt]
         return True
 
-    async def _forget(self) -> None:
-        memory = self.options.get("session")
+    async def _forget_conversation(self) -> None:
+        memory = self._options.get("session")
         if memory is not None:
             await memory.clear_session()
-        if self.options.pop("conversation_id", None):
-            self.life.session.messages.send(
+        if self._options.pop("conversation_id", None):
+            self._session.messages.send(
                 "the conversation that OpenAI keeps cannot be cleared; this turn leaves it"
             )
-        self.options["previous_response_id"] = None
+        self._options["previous_response_id"] = None
 
     async def close(self) -> None:
         """Close what the SDK's runner would have closed, had it made it."""
@@ -132,28 +162,34 @@ class Turn:
             await self._provider.aclose()
 
 
-def _kept_by_server(options: Mapping[str, Any]) -> bool:
+def _is_kept_by_server(options: Mapping[str, Any]) -> bool:
     keys = ("conversation_id", "previous_response_id", "auto_previous_response_id")
     return any(options.get(key) for key in keys)
 
 
-def _final(output: Any) -> str:
+def _output_text(output: Any) -> str:
     if isinstance(output, BaseModel):
         return output.model_dump_json()
     return "" if output is None else text_of(output)
 
 
 @contextmanager
-def stops(session: Session) -> Iterator[None]:
-    """Say of a run that a hook ended that it was ended, whatever came of that inside the SDK."""
+def turn_block(session: Session, *, is_idle: bool) -> Iterator[None]:
+    """Join nested runs, and raise `StoppedError` if a hook ended the agent inside the SDK.
+
+    The SDK turns errors of tools and guardrails into its own, or into results.
+    """
     try:
-        yield
+        if is_idle:
+            yield
+        else:
+            with nested_runs_join():
+                yield
     except StoppedError:
         raise
     except Exception as error:
         if session.stopped is None:
             raise
         raise StoppedError(session.stopped) from error
-    else:
-        if session.stopped is not None:
-            raise StoppedError(session.stopped)
+    if session.stopped is not None:
+        raise StoppedError(session.stopped)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Framework(Record):
-    """What a framework cannot do.
+    """A framework, and what it cannot do.
 
     Attributes:
         title: Its own name.
-        package: What `pip install "anyhook[…]"` calls it.
+        package: Name of its extra in `pip install "anyhook[…]"`.
         missing: Event (`before_model`), or event and ability (`before_model.change_request`; the
             abilities are those of `anyhook.agents.capabilities.ABILITIES`), to what happens
             instead, for people.
@@ -32,54 +32,53 @@ class Framework(Record):
     missing: Mapping[str, str] = {}
 
     def lacks(self, event: str, ability: str) -> str | None:
-        """Return what happens instead of an ability on an event; `None` if it is there."""
+        """Return what happens instead of an ability on an event; `None` if it is supported."""
         return self.missing.get(f"{event}.{ability}") or self.missing.get(event)
 
 
-EVERYTHING = Framework(title="this agent", package="")
-"""A host that does all that a session says."""
+UNLIMITED = Framework(title="this agent", package="")
+"""A host that carries out everything that a session returns."""
+
+ALWAYS_SUPPORTED = frozenset({"approve", "ask", "stop"})
+"""Abilities that a session adds to every event, also where the agent's reference does not."""
 
 
-ON_EVERY_EVENT = frozenset({"approve", "ask", "stop"})
-"""Abilities that a session gives to every event, also where the agent's reference does not."""
-
-
-def may_be_wanted(agent: AgentSpec, event: str, ability: str) -> bool:
-    """Return whether a hook of an agent may ask for an ability on an event.
+def can_be_requested(agent: AgentSpec, event: str, ability: str) -> bool:
+    """Return whether a hook of an agent may use an ability on an event.
 
     Args:
         agent: The agent.
         event: Canonical name of the event.
-        ability: A key of `ABILITIES`; any other word counts as wanted.
+        ability: A key of `ABILITIES`; `True` is returned for any other word.
     """
     if ability not in ABILITIES:
         return True
-    if ability in ON_EVERY_EVENT:
+    if ability in ALWAYS_SUPPORTED:
         return can_express(agent, event, ability)
     return support(agent, event, ability) is not Support.NO
 
 
 def missing_for(framework: Framework, engine: Engine) -> Iterator[str]:
-    """Yield what hooks of an engine may decide and the framework cannot do, for people."""
+    """Yield, for people, what configured hooks may decide and the framework cannot do."""
     for key, instead in framework.missing.items():
         event, _, ability = key.partition(".")
         spec = engine.rules.by_canonical.get(event)
         definitions = [d for d in engine.definitions if d.event == event]
         if spec is None or not definitions:
             continue
-        if not may_be_wanted(engine.agent, event, ability):
+        if not can_be_requested(engine.agent, event, ability):
             continue
-        where = ", ".join(dict.fromkeys(str(definition.place) for definition in definitions))
-        what = f"has no {ability.replace('_', ' ')} on" if ability else "does not fire"
-        yield f"{framework.title} {what} {spec.wire} ({instead}): hooks in {where}"
+        places = dict.fromkeys(str(definition.place) for definition in definitions)
+        problem = f"has no {ability.replace('_', ' ')} on" if ability else "does not fire"
+        yield f"{framework.title} {problem} {spec.wire} ({instead}): hooks in {', '.join(places)}"
 
 
-def check_events(framework: Framework, engine: Engine) -> None:
-    """Raise if hooks that the host requires are configured on events that never fire.
+def require_events(framework: Framework, engine: Engine) -> None:
+    """Check that no required hook is configured on an event that never fires.
 
     Args:
         framework: What the host cannot do.
-        engine: Whose hooks decide; `Engine.load(require=…)` says which ones are required.
+        engine: Its `required` names the hooks, see `Engine.load(require=…)`.
 
     Raises:
         RequiredHooksError: With one reason for each definition concerned.
@@ -87,7 +86,7 @@ def check_events(framework: Framework, engine: Engine) -> None:
     required = engine.required
     if required is False:
         return
-    reasons = []
+    problems = []
     for definition in engine.definitions:
         event = definition.event
         instead = framework.missing.get(event)
@@ -95,6 +94,6 @@ def check_events(framework: Framework, engine: Engine) -> None:
             continue
         wire = engine.agent.event(event).wire
         text = f"{framework.title} does not fire {wire} ({instead})"
-        reasons.append(diagnose("no-hooks", text, definition.place))
-    if reasons:
-        raise RequiredHooksError(reasons)
+        problems.append(diagnose("no-hooks", text, definition.place))
+    if problems:
+        raise RequiredHooksError(problems)

@@ -1,0 +1,244 @@
+"""Requests and responses of Google ADK to and from the stable model API, without loss.
+
+ADK uses the Gemini API: its objects are translated in their JSON form. What hooks leave alone comes
+back as the very same object, so bytes, signatures and function calls are never copied.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+
+from anyhook.agents.gemini.model_api import (
+    request_from_api,
+    request_to_api,
+    response_from_api,
+    response_to_api,
+)
+from anyhook.integrations.model_api import is_tool_allowed
+from anyhook.model.json import dump_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from google.adk.events.event import Event
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.workflow import BaseNode
+    from pydantic import BaseModel
+
+    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
+
+SHOWN_CONFIG = {"temperature", "top_p", "top_k", "max_output_tokens", "tool_config"}
+"""Members of a request's configuration that hooks see."""
+
+
+class ShownRequest:
+    """A request as hooks see it.
+
+    Args:
+        request: ADK's request.
+
+    Attributes:
+        stable: The request in the stable form.
+    """
+
+    def __init__(self, request: LlmRequest) -> None:
+        self._request = request
+        self._contents = [to_json(content) for content in request.contents]
+        self._api: dict[str, Any] = {
+            "model": request.model or "",
+            "contents": self._contents,
+            "config": to_json(request.config, include=SHOWN_CONFIG),
+        }
+        self.stable: LLMRequest = request_from_api(self._api)
+
+    def apply(self, wanted: LLMRequest) -> None:
+        """Apply the changes of hooks to ADK's request, in place."""
+        if wanted == self.stable:
+            return
+        api = request_to_api(self._api, wanted)
+        self._request.model = api["model"] or None
+        if api["contents"] is not self._contents:
+            self._request.contents = self._rebuild_contents(api["contents"])
+        if api["config"] is not self._api["config"]:
+            self._apply_config(api["config"])
+
+    def _rebuild_contents(self, entries: Iterable[dict[str, Any]]) -> list[types.Content]:
+        originals: dict[int, types.Content] = {}
+        parts: list[tuple[dict[str, Any], types.Part]] = []
+        for entry, content in zip(self._contents, self._request.contents, strict=True):
+            originals[id(entry)] = content
+            parts += zip(entry.get("parts", ()), content.parts or (), strict=True)
+        return [originals.get(id(entry)) or _rebuild_content(entry, parts) for entry in entries]
+
+    def _apply_config(self, config: dict[str, Any]) -> None:
+        instructions = (config.get("systemInstruction") or {}).get("parts", ())
+        self._request.append_instructions([part["text"] for part in instructions])
+        old_config = self._api["config"]
+        changed = {
+            key: value
+            for key, value in config.items()
+            if old_config.get(key) != value and key != "systemInstruction"
+        }
+        new_config = types.GenerateContentConfig.model_validate(changed)
+        for name in new_config.model_fields_set:
+            setattr(self._request.config, name, getattr(new_config, name))
+
+
+class ShownResponse:
+    """A response as hooks see it.
+
+    Args:
+        response: ADK's response.
+
+    Attributes:
+        stable: The response in the stable form.
+    """
+
+    def __init__(self, response: LlmResponse) -> None:
+        self._response = response
+        candidate: dict[str, Any] = {"content": to_json(response.content), "index": 0}
+        if response.finish_reason is not None:
+            candidate["finishReason"] = response.finish_reason.value
+        self._api: dict[str, Any] = {"candidates": [candidate]}
+        if response.usage_metadata is not None:
+            self._api["usageMetadata"] = to_json(response.usage_metadata)
+        self.stable: LLMResponse = response_from_api(self._api)
+
+    def changed(self, wanted: LLMResponse) -> LlmResponse:
+        """Return ADK's response with the changes of hooks."""
+        api = response_to_api(self._api, wanted)
+        content = self._response.content
+        old_parts = self._api["candidates"][0]["content"].get("parts", ())
+        originals = list(zip(old_parts, (content and content.parts) or (), strict=True))
+        candidate = (api.get("candidates") or [{"content": {"role": "model"}}])[0]
+        new_content = _rebuild_content(candidate.get("content") or {}, originals)
+        update: dict[str, Any] = {"content": new_content}
+        if candidate.get("finishReason"):
+            update["finish_reason"] = types.FinishReason(candidate["finishReason"])
+        if api.get("usageMetadata") != self._api.get("usageMetadata"):
+            usage = types.GenerateContentResponseUsageMetadata
+            update["usage_metadata"] = usage.model_validate_json(dump_json(api["usageMetadata"]))
+        return self._response.model_copy(update=update)
+
+
+def new_response(stable: LLMResponse) -> LlmResponse:
+    """Return ADK's response for one that a hook wrote."""
+    api = dump_json(response_to_api(None, stable))
+    return LlmResponse.create(types.GenerateContentResponse.model_validate_json(api))
+
+
+def error_response(code: str, reason: str) -> LlmResponse:
+    """Return a response that ends a run with an error."""
+    return LlmResponse(error_code=code, error_message=reason)
+
+
+def _rebuild_content(
+    entry: dict[str, Any], originals: Sequence[tuple[dict[str, Any], types.Part]]
+) -> types.Content:
+    """Return the content of its JSON; a part whose JSON is an original's is that very object."""
+    remaining = list(originals)
+    parts = []
+    for part in entry.get("parts") or ():
+        for index, (original_json, original) in enumerate(remaining):
+            if original_json == part:
+                parts.append(original)
+                del remaining[index]
+                break
+        else:
+            # Only the JSON mode of validation decodes bytes from base64.
+            parts.append(types.Part.model_validate_json(dump_json(part)))
+    return types.Content(role=entry.get("role"), parts=parts)
+
+
+def select_tools(request: LlmRequest, choice: ToolConfig) -> None:
+    """Leave the model only the chosen functions.
+
+    Declarations are removed, too: only Gemini's models respect a mode. A function that is not
+    declared to the model cannot run either, should the model call it all the same.
+
+    Args:
+        request: ADK's request, changed in place.
+        choice: Its names are those of the agent's functions.
+    """
+    mode, names = choice.get("mode", "AUTO"), choice.get("allowedFunctionNames") or []
+    if mode == "NONE" or names:
+        tools = [_select_declarations(tool, choice) for tool in request.config.tools or ()]
+        request.config.tools = [tool for tool in tools if tool is not None]
+        request.tools_dict = {
+            name: tool for name, tool in request.tools_dict.items() if is_tool_allowed(choice, name)
+        }
+    calling: dict[str, Any] = {"mode": mode}
+    if mode == "ANY" and names:
+        # The API refuses names with other modes.
+        calling["allowed_function_names"] = names
+    config = request.config.tool_config or types.ToolConfig()
+    request.config.tool_config = config.model_copy(
+        update={"function_calling_config": types.FunctionCallingConfig(**calling)}
+    )
+
+
+def _select_declarations(tool: Any, choice: ToolConfig) -> Any:
+    """Return a tool with the chosen functions; `None` if nothing of it is left."""
+    declarations = getattr(tool, "function_declarations", None)
+    if not isinstance(tool, types.Tool) or not declarations:
+        return tool
+    chosen = [d for d in declarations if is_tool_allowed(choice, str(d.name))]
+    selected = tool.model_copy(update={"function_declarations": chosen or None})
+    return selected if to_json(selected) else None
+
+
+def content_text(content: types.Content | None) -> str:
+    """Return the text of a content, without thoughts."""
+    parts = (content.parts if content is not None else None) or ()
+    return "".join(part.text for part in parts if part.text and not part.thought)
+
+
+def with_parts(content: types.Content | None, *parts: types.Part) -> types.Content:
+    """Return a content with parts appended; its own parts stay the same objects."""
+    if content is None:
+        return types.Content(role="model", parts=list(parts))
+    return content.model_copy(update={"parts": [*(content.parts or ()), *parts]})
+
+
+def without_calls(content: types.Content, ids: Collection[str]) -> types.Content:
+    """Return a content without the function calls that have some identifiers."""
+    parts = [
+        part
+        for part in content.parts or ()
+        if part.function_call is None or part.function_call.id not in ids
+    ]
+    return content.model_copy(update={"parts": parts})
+
+
+def to_json(value: BaseModel | None, **options: Any) -> dict[str, Any]:
+    """Return an object of the Gemini API as JSON."""
+    if value is None:
+        return {}
+    return value.model_dump(
+        mode="json", by_alias=True, exclude_none=True, fallback=str, warnings=False, **options
+    )
+
+
+def is_final(response: LlmResponse, agent: BaseNode | None) -> bool:
+    """Return whether an agent is done after a response: no function and no code is run."""
+    if response.get_function_calls():
+        return False
+    parts = (response.content.parts if response.content else None) or [types.Part()]
+    if parts[-1].code_execution_result is not None:
+        return False
+    executor = getattr(agent, "code_executor", None)
+    if executor is None:
+        return True
+    text = content_text(response.content)
+    return not any(start in text for start, _end in executor.code_block_delimiters)
+
+
+def final_text(event: Event) -> str | None:
+    """Return the text of an event that may be a turn's last; `None` if more is to come."""
+    is_pending = event.get_function_calls() or event.actions.requested_tool_confirmations
+    if is_pending or event.error_code is not None or not event.is_final_response():
+        return None
+    return content_text(event.content)

@@ -1,0 +1,436 @@
+"""The plugin that lets hooks decide in every agent of a runner of Google ADK."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from google.adk.agents.base_agent import BaseAgent
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.agents.sequential_agent import SequentialAgent
+from google.adk.apps.base_events_summarizer import BaseEventsSummarizer
+from google.adk.events.event import Event
+from google.adk.events.event_actions import EventActions
+from google.adk.models.llm_response import LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
+from google.genai import types
+
+from anyhook.errors import StoppedError
+from anyhook.integrations.adk.messages import (
+    ShownRequest,
+    ShownResponse,
+    content_text,
+    error_response,
+    final_text,
+    is_final,
+    new_response,
+    select_tools,
+    with_parts,
+    without_calls,
+)
+from anyhook.integrations.adk.state import (
+    DENIED,
+    STOPPED,
+    ModelCallState,
+    RunError,
+    SessionState,
+    TurnState,
+    model_key,
+    session_key,
+    tool_session,
+)
+from anyhook.integrations.adk.tools import ToolCalls, error_of, is_waiting
+from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.framework import Framework
+from anyhook.integrations.results import tag_context
+
+if TYPE_CHECKING:
+    import os
+    from typing import Self, Unpack
+
+    from google.adk.agents.callback_context import CallbackContext
+    from google.adk.agents.context import Context
+    from google.adk.agents.invocation_context import InvocationContext
+    from google.adk.models.llm_request import LlmRequest
+    from google.adk.tools.base_tool import BaseTool
+    from google.adk.tools.tool_context import ToolContext
+    from google.adk.workflow import BaseNode
+
+    from anyhook.engine.engine import Engine
+    from anyhook.integrations.options import LoadOptions, SessionOptions
+    from anyhook.integrations.results import TurnEnd
+    from anyhook.model.llm import LLMRequest
+
+ADK = Framework(title="Google ADK", package="adk")
+
+CONTINUE_CALL = "anyhook_continue"
+"""Function call that keeps an agent running; no model, user or history ever sees it."""
+PLACEHOLDER = "[a hook kept this prompt from the agent]"
+"""What ADK remembers in place of a denied prompt: it stores every message of its user."""
+MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
+EVENTS_WITHOUT_LIVE = (*MODEL_EVENTS, "before_prompt", "after_agent")
+"""Events that do not fire in a live (audio or video) conversation."""
+
+
+class AnyhookPlugin(BasePlugin):
+    """Lets the hooks of an engine decide in every agent of a runner.
+
+    Args:
+        engine: Decides the events; the caller closes it.
+        name: ADK's name of the plugin, unique in a runner.
+        **options: See `SessionOptions`.
+    """
+
+    def __init__(
+        self, engine: Engine, *, name: str = "anyhook", **options: Unpack[SessionOptions]
+    ) -> None:
+        super().__init__(name=name)
+        self.engine = engine
+        self._factory = SessionFactory(engine, ADK, options)
+        self._owns_engine = False
+        self._states: dict[tuple[str, str, str], SessionState] = {}
+        self._tool_calls = ToolCalls()
+
+    @classmethod
+    def load(
+        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
+    ) -> Self:
+        """Load the hooks of a project, see `load_engine`; closing the plugin closes the engine."""
+        engine, session_options = load_engine(project_dir, options)
+        plugin = cls(engine, **session_options)
+        plugin._owns_engine = True
+        return plugin
+
+    async def end(self, session_id: str, reason: str = "exit") -> None:
+        """End a session before the runner is closed; its next run starts it again.
+
+        Args:
+            session_id: ADK's identifier of it.
+            reason: `exit`, `clear`, `logout`, `prompt_input_exit` or `other`.
+        """
+        for key in [key for key in self._states if key[2] == session_id]:
+            await self._states.pop(key).session.end(reason)
+
+    async def close(self) -> None:
+        """End every session, all at once; a runner allows `plugin_close_timeout` seconds."""
+        states, self._states = list(self._states.values()), {}
+        try:
+            async with anyio.create_task_group() as group:
+                for state in states:
+                    reason = "other" if state.is_running else "exit"
+                    group.start_soon(state.session.end, reason)
+        finally:
+            if self._owns_engine:
+                self.engine.close()
+
+    def _state_of(self, context: InvocationContext | Context) -> SessionState:
+        """Return the session that a context belongs to; a new one if it is the first."""
+        key = session_key(context)
+        if key in self._states:
+            return self._states[key]
+        outer = tool_session.get()
+        if outer is not None and outer in self._states.values():
+            return outer
+        source = "resume" if context.session.events else "startup"
+        session = self._factory.new_session(context.session.id, source)
+        self._states[key] = SessionState(key, session)
+        return self._states[key]
+
+    async def on_user_message_callback(
+        self, *, invocation_context: InvocationContext, user_message: types.Content
+    ) -> types.Content | None:
+        """Report a prompt."""
+        state = self._state_of(invocation_context)
+        if state.is_nested(invocation_context):
+            return None
+        state.turn = TurnState()
+        # The user answers a question of the agent: that is not a prompt.
+        if any(part.function_response for part in user_message.parts or ()):
+            return None
+        try:
+            await state.session.start()
+            prompt = await state.session.prompt(content_text(user_message))
+        except StoppedError as error:
+            state.turn.error = RunError(STOPPED, error.reason)
+        else:
+            if prompt.denied is None:
+                texts = [types.Part(text=tag_context(text)) for text in prompt.context]
+                return with_parts(user_message, *texts) if texts else None
+            state.session.messages.send(prompt.denied)
+            state.turn.error = RunError(DENIED, prompt.denied)
+        return types.Content(role="user", parts=[types.Part(text=PLACEHOLDER)])
+
+    async def before_run_callback(
+        self, *, invocation_context: InvocationContext
+    ) -> types.Content | None:
+        """Begin a run, unless its prompt was denied or its session was stopped."""
+        state = self._state_of(invocation_context)
+        if state.is_nested(invocation_context):
+            return None
+        state.is_running = True
+        state.turn.agent = invocation_context.agent
+        try:
+            await state.session.start()
+        except StoppedError as error:
+            state.turn.error = RunError(STOPPED, error.reason)
+        if state.turn.error is not None:
+            return types.Content(role="model", parts=[types.Part(text=state.turn.error.reason)])
+        is_live = invocation_context.live_request_queue is not None
+        if is_live and self._factory.listens(*EVENTS_WITHOUT_LIVE):
+            state.session.messages.send(
+                "in a live conversation hooks run only for tools, not for prompts and responses"
+            )
+        self._watch_compaction(invocation_context)
+        return None
+
+    async def on_event_callback(
+        self, *, invocation_context: InvocationContext, event: Event
+    ) -> Event | None:
+        """Change the events that are shown and remembered: errors, and calls that continue."""
+        state = self._state_of(invocation_context)
+        if state.is_nested(invocation_context):
+            return None
+        turn = state.turn
+        if turn.error is not None and event.author == "model":
+            update = {
+                "content": None,
+                "error_code": turn.error.code,
+                "error_message": turn.error.reason,
+            }
+            return event.model_copy(update=update)
+        calls = event.get_function_calls()
+        if event.content and any(call.id in turn.continuations for call in calls):
+            content = without_calls(event.content, turn.continuations)
+            return event.model_copy(update={"content": content})
+        for response in event.get_function_responses():
+            end = turn.continuations.pop(response.id or "", None)
+            if end is not None:
+                return await _next_prompt(invocation_context, event, end)
+        if not event.partial:
+            turn.last_text = final_text(event)
+        return None
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """End a turn that did not end with a response of a model."""
+        state = self._state_of(invocation_context)
+        if state.is_nested(invocation_context):
+            return
+        turn, state.turn, state.is_running = state.turn, TurnState(), False
+        is_over = turn.is_finished or turn.error is not None or turn.last_text is None
+        if is_over or state.session.stopped is not None:
+            return
+        try:
+            end = await state.session.finish(turn.last_text or "")
+        except StoppedError as error:
+            state.session.messages.send(error.reason)
+            return
+        if end.next_prompt is not None:
+            state.session.messages.send(
+                f"the agent that answered last cannot continue: {end.next_prompt}"
+            )
+
+    def _watch_compaction(self, context: InvocationContext) -> None:
+        """Wrap the summarizer of a run; where none is set, the one that ADK would make."""
+        config = context.events_compaction_config
+        if config is None:
+            return
+        self._state_of(context).invocation_ids.add(context.invocation_id)
+        is_wrapped = isinstance(config.summarizer, _Summarizer)
+        if is_wrapped or not self._factory.listens("before_compress"):
+            return
+        inner = config.summarizer or _default_summarizer(context.agent)
+        if inner is not None:
+            config.summarizer = _Summarizer(inner, self)
+
+    async def may_compress(self, events: list[Event]) -> bool:
+        """Return whether hooks let events be summarized."""
+        invocation_ids = {event.invocation_id for event in events}
+        for state in self._states.values():
+            if state.invocation_ids & invocation_ids:
+                try:
+                    return await state.session.compress("auto") is None
+                except StoppedError as error:
+                    state.session.messages.send(error.reason)
+                    return False
+        return True
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> LlmResponse | None:
+        """Report a request, and send what hooks make of it."""
+        state = self._state_of(callback_context)
+        session = state.session
+        if session.stopped is not None:
+            return error_response(STOPPED, session.stopped)
+        model_call = ModelCallState()
+        state.turn.model_calls[model_key(callback_context)] = model_call
+        if not self._factory.listens(*MODEL_EVENTS):
+            return None
+        shown = ShownRequest(llm_request)
+        try:
+            call = await session.before_model(shown.stable, tools=llm_request.tools_dict)
+        except StoppedError as error:
+            return error_response(STOPPED, error.reason)
+        if call.response is not None:
+            return await self._end_turn(callback_context, new_response(call.response))
+        if call.denied is not None:
+            session.messages.send(call.denied)
+            return error_response(DENIED, call.denied)
+        shown.apply(call.request)
+        if call.tools is not None:
+            select_tools(llm_request, call.tools)
+        model_call.request = call.request
+        model_call.must_buffer = session.must_buffer(call.request)
+        return None
+
+    async def after_model_callback(
+        self, *, callback_context: CallbackContext, llm_response: LlmResponse
+    ) -> LlmResponse | None:
+        """Report a complete response; pieces of one that hooks may change are not shown."""
+        state = self._state_of(callback_context)
+        model_call = state.turn.model_calls.get(model_key(callback_context), ModelCallState())
+        if llm_response.partial:
+            return LlmResponse(partial=True) if model_call.must_buffer else None
+        response = llm_response
+        if model_call.request is not None and llm_response.content is not None:
+            response = await self._decide_response(state, model_call.request, llm_response)
+        if response.error_code is None:
+            response = await self._end_turn(callback_context, response)
+        return None if response is llm_response else response
+
+    async def _decide_response(
+        self, state: SessionState, request: LLMRequest, response: LlmResponse
+    ) -> LlmResponse:
+        shown = ShownResponse(response)
+        try:
+            reply = await state.session.after_model(request, shown.stable)
+        except StoppedError as error:
+            return error_response(STOPPED, error.reason)
+        if reply.response is None:
+            reason = reply.denied or ""
+            state.session.messages.send(reason)
+            return error_response(DENIED, reason)
+        return shown.changed(reply.response) if reply.changed else response
+
+    async def _end_turn(self, context: CallbackContext, response: LlmResponse) -> LlmResponse:
+        """End the turn if a response is its last, or let the agent continue.
+
+        ADK continues as long as its model calls functions. So a call is added that this plugin
+        answers; `on_event_callback` removes it from what is shown and remembered, and puts the
+        next prompt in the place of its answer.
+        """
+        state = self._state_of(context)
+        turn = state.turn
+        agent = context.get_invocation_context().agent
+        if state.is_nested(context) or not _is_last_agent(agent, turn.agent):
+            return response
+        if not is_final(response, agent):
+            return response
+        turn.is_finished = True
+        try:
+            end = await state.session.finish(content_text(response.content))
+        except StoppedError as error:
+            update: dict[str, Any] = {"error_code": STOPPED, "error_message": error.reason}
+            return response.model_copy(update=update)
+        if end.next_prompt is None:
+            return response
+        turn.is_finished = False
+        call_id = f"{CONTINUE_CALL}-{uuid.uuid4()}"
+        turn.continuations[call_id] = end
+        call = types.FunctionCall(id=call_id, name=CONTINUE_CALL, args={})
+        content = with_parts(response.content, types.Part(function_call=call))
+        return response.model_copy(update={"content": content})
+
+    async def before_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext
+    ) -> dict[str, Any] | None:
+        """Report a tool call; its arguments become those that hooks want."""
+        state = self._state_of(tool_context)
+        if tool_context.function_call_id in state.turn.continuations:
+            return self._tool_calls.answer(tool_context, {})
+        answer = await self._tool_calls.before(state.session, tool, tool_args, tool_context)
+        if answer is None:
+            tool_session.set(state)
+        return answer
+
+    async def after_tool_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        result: Any,
+    ) -> dict[str, Any] | None:
+        """Report what a tool returned; a call that waits for its user has not returned yet."""
+        tool_session.set(None)
+        if self._tool_calls.take_answered(tool_context) or is_waiting(tool, tool_context, result):
+            return None
+        session = self._state_of(tool_context).session
+        error = error_of(result)
+        return await self._tool_calls.after(session, tool, tool_args, tool_context, result, error)
+
+    async def on_tool_error_callback(
+        self,
+        *,
+        tool: BaseTool,
+        tool_args: dict[str, Any],
+        tool_context: ToolContext,
+        error: BaseException,
+    ) -> dict[str, Any] | None:
+        """Report a failure; the model gets it if hooks change it, otherwise ADK raises it."""
+        tool_session.set(None)
+        if not isinstance(error, Exception):  # cancelled
+            return None
+        text = str(error) or type(error).__name__
+        session = self._state_of(tool_context).session
+        answer = await self._tool_calls.after(
+            session, tool, tool_args, tool_context, {"error": text}, text
+        )
+        return None if answer is None else self._tool_calls.answer(tool_context, answer)
+
+
+class _Summarizer(BaseEventsSummarizer):
+    """Lets hooks decide before events are summarized."""
+
+    def __init__(self, inner: BaseEventsSummarizer, plugin: AnyhookPlugin) -> None:
+        self._inner = inner
+        self._plugin = plugin
+
+    async def maybe_summarize_events(self, *, events: list[Event]) -> Event | None:
+        if not await self._plugin.may_compress(events):
+            return None
+        return await self._inner.maybe_summarize_events(events=events)
+
+
+def _default_summarizer(agent: BaseNode | None) -> BaseEventsSummarizer | None:
+    from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
+
+    return LlmEventSummarizer(llm=agent.canonical_model) if isinstance(agent, LlmAgent) else None
+
+
+async def _next_prompt(context: InvocationContext, event: Event, end: TurnEnd) -> Event:
+    """Return the event with the agent's next prompt; forget the conversation if hooks want it."""
+    session = context.session
+    invocation_ids = [e.invocation_id for e in session.events if e.invocation_id]
+    if end.clear_context and invocation_ids:
+        actions = EventActions(rewind_before_invocation_id=invocation_ids[0])
+        rewind = Event(invocation_id=context.invocation_id, author="user", actions=actions)
+        await context.session_service.append_event(session=session, event=rewind)
+    content = types.Content(role="user", parts=[types.Part(text=end.next_prompt)])
+    return event.model_copy(update={"author": "user", "content": content})
+
+
+def _is_last_agent(agent: BaseNode | None, first: BaseNode | None) -> bool:
+    """Return whether no agent follows: this is the only one, the last, or one that took over."""
+    if agent is None or not isinstance(first, BaseAgent):
+        return False
+    node = first.root_agent.find_agent(agent.name)
+    while node is not None and node.parent_agent is not None:
+        parent = node.parent_agent
+        is_last = isinstance(parent, SequentialAgent) and parent.sub_agents[-1].name == node.name
+        took_over = isinstance(parent, LlmAgent) and getattr(node, "mode", None) in (None, "chat")
+        if not is_last and not took_over:
+            return False
+        node = parent
+    return isinstance(node, LlmAgent | SequentialAgent)

@@ -1,0 +1,301 @@
+"""Callbacks for the Claude Agent SDK that answer with the decisions of an engine."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from claude_agent_sdk import HookMatcher
+from claude_agent_sdk.types import HookEvent
+
+from anyhook.agents import get_agent
+from anyhook.agents.capabilities import Support, support
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.replies import answer_of, encode_answer
+from anyhook.agents.spec import Denial
+from anyhook.agents.tool_results import read_tool_result
+from anyhook.agents.translate import call_of, counterparts, translate_answer, translate_event
+from anyhook.authoring.degrade import ASK_ANYWAY, fit
+from anyhook.engine.messages import MessageChannel
+from anyhook.integrations.diagnostics import (
+    CANNOT_ASK,
+    denials_without_effect,
+    questions_without_user,
+)
+from anyhook.integrations.factory import load_engine
+from anyhook.integrations.framework import (
+    Framework,
+    can_be_requested,
+    missing_for,
+    require_events,
+)
+from anyhook.integrations.host_tools import HostTool
+from anyhook.integrations.options import EngineOptions, HostOptions, check_names
+from anyhook.integrations.results import tag_context
+from anyhook.model.answers import Answer, Outcome
+from anyhook.model.events import AfterAgent, BeforePrompt, ToolEvent
+from anyhook.model.json import repair
+from anyhook.model.tools import MCP_PREFIX, Tool
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+    from typing import Unpack
+
+    from claude_agent_sdk import HookContext, HookInput, HookJSONOutput
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import Event
+
+log = logging.getLogger("anyhook.integrations")
+
+CLAUDE = get_agent("claude")
+TIMEOUT = 2_000_000.0
+"""Seconds that the program waits for a callback, close to the maximum of its timers: a callback
+that is late counts as an allowance, and the engine ends every hook at that hook's own timeout."""
+MAX_SESSIONS = 256
+"""Sessions whose prompt is remembered for the end of their turn."""
+PYTHON_KEYS = {"continue": "continue_", "async": "async_"}
+"""Members of a reply that are keywords of Python, and the SDK's names of them."""
+
+_NO_MODEL_EVENTS = "the program talks to its model itself; these hooks do not run"
+CLAUDE_SDK = Framework(
+    title="Claude Agent SDK",
+    package="claude-agent-sdk",
+    missing={
+        "session_start": "the program has begun before it can ask; only after /clear it does",
+        "session_end": "the program ends without asking; only at /clear it does",
+        "before_model": _NO_MODEL_EVENTS,
+        "before_tool_selection": _NO_MODEL_EVENTS,
+        "after_model": _NO_MODEL_EVENTS,
+        "after_tool.tail_call": "the tool's own result stands",
+        "after_tool.hidden_failures": "the error stays, and the reason stands beside it",
+        "after_agent.clear_context": "the agent goes on with its conversation",
+        "before_prompt.ask": "a question counts as a denial",
+        "after_tool.ask": "a question counts as a denial",
+        "after_agent.ask": "a question counts as a denial",
+        "notification.approve": "the program asks its user itself",
+        "notification.stop": "the agent goes on",
+        "before_compress.stop": "the agent goes on",
+    },
+)
+
+
+class ClaudeOptions(HostOptions, EngineOptions, total=False):
+    """The options of `anyhook_hooks`: those of hosts (`HostOptions`) and of the engine."""
+
+
+def anyhook_hooks(
+    project_dir: str | os.PathLike[str] | None = None, **options: Unpack[ClaudeOptions]
+) -> dict[HookEvent, list[HookMatcher]]:
+    """Return the hooks of a project's settings, for `ClaudeAgentOptions(hooks=…)`.
+
+    The program reads `.claude/settings.json` itself: with `agent="claude"`, pass it
+    `setting_sources=[]` too, or those hooks run twice.
+
+    Args:
+        project_dir: Directory of the project; the `cwd` of the options; by default the one that
+            the current directory belongs to.
+        **options: See `ClaudeOptions`; the keys of `tools` are `mcp__SERVER__TOOL`.
+
+    Raises:
+        AnyhookError: As `Engine.load` and `hooks_of` do.
+    """
+    engine, host_options = load_engine(project_dir, options)
+    return hooks_of(engine, **host_options)
+
+
+def hooks_of(engine: Engine, **options: Unpack[HostOptions]) -> dict[HookEvent, list[HookMatcher]]:
+    """Return the hooks of an engine, for `ClaudeAgentOptions(hooks=…)`.
+
+    What the SDK cannot do of them is reported at once, like hooks that do not run. Further hooks
+    may be registered with the engine later, on the events of the SDK's `HookEvent`; other events
+    are there if they have hooks now.
+
+    Args:
+        engine: Decides the events; not to be closed before the program ends: events that an engine
+            cannot decide are denied.
+        **options: See `HostOptions`; the keys of `tools` are `mcp__SERVER__TOOL`.
+
+    Raises:
+        RequiredHooksError: If hooks that are required are set on events that never fire here.
+    """
+    callback = _Callback(engine, options)
+    relevant = {
+        key: instead
+        for key, instead in CLAUDE_SDK.missing.items()
+        if _is_relevant(engine.agent, key)
+    }
+    engine.report_problems(callback.messages)
+    for text in missing_for(CLAUDE_SDK.replace(missing=relevant), engine):
+        callback.messages.send(text)
+    require_events(CLAUDE_SDK, engine)
+    matcher = HookMatcher(hooks=[callback.answer], timeout=TIMEOUT)
+    names = cast("Iterator[HookEvent]", _event_names(engine))
+    return {name: [matcher] for name in names}
+
+
+def _event_names(engine: Engine) -> Iterator[str]:
+    """Yield the program's names of the events that an engine's hooks may decide."""
+    sdk_events: set[str] = set()
+    for literal in get_args(HookEvent):
+        sdk_events.update(get_args(literal) or (literal,))
+    configured = {definition.event for definition in engine.definitions}
+    for spec in CLAUDE.events:
+        events = counterparts(CLAUDE, spec.canonical, engine.agent)
+        if events and (spec.wire in sdk_events or not configured.isdisjoint(events)):
+            yield spec.wire
+
+
+def _is_relevant(agent: AgentSpec, key: str) -> bool:
+    """Return whether hooks of an agent may decide what a key of `Framework.missing` names."""
+    event, _, ability = key.partition(".")
+    spec = agent.by_canonical.get(event)
+    if ability == "hidden_failures":
+        return spec is not None and spec.denial is Denial.HIDES
+    return can_be_requested(agent, event, ability)
+
+
+def _host_with_tool(name: str, tool: str | HostTool) -> AgentSpec:
+    """Return Claude Code as an agent in which a tool of that name is the canonical one."""
+    if not isinstance(tool, HostTool):
+        tool = HostTool(tool)
+    keys = {canonical: own for own, canonical in tool.arguments.items()}
+    vocabulary = CLAUDE.vocabulary
+    tools = {**vocabulary.tools, tool.tool: Tool((name,), keys)}
+    return CLAUDE.replace(vocabulary=vocabulary.replace(tools=tools))
+
+
+class _Callback:
+    """Answers the program's events with the decisions of an engine.
+
+    An event of the program (`asked`) is translated for the engine's agent (`shown`), decided, and
+    the answer is translated back.
+    """
+
+    def __init__(self, engine: Engine, options: HostOptions) -> None:
+        check_names(options, HostOptions)
+        self.messages = MessageChannel(options.get("on_message") or engine.messages.on_message)
+        self._engine = engine
+        self._on_decision = options.get("on_decision")
+        tools = options.get("tools") or {}
+        self._hosts = {name: _host_with_tool(name, tool) for name, tool in tools.items()}
+        self._prompts: dict[str, str] = {}
+
+    async def answer(
+        self, payload: HookInput, _tool_use_id: str | None, _context: HookContext
+    ) -> HookJSONOutput:
+        """Answer one event, as a callback of the SDK."""
+        members = cast("dict[str, Any]", payload)
+        host = self._hosts.get(str(members.get("tool_name")), CLAUDE)
+        asked, _ = decode_event(host, members)
+        try:
+            reply = _make_sendable(await self._decide(host, asked))
+        except Exception as error:
+            log.exception("%s could not be decided", asked.wire_name)
+            reply = _denial(asked, error)
+        python_reply = {PYTHON_KEYS.get(key, key): value for key, value in reply.items()}
+        return cast("HookJSONOutput", python_reply)
+
+    async def _decide(self, host: AgentSpec, asked: Event) -> dict[str, Any]:
+        spec = CLAUDE.by_canonical.get(asked.name)
+        shown = self._translate_event(host, asked)
+        if spec is None or shown.name not in self._engine.agent.by_canonical:
+            return {}
+        decision = await self._engine.decide(shown)
+        self._report_problems(shown, decision)
+        if self._on_decision is not None:
+            self._on_decision(self._engine.complete(shown), decision)
+        answer = self._without_question(asked, shown, decision)
+        answer = self._without_message(asked, answer)
+        if shown is not asked:
+            answer = self._translate_answer(host, asked, shown, answer)
+        return encode_answer(CLAUDE, spec, answer)
+
+    def _report_problems(self, shown: Event, decision: Decision) -> None:
+        self.messages.report(decision.diagnostics)
+        if decision.outcome is Outcome.DENY:
+            spec = self._engine.rules.by_canonical[shown.name]
+            self.messages.report(denials_without_effect(spec, decision))
+
+    def _without_question(self, asked: Event, shown: Event, decision: Decision) -> Answer:
+        """Return the answer; a question that the program cannot ask becomes a denial."""
+        answer = answer_of(decision)
+        can_ask = support(CLAUDE, asked.name, "ask") is not Support.NO or asked.name in ASK_ANYWAY
+        if answer.outcome is not Outcome.ASK or can_ask:
+            return answer
+        spec = self._engine.rules.by_canonical[shown.name]
+        self.messages.report(questions_without_user(spec, decision))
+        reason = f"{answer.reason or 'a hook wants this confirmed'} ({CANNOT_ASK})"
+        self.messages.send(f"{asked.wire_name} was denied: {reason}")
+        return answer.replace(outcome=Outcome.DENY, reason=reason)
+
+    def _without_message(self, asked: Event, answer: Answer) -> Answer:
+        """Deliver a message for the user that the program would drop."""
+        if not answer.system_message or support(CLAUDE, asked.name, "message") is not Support.NO:
+            return answer
+        self.messages.send(answer.system_message)
+        return answer.replace(system_message=None)
+
+    def _translate_event(self, host: AgentSpec, asked: Event) -> Event:
+        """Translate an event for the engine's hooks."""
+        if host is self._engine.agent:
+            return asked
+        shown = translate_event(asked, host, self._engine.agent)
+        if isinstance(shown, BeforePrompt):
+            # The most recent session is the last; the oldest one is forgotten.
+            self._prompts.pop(shown.session_id, None)
+            self._prompts[shown.session_id] = shown.prompt
+            if len(self._prompts) > MAX_SESSIONS:
+                del self._prompts[next(iter(self._prompts))]
+        elif isinstance(shown, AfterAgent) and not shown.prompt:
+            return shown.replace(prompt=self._prompts.get(shown.session_id, ""))
+        return shown
+
+    def _translate_answer(
+        self, host: AgentSpec, asked: Event, shown: Event, answer: Answer
+    ) -> Answer:
+        """Translate an answer for the program; what the program cannot do is reported."""
+        continues = host.by_canonical[asked.name].denial is Denial.CONTINUES
+        # The reason is the agent's next prompt, which the program makes of nothing else.
+        if continues and answer.outcome is Outcome.DENY and answer.context:
+            reason = f"{answer.reason or 'denied by a hook'}\n\n{tag_context(answer.context)}"
+            answer = answer.replace(reason=reason, context=None)
+        answer, notes = translate_answer(answer, shown, asked, self._engine.agent, host)
+        if host is not CLAUDE and answer.tool_output is not None:
+            answer = _with_content_blocks(host, asked, answer)
+        answer, more_notes = fit(host, asked, answer)
+        for note in (*notes, *more_notes):
+            self.messages.send(note)
+        return answer
+
+
+def _with_content_blocks(host: AgentSpec, asked: Event, answer: Answer) -> Answer:
+    """Return an answer with the result in the form of tools of MCP servers."""
+    if isinstance(answer.tool_output, list) or not isinstance(asked, ToolEvent):
+        return answer
+    if not asked.tool_name.startswith(MCP_PREFIX):
+        return answer
+    result = read_tool_result(host, call_of(asked, host), answer.tool_output)
+    return answer.replace(tool_output=[{"type": "text", "text": result.text}])
+
+
+def _denial(asked: Event, error: Exception) -> dict[str, Any]:
+    """Return the denial of an event that was not decided: an exception would be an allowance."""
+    spec = CLAUDE.by_canonical.get(asked.name)
+    if spec is None or not spec.can_fail_closed:
+        return {}
+    reason = f"hooks could not decide: {error or type(error).__name__}"
+    return encode_answer(CLAUDE, spec, Answer(outcome=Outcome.DENY, reason=reason))
+
+
+def _make_sendable(reply: dict[str, Any]) -> dict[str, Any]:
+    """Repair what JSON does not have: a reply that cannot be sent is an allowance, too."""
+    try:
+        json.dumps(reply, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return cast("dict[str, Any]", repair(reply))
+    return reply

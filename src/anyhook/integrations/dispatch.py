@@ -1,0 +1,218 @@
+"""Fires the events of a session, and applies what is the same for every event.
+
+That is: stops, messages for the user, questions to the user, denials without an effect, and the
+transcript. `Session` decides what a decision means for each kind of event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anyhook.errors import StoppedError
+from anyhook.integrations.diagnostics import (
+    CANNOT_ASK,
+    denials_without_effect,
+    questions_without_user,
+)
+from anyhook.integrations.results import Question
+from anyhook.integrations.transcript import Transcript
+from anyhook.model.answers import Audience, Outcome
+from anyhook.model.decisions import NO_DECISION
+from anyhook.model.events import Event, Notification, event_class
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    from anyhook.agents.spec import EventSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.engine.messages import MessageChannel
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import BeforeTool
+
+EventT = TypeVar("EventT", bound=Event)
+
+DENYING_OUTCOMES = frozenset({Outcome.ASK, Outcome.DEFER, Outcome.DENY})
+"""Outcomes that keep an event from happening, unless the user agrees."""
+
+
+class EventDispatcher:
+    """Fires the events of one session.
+
+    Args:
+        engine: Decides the events.
+        session_id: Identifier of the session.
+        cwd: Working directory of the agent.
+        ask: Asks the user; without it each question counts as a denial.
+        messages: Delivers texts and problems to the user.
+        on_decision: Gets every event with its decision.
+        transcript: File of the transcript; `None` for none.
+
+    Attributes:
+        stopped: Why a hook ended the agent; `None` if none did.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        session_id: str,
+        cwd: str,
+        ask: Callable[[Question], Awaitable[bool]] | None,
+        messages: MessageChannel,
+        on_decision: Callable[[Event, Decision], object] | None,
+        transcript: str | Path | None,
+    ) -> None:
+        self.engine = engine
+        self.session_id = session_id
+        self.cwd = cwd
+        self.messages = messages
+        self.stopped: str | None = None
+        self._ask = ask
+        self._on_decision = on_decision
+        self._transcript = Transcript(transcript)
+
+    def common_fields(self) -> dict[str, Any]:
+        """Return the fields that every event has."""
+        return {
+            "session_id": self.session_id,
+            "transcript_path": str(self._transcript.path or ""),
+            "cwd": self.cwd,
+        }
+
+    def new_event(self, kind: type[EventT], **fields: Any) -> EventT:
+        """Return an event of this session."""
+        return kind(**self.common_fields(), **fields)
+
+    def spec(self, event: str) -> EventSpec | None:
+        """Return what the agent's reference says of an event; `None` if the agent has none."""
+        return self.engine.rules.by_canonical.get(event)
+
+    def write(self, kind: str, **fields: Any) -> None:
+        """Append a line to the transcript."""
+        self._transcript.write(kind, self.session_id, **fields)
+
+    async def fire(self, event: Event, *, ends_session: bool = False) -> Decision:
+        """Let hooks decide an event.
+
+        Args:
+            event: The event.
+            ends_session: Whether the session ends with it, so that a stop has no effect.
+
+        Raises:
+            StoppedError: If a hook ends the agent, or has ended it before.
+        """
+        if self.stopped is not None and not ends_session:
+            raise StoppedError(self.stopped)
+        if self._on_decision is None and not self.engine.listens(event.name):
+            return NO_DECISION
+        decision = await self.engine.decide(event)
+        self.messages.report(decision.diagnostics)
+        if self._on_decision is not None:
+            self._on_decision(self.engine.complete(event), decision)
+        self._transcript.write_hook_runs(event, decision, self.session_id)
+        for text in decision.system_messages:
+            self.messages.send(text)
+        if decision.stop:
+            self._stop(decision.reason or "a hook ended the agent", ends_session=ends_session)
+        return decision
+
+    def _stop(self, reason: str, *, ends_session: bool) -> None:
+        if ends_session:
+            self.messages.send(reason)
+            return
+        self.stopped = reason
+        self.write("stopped", reason=reason)
+        raise StoppedError(reason)
+
+    async def announce(self, event: Event, *, ends_session: bool = False) -> Decision:
+        """Fire an event that cannot be denied; a denial is reported with its reason."""
+        decision = await self.fire(event, ends_session=ends_session)
+        if decision.outcome in DENYING_OUTCOMES and not decision.stop:
+            self.report_denial(event, decision)
+        return decision
+
+    async def notify(self, kind: str, message: str, details: dict[str, Any] | None) -> Decision:
+        """Fire a notification, with the agent's own word for its kind."""
+        spec = self.spec("notification")
+        for word, canonical in (spec.subject_aliases if spec is not None else {}).items():
+            if canonical == kind:
+                kind = word
+                break
+        event = self.new_event(
+            Notification, notification_type=kind, message=message, details=details or {}
+        )
+        return await self.announce(event)
+
+    async def request_permission(
+        self, event: BeforeTool, decision: Decision, question: Question
+    ) -> str | None:
+        """Ask hooks that may answer for the user, then the user; return the reason of a no."""
+        if self.spec("permission_request") is not None:
+            request = self.new_event(
+                event_class("permission_request"),
+                tool_name=event.tool_name,
+                tool_input=event.tool_input,
+                mcp_context=event.mcp_context,
+            )
+            permission = await self.fire(request)
+            if permission.outcome is Outcome.ALLOW:
+                return None
+            # A hook that asks leaves the question to the user.
+            if permission.outcome is not Outcome.ASK:
+                denied = await self.denial_reason(request, permission)
+                if denied is not None:
+                    return denied
+        notification = await self.notify(
+            "permission_prompt",
+            f"Tool {question.tool} requires confirmation",
+            {"type": "info", "title": question.tool, "prompt": question.reason},
+        )
+        if notification.approve:
+            return None
+        return await self.ask_user(event, decision, question)
+
+    async def denial_reason(
+        self,
+        event: Event,
+        decision: Decision,
+        *,
+        tool: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+        text: str = "",
+    ) -> str | None:
+        """Return why an event must not happen, or its result not be used; `None` if it may.
+
+        The user is asked if a hook wants that; a no is a denial.
+        """
+        if decision.outcome is Outcome.DENY:
+            return decision.reason or "denied by a hook"
+        if decision.outcome is Outcome.DEFER:
+            return decision.reason or "a hook wants this decided later"
+        if decision.outcome is not Outcome.ASK:
+            return None
+        question = Question(tool, dict(arguments or {}), decision.reason or "", event.name, text)
+        return await self.ask_user(event, decision, question)
+
+    async def ask_user(self, event: Event, decision: Decision, question: Question) -> str | None:
+        """Ask the user. Returns the reason of a no; `None` for a yes."""
+        reason = question.reason or "a hook wants this confirmed"
+        if self._ask is not None:
+            return None if await self._ask(question) else f"the user said no: {reason}"
+        spec = self.spec(event.name)
+        reason = f"{reason} ({CANNOT_ASK})"
+        if spec is None:
+            return reason
+        self.messages.report(questions_without_user(spec, decision))
+        # A reason for the agent alone would not reach the user; the host shows the other ones.
+        if spec.reason_audience is Audience.AGENT:
+            is_call = event.name == "before_tool"
+            subject = f"{question.tool} was not run" if is_call else f"{spec.wire} was denied"
+            self.messages.send(f"{subject}: {reason}")
+        return reason
+
+    def report_denial(self, event: Event, decision: Decision) -> None:
+        """Report a denial that has no effect on its event, with its reason."""
+        spec = self.spec(event.name)
+        if spec is not None:
+            self.messages.report(denials_without_effect(spec, decision))

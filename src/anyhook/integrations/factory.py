@@ -1,0 +1,106 @@
+"""What every integration does with its options: load an engine, make sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from anyhook.engine.engine import Engine
+from anyhook.integrations.options import SessionOptions, check_names
+from anyhook.integrations.session import Session
+from anyhook.model.diagnostics import Severity
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from anyhook.integrations.framework import Framework
+
+
+def load_engine(
+    project_dir: str | os.PathLike[str] | None, options: Mapping[str, Any]
+) -> tuple[Engine, dict[str, Any]]:
+    """Load the hooks of a project.
+
+    Args:
+        project_dir: Directory of the project; by default the one that the current directory
+            belongs to.
+        options: `LoadOptions`.
+
+    Returns:
+        The engine, and those of the options that are for sessions.
+
+    Raises:
+        UnknownNameError: If there is no such agent or rule set.
+        UsageError: If several agents have hooks here and none is named.
+        RequiredHooksError: If hooks that are required do not run.
+    """
+    session_options = {k: v for k, v in options.items() if k in SessionOptions.__annotations__}
+    engine_options = {k: v for k, v in options.items() if k not in session_options}
+    engine = Engine.load(
+        project_dir, on_message=session_options.get("on_message"), **engine_options
+    )
+    return engine, session_options
+
+
+class SessionFactory:
+    """Makes the sessions of one integration.
+
+    Args:
+        engine: Decides the events.
+        framework: What the framework cannot do.
+        options: The options of every session.
+
+    Raises:
+        TypeError: If there is no such option.
+    """
+
+    def __init__(self, engine: Engine, framework: Framework, options: SessionOptions) -> None:
+        check_names(options, SessionOptions)
+        self.engine = engine
+        self._framework = framework
+        self._options = cast("dict[str, Any]", options)
+        self._has_unreported_problems = self._must_report_problems()
+
+    def _must_report_problems(self) -> bool:
+        """Return whether the engine found problems that it reported to another receiver."""
+        on_message = self._options.get("on_message")
+        if on_message is None or on_message == self.engine.messages.on_message:
+            return False
+        return any(d.severity is not Severity.INFO for d in self.engine.diagnostics)
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether decisions or transcripts are wanted even without hooks."""
+        options = self._options
+        return options.get("on_decision") is not None or options.get("transcript") is not None
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether sessions have no effect: no hook, nothing to report, not observed."""
+        return not (self.is_observed or self._has_unreported_problems or self.engine.listens())
+
+    def listens(self, *events: str) -> bool:
+        """Return whether a hook listens to one of some events, or they are observed.
+
+        Args:
+            events: Canonical names.
+        """
+        return self.is_observed or any(map(self.engine.listens, events))
+
+    def new_session(
+        self,
+        session_id: str | None = None,
+        source: str = "startup",
+        *,
+        framework: Framework | None = None,
+        **options: Any,
+    ) -> Session:
+        """Return a session that has not started; see `Session`."""
+        return Session(
+            self.engine,
+            session_id=session_id,
+            source=source,
+            framework=framework or self._framework,
+            **self._options,
+            **options,
+        )

@@ -1,0 +1,286 @@
+"""One call of LangChain's model or of one of its tools, with the decisions of hooks."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from langchain.agents.structured_output import (
+    AutoStrategy,
+    ProviderStrategy,
+    ProviderStrategyBinding,
+)
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.constants import TAG_NOSTREAM
+from langgraph.errors import GraphBubbleUp
+from langgraph.types import Command
+
+from anyhook.integrations.langchain.messages import (
+    ShownRequest,
+    ShownResponse,
+    append_texts,
+    notice,
+    response_message,
+    select_tools,
+    tool_name,
+    with_model_name,
+)
+from anyhook.integrations.results import tag_context
+from anyhook.integrations.session import MAX_TAIL_CALLS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
+    from langchain_core.language_models import BaseChatModel
+
+    from anyhook.integrations.langchain.waiting import Wait
+    from anyhook.integrations.results import ModelCall, ToolReturn
+    from anyhook.integrations.session import Session
+
+    ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ToolHandler = Callable[[ToolCallRequest], Awaitable[Any]]
+
+
+async def call_model(
+    session: Session, request: ModelRequest[Any], handler: ModelHandler, wait: Wait[Any]
+) -> ModelResponse[Any] | AIMessage:
+    """Call the model, unless hooks answer in its place, and apply what hooks decide."""
+    shown = ShownRequest(request)
+    names = [tool_name(tool) for tool in request.tools]
+    call = await wait(session.before_model(shown.stable, tools=names))
+    if call.response is not None:
+        return response_message(call.response)
+    if call.denied is not None:
+        session.messages.send(call.denied)
+        return notice(call.denied)
+    request = _changed_request(session, shown, call)
+    if session.must_buffer(call.request):
+        with _without_streaming(request.model) as model:
+            is_same = model is request.model
+            response = await handler(request if is_same else request.override(model=model))
+    else:
+        response = await handler(request)
+    return await _decide_response(session, request, call, response, wait)
+
+
+def _changed_request(session: Session, shown: ShownRequest, call: ModelCall) -> ModelRequest[Any]:
+    """Return the request that hooks want; the same one if they change nothing."""
+    request = shown.changed(call.request)
+    name = call.request.get("model", shown.model_name)
+    if name != shown.model_name:
+        model = with_model_name(request.model, name)
+        if model is None:
+            kind = type(request.model).__name__
+            session.messages.send(f"{kind} has no setting for another model ({name})")
+        else:
+            request = request.override(model=model)
+    return select_tools(request, call.tools)
+
+
+async def _decide_response(
+    session: Session,
+    request: ModelRequest[Any],
+    call: ModelCall,
+    response: ModelResponse[Any],
+    wait: Wait[Any],
+) -> ModelResponse[Any] | AIMessage:
+    messages = [message for message in response.result if isinstance(message, AIMessage)]
+    if not messages:
+        return response
+    shown = ShownResponse(messages[0])
+    reply = await wait(session.after_model(call.request, shown.stable))
+    if reply.response is None:
+        session.messages.send(str(reply.denied))
+        return notice(str(reply.denied))
+    if not reply.changed:
+        return response
+    changed = shown.changed(reply.response)
+    result = [changed if message is messages[0] else message for message in response.result]
+    structured = _structured_response(request, response, changed)
+    return replace(response, result=result, structured_response=structured)
+
+
+@contextmanager
+def _without_streaming(model: BaseChatModel) -> Iterator[BaseChatModel]:
+    """Hide the output of the model from all streams until the block ends.
+
+    LangGraph and LangChain stream through callback handlers of the run. The ones that stream can
+    tap an output; they are removed from the model's run, and the tag excludes others. A model that
+    was configured to stream is copied with streaming disabled.
+
+    Yields:
+        The model to call.
+    """
+    config = dict(var_child_runnable_config.get() or {})
+    callbacks = config.get("callbacks")
+    if isinstance(callbacks, BaseCallbackManager):
+        callbacks = callbacks.copy()
+        for handler in (*callbacks.handlers, *callbacks.inheritable_handlers):
+            if hasattr(handler, "tap_output_aiter"):
+                callbacks.remove_handler(handler)
+    tags: Any = config.get("tags") or []
+    config |= {"callbacks": callbacks, "tags": [*tags, TAG_NOSTREAM]}
+    token = var_child_runnable_config.set(config)  # type: ignore[arg-type]
+    try:
+        streams = getattr(model, "streaming", False)
+        yield model.model_copy(update={"disable_streaming": True}) if streams else model
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _structured_response(
+    request: ModelRequest[Any], response: ModelResponse[Any], message: AIMessage
+) -> Any:
+    """Parse structured output again if it is parsed from a text that hooks changed."""
+    form: Any = request.response_format
+    if response.structured_response is None or message.tool_calls or form is None:
+        return response.structured_response
+    schema = form.schema if isinstance(form, AutoStrategy | ProviderStrategy) else form
+    spec = ProviderStrategy(schema=schema).schema_spec
+    return ProviderStrategyBinding.from_schema_spec(spec).parse(message)
+
+
+@dataclass(frozen=True, slots=True)
+class _ToolResult:
+    """What a tool returned or raised.
+
+    Attributes:
+        value: A message, a command, or a list of these.
+        message: The message in it that answers the call.
+        exception: What the tool raised.
+    """
+
+    value: Any
+    message: ToolMessage | None
+    exception: Exception | None = None
+
+    @property
+    def output(self) -> Any:
+        """The output that hooks see."""
+        if self.exception is not None:
+            return str(self.exception)
+        return self.message.content if self.message is not None else ""
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong; `None` if nothing did."""
+        is_error = self.message is not None and self.message.status == "error"
+        return str(self.output) if self.exception is not None or is_error else None
+
+
+async def call_tool(
+    session: Session, request: ToolCallRequest, handler: ToolHandler, wait: Wait[Any]
+) -> Any:
+    """Call a tool, and the tail calls of hooks, and apply what hooks decide."""
+    asked = request.tool_call["name"]
+    requested = None
+    for _ in range(MAX_TAIL_CALLS):
+        call = request.tool_call
+        name, call_id = call["name"], call["id"]
+        run = await wait(
+            session.before_tool(name, call["args"], call_id=call_id, requested=requested)
+        )
+        if not run.allowed:
+            message = _error_message(request, asked, run.reason)
+            return append_texts(message, map(tag_context, run.context))
+        if run.arguments != call["args"]:
+            request = request.override(tool_call={**call, "args": run.arguments})
+        result = await _run_tool(handler, request)
+        returned = await wait(
+            session.after_tool(
+                name,
+                run.arguments,
+                result.output,
+                error=result.error,
+                call_id=call_id,
+                requested=requested,
+            )
+        )
+        if returned.tail_call is None:
+            break
+        requested = asked
+        request = _tail_request(request, *returned.tail_call)
+    context = (*run.context, *returned.context)
+    if result.exception is not None:
+        if not (returned.replaced or context):
+            raise result.exception
+        message = _error_message(request, asked, str(result.exception))
+        result = _ToolResult(message, message)
+    return _changed_result(result, asked, returned, context)
+
+
+async def _run_tool(handler: ToolHandler, request: ToolCallRequest) -> _ToolResult:
+    try:
+        value = await handler(request)
+    except GraphBubbleUp:  # an interrupt of the graph, not a failure
+        raise
+    except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
+        return _ToolResult(None, None, error)
+    call_id = request.tool_call["id"]
+    for message in _messages_in(value):
+        if isinstance(message, ToolMessage) and message.tool_call_id == call_id:
+            return _ToolResult(value, message)
+    return _ToolResult(value, None)
+
+
+def _error_message(request: ToolCallRequest, name: str, reason: str) -> ToolMessage:
+    call_id = request.tool_call["id"]
+    return ToolMessage(content=reason, name=name, tool_call_id=call_id, status="error")
+
+
+def _tail_request(
+    request: ToolCallRequest, name: str, arguments: dict[str, Any]
+) -> ToolCallRequest:
+    # Without such a tool the handler answers with LangChain's own error message.
+    tool = next((tool for tool in request.runtime.tools if tool.name == name), None)
+    call: Any = {**request.tool_call, "name": name, "args": arguments}
+    return request.override(tool_call=call, tool=tool)  # type: ignore[arg-type]
+
+
+def _messages_in(value: Any) -> list[Any]:
+    """Return the messages in what a tool returned: a message, a command, or a list of these."""
+    if isinstance(value, list):
+        messages = []
+        for item in value:
+            messages += _messages_in(item)
+        return messages
+    if isinstance(value, Command):
+        update = value.update if isinstance(value.update, dict) else {}
+        messages = update.get("messages") or []
+        return list(messages) if isinstance(messages, list) else [messages]
+    return [value]
+
+
+def _changed_result(
+    result: _ToolResult, asked: str, returned: ToolReturn, context: tuple[str, ...]
+) -> Any:
+    """Return a result with what hooks decide; the same one if they change nothing."""
+    message = result.message
+    if message is None:
+        return result.value
+    changed = message
+    if returned.replaced:
+        changed = message.model_copy(update={"content": str(returned.output), "artifact": None})
+    # The model knows only the tool that it called, not the one that ran in its place.
+    if changed.name not in (None, asked):
+        changed = changed.model_copy(update={"name": asked})
+    changed = append_texts(changed, map(tag_context, context))
+    return result.value if changed is message else _replace(result.value, message, changed)
+
+
+def _replace(value: Any, old: ToolMessage, new: ToolMessage) -> Any:
+    """Return what a tool returned with one message replaced."""
+    if isinstance(value, list):
+        return [_replace(item, old, new) for item in value]
+    if isinstance(value, Command):
+        messages = _messages_in(value)
+        if not any(message is old for message in messages):
+            return value
+        replaced = [new if message is old else message for message in messages]
+        update: Any = {**value.update, "messages": replaced}  # type: ignore[dict-item]
+        return replace(value, update=update)
+    return new if value is old else value

@@ -1,0 +1,399 @@
+"""LangChain's messages, requests and responses to and from the stable model API, without loss.
+
+A message is represented in parts as the Gemini API has them: text and thoughts, calls and results
+of tools, and every other block as it is. `anyhook.agents.gemini.model_api` finds what hooks
+changed; what they left alone comes back as the same object.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
+
+from anyhook.agents.gemini.model_api import (
+    request_from_api,
+    request_to_api,
+    response_from_api,
+    response_to_api,
+)
+from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.model_api import (
+    SAMPLING,
+    TOKEN_COUNTS,
+    changed_sampling,
+    is_tool_allowed,
+    response_parts,
+    sampling_config,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from langchain.agents.middleware.types import ModelRequest
+    from langchain_core.language_models import BaseChatModel
+
+    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
+
+MessageT = TypeVar("MessageT", bound=BaseMessage)
+
+MARK = "anyhook"
+NOTICE = "notice"
+"""Value of `additional_kwargs["anyhook"]` of a message for the user that the model never gets."""
+MODEL_NAME_FIELDS = ("model_name", "model", "model_id")
+"""Fields of chat models that may hold the name of the model; the first that does is used."""
+FINISH_REASONS = {
+    "stop": "STOP",
+    "end_turn": "STOP",
+    "stop_sequence": "STOP",
+    "tool_calls": "STOP",
+    "tool_use": "STOP",
+    "length": "MAX_TOKENS",
+    "max_tokens": "MAX_TOKENS",
+    "content_filter": "SAFETY",
+    "refusal": "SAFETY",
+}
+"""Why a response ended in the words of the providers, to the stable form."""
+THOUGHT_TYPES = ("reasoning", "thinking")
+"""Types of blocks with thoughts; their text is a member of the same name."""
+TEXT_BOUND_MEMBERS = ("signature", "annotations", "citations")
+"""Members of a block that refer to its exact words; they are removed when the words change."""
+REPEATING_MEMBERS = ("reasoning_content", "reasoning", "parsed")
+"""Members beside a message's content that may repeat what a hook removed from it."""
+
+
+def notice(text: str) -> AIMessage:
+    """Return a message for the user in the agent's place; the model never gets it."""
+    return AIMessage(content=text, additional_kwargs={MARK: NOTICE})
+
+
+def is_notice(message: BaseMessage) -> bool:
+    """Return whether a message is for the user only."""
+    return message.additional_kwargs.get(MARK) == NOTICE
+
+
+def unanswered_prompt(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
+    """Return the messages of the user at the end of a conversation."""
+    prompt: list[HumanMessage] = []
+    for message in reversed(messages):
+        if not isinstance(message, HumanMessage):
+            break
+        prompt.insert(0, message)
+    return prompt
+
+
+def last_answer(messages: Sequence[BaseMessage]) -> str:
+    """Return the text of the agent's last message."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            return str(message.text)
+    return ""
+
+
+def append_texts(message: MessageT, texts: Iterable[str]) -> MessageT:
+    """Append texts to a message; return the same message if there are none."""
+    text = "\n\n".join(texts)
+    if not text:
+        return message
+    content: Any = message.content
+    if isinstance(content, list):
+        content = [*content, _text_block(text)]
+    else:
+        content = f"{content}\n\n{text}" if content else text
+    return message.model_copy(update={"content": content})
+
+
+def _text_block(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _is_text_block(block: Mapping[str, Any]) -> bool:
+    return block.get("type") == "text" and isinstance(block.get("text"), str)
+
+
+def _blocks_of(content: Any) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [_text_block(content)] if content else []
+    return [_text_block(block) if isinstance(block, str) else block for block in content]
+
+
+def _text_of_content(content: Any) -> str:
+    return "".join(block["text"] for block in _blocks_of(content) if _is_text_block(block))
+
+
+def _parts_from_message(message: BaseMessage) -> list[dict[str, Any]]:
+    blocks = _blocks_of(message.content)
+    if isinstance(message, ToolMessage):
+        others = [block for block in blocks if not _is_text_block(block)]
+        return [_tool_result_part(message), *others]
+    # Some providers repeat each call as a block, in its place between texts; others do not.
+    calls = {call["id"]: call for call in _tool_calls(message)}
+    parts = [_part_from_block(block, calls) for block in blocks]
+    return [*parts, *map(_call_part, calls.values())]
+
+
+def _part_from_block(block: dict[str, Any], calls: dict[Any, Any]) -> dict[str, Any]:
+    """Return the part of a block; a call that the block repeats is taken from `calls`."""
+    kind = block.get("type")
+    members = {key: value for key, value in block.items() if key != "type"}
+    if _is_text_block(block):
+        return members
+    if kind in THOUGHT_TYPES and isinstance(block.get(kind), str):
+        return {"text": members.pop(kind), "thought": True, "block": kind, **members}
+    call = calls.pop(_call_id(block), None)
+    return block if call is None else _call_part(call)
+
+
+def _tool_calls(message: BaseMessage) -> list[Any]:
+    return list(message.tool_calls) if isinstance(message, AIMessage) else []
+
+
+def _call_id(block: Mapping[str, Any]) -> Any:
+    return block.get("call_id") or block.get("id")
+
+
+def _call_part(call: Mapping[str, Any]) -> dict[str, Any]:
+    return {"functionCall": {key: call[key] for key in ("id", "name", "args")}}
+
+
+def _tool_result_part(message: ToolMessage) -> dict[str, Any]:
+    key = "error" if message.status == "error" else "output"
+    return {
+        "functionResponse": {
+            "id": message.tool_call_id,
+            "name": message.name or "",
+            "response": {key: _text_of_content(message.content)},
+        }
+    }
+
+
+def _rebuild_message(message: BaseMessage, parts: Sequence[Any]) -> BaseMessage:
+    """Return the message that parts came from, with the changes of hooks to them."""
+    if isinstance(message, ToolMessage):
+        return _rebuild_tool_message(message, parts)
+    old_blocks = _blocks_of(message.content)
+    old_calls = _tool_calls(message)
+    calls = _changed_calls(old_calls, parts)
+    call_blocks = {_call_id(block): block for block in old_blocks}
+    # The provider's own block of a changed call still has the old arguments.
+    for call, old_call in zip(calls, old_calls, strict=True):
+        if call != old_call:
+            call_blocks.pop(call["id"], None)
+    blocks = []
+    for part in parts:
+        block = _block_from_part(part, old_blocks, call_blocks) if isinstance(part, dict) else None
+        if block is not None:
+            blocks.append(block)
+    content: Any = blocks
+    is_plain = all(block.keys() == {"type", "text"} for block in blocks)
+    if isinstance(message.content, str) and is_plain:
+        content = "".join(block["text"] for block in blocks)
+    update: dict[str, Any] = {"content": content}
+    if isinstance(message, AIMessage):
+        update["tool_calls"] = calls
+    if _text_of_content(content) != _text_of_content(message.content):
+        members = message.additional_kwargs.items()
+        update["additional_kwargs"] = {k: v for k, v in members if k not in REPEATING_MEMBERS}
+    return message.model_copy(update=update)
+
+
+def _changed_calls(calls: list[Any], parts: Sequence[Any]) -> list[Any]:
+    arguments: dict[Any, Any] = {}
+    for part in parts:
+        call = part.get("functionCall") if isinstance(part, dict) else None
+        if isinstance(call, dict) and isinstance(call.get("args"), dict):
+            arguments.setdefault(call.get("id"), call["args"])
+    return [{**call, "args": arguments.get(call["id"], call["args"])} for call in calls]
+
+
+def _block_from_part(
+    part: dict[str, Any],
+    old_blocks: Sequence[dict[str, Any]],
+    call_blocks: Mapping[Any, dict[str, Any]],
+) -> dict[str, Any] | None:
+    call = part.get("functionCall")
+    if isinstance(call, dict):
+        return call_blocks.get(call.get("id"))
+    if not isinstance(part.get("text"), str) or "type" in part:
+        return part
+    if part.get("thought"):
+        kind = part.get("block") or THOUGHT_TYPES[0]
+        members = {k: v for k, v in part.items() if k not in ("text", "thought", "block")}
+        block = {"type": kind, kind: part["text"], **members}
+    else:
+        block = {"type": "text", **part}
+    if block in old_blocks:
+        return block
+    return {key: value for key, value in block.items() if key not in TEXT_BOUND_MEMBERS}
+
+
+def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMessage:
+    """Change a tool's result; texts that hooks add beside it stand before it."""
+    response = None
+    texts, others = [], []
+    for part in parts:
+        result = part.get("functionResponse") if isinstance(part, dict) else None
+        if isinstance(result, dict):
+            response = result.get("response") if response is None else response
+        elif isinstance(part, dict) and "type" not in part and "text" in part:
+            texts.append(str(part["text"]))
+        else:
+            others.append(part)
+    old_response = _tool_result_part(message)["functionResponse"]["response"]
+    if isinstance(response, dict) and len(response) == 1 and response.keys() == old_response.keys():
+        (response,) = response.values()
+    result_text = _text_of_content(message.content) if response is None else text_of(response)
+    text = "\n\n".join([*texts, result_text])
+    content: Any = [_text_block(text), *others] if others else text
+    return message.model_copy(update={"content": content})
+
+
+class ShownRequest:
+    """A request as hooks see it, without the agent's own instructions.
+
+    Args:
+        request: LangChain's request.
+
+    Attributes:
+        stable: The request in the stable form.
+        model_name: Name of its model; empty if the model has none.
+    """
+
+    def __init__(self, request: ModelRequest[Any]) -> None:
+        self._request = request
+        model = request.model
+        settings = {name: getattr(model, name, None) for name in SAMPLING.values()}
+        numbers = {k: v for k, v in settings.items() if isinstance(v, int | float)}
+        self.model_name = _model_name(model)
+        self._api: dict[str, Any] = {
+            "model": self.model_name,
+            "contents": [
+                {
+                    "role": _role_of(message),
+                    "parts": _parts_from_message(message),
+                    "message": message,
+                }
+                for message in request.messages
+            ],
+            "config": sampling_config({**numbers, **request.model_settings}),
+        }
+        self.stable: LLMRequest = request_from_api(self._api)
+
+    def changed(self, wanted: LLMRequest) -> ModelRequest[Any]:
+        """Return the request with the changes of hooks; the same one if nothing changed.
+
+        Another model is not applied here: see `with_model_name`.
+        """
+        request, api = self._request, self._api
+        new_api = request_to_api(api, wanted)
+        overrides: dict[str, Any] = {}
+        if new_api["contents"] is not api["contents"]:
+            overrides["messages"] = [self._message(entry) for entry in new_api["contents"]]
+        instructions = (new_api["config"].get("systemInstruction") or {}).get("parts") or []
+        if instructions:
+            system = request.system_message or SystemMessage(content="")
+            texts = [part["text"] for part in instructions]
+            overrides["system_message"] = append_texts(system, texts)
+        sampling = changed_sampling(api["config"], new_api["config"])
+        if sampling:
+            overrides["model_settings"] = {**request.model_settings, **sampling}
+        return request.override(**overrides) if overrides else request
+
+    def _message(self, entry: dict[str, Any]) -> BaseMessage:
+        message = entry.get("message")
+        if not isinstance(message, BaseMessage):
+            kinds = {"model": AIMessage, "system": SystemMessage}
+            new_message = kinds.get(entry["role"], HumanMessage)(content="")
+            return _rebuild_message(new_message, entry["parts"])
+        if any(entry is original for original in self._api["contents"]):
+            return message
+        return _rebuild_message(message, entry["parts"])
+
+
+def _role_of(message: BaseMessage) -> str:
+    if isinstance(message, AIMessage):
+        return "model"
+    return "system" if isinstance(message, SystemMessage) else "user"
+
+
+def _model_name(model: BaseChatModel) -> str:
+    for field in MODEL_NAME_FIELDS:
+        name = getattr(model, field, None)
+        if isinstance(name, str) and name:
+            return name
+    return ""
+
+
+def with_model_name(model: BaseChatModel, name: str) -> BaseChatModel | None:
+    """Return the same client for another model; `None` if the client has no such setting."""
+    for field in MODEL_NAME_FIELDS:
+        value = getattr(model, field, None)
+        if field in type(model).model_fields and isinstance(value, str) and value:
+            return model.model_copy(update={field: name})
+    return None
+
+
+def select_tools(request: ModelRequest[Any], config: ToolConfig | None) -> ModelRequest[Any]:
+    """Leave the model the tools that hooks allow; return the same request if these are all."""
+    if config is None:
+        return request
+    tools = [tool for tool in request.tools if is_tool_allowed(config, tool_name(tool))]
+    if tools and config.get("mode") == "ANY":
+        return request.override(tools=tools, tool_choice="any")
+    return request if len(tools) == len(request.tools) else request.override(tools=tools)
+
+
+def tool_name(tool: Any) -> str:
+    """Return the name of a tool, also of one that runs at the provider."""
+    if not isinstance(tool, dict):
+        return str(tool.name)
+    function = tool.get("function")
+    name = function.get("name") if isinstance(function, dict) else tool.get("name")
+    return str(name or tool.get("type") or "")
+
+
+class ShownResponse:
+    """A response as hooks see it.
+
+    Args:
+        message: The message of the model.
+
+    Attributes:
+        stable: The response in the stable form.
+    """
+
+    def __init__(self, message: AIMessage) -> None:
+        self._message = message
+        metadata = message.response_metadata
+        reason = str(metadata.get("finish_reason") or metadata.get("stop_reason")).lower()
+        content = {"role": "model", "parts": _parts_from_message(message)}
+        candidate: dict[str, Any] = {"content": content, "index": 0}
+        if reason in FINISH_REASONS:
+            candidate["finishReason"] = FINISH_REASONS[reason]
+        self._api: dict[str, Any] = {"candidates": [candidate]}
+        usage: Mapping[str, Any] = message.usage_metadata or {}
+        counts = {key: usage[name] for key, name in TOKEN_COUNTS.items() if name in usage}
+        if counts:
+            self._api["usageMetadata"] = counts
+        self.stable: LLMResponse = response_from_api(self._api)
+
+    def changed(self, wanted: LLMResponse) -> AIMessage:
+        """Return the message with the texts of hooks; its tool calls and other blocks stay."""
+        return _change_message(self._message, self._api, wanted)
+
+
+def _change_message(message: AIMessage, api: dict[str, Any], wanted: LLMResponse) -> AIMessage:
+    parts = response_parts(response_to_api(api, wanted))
+    return cast("AIMessage", _rebuild_message(message, parts))
+
+
+def response_message(response: LLMResponse) -> AIMessage:
+    """Return a message for a response that a hook wrote."""
+    message = _change_message(AIMessage(content=""), {"candidates": []}, response)
+    return message if message.content else AIMessage(content=response.get("text") or "")

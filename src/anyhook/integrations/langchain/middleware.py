@@ -1,0 +1,261 @@
+"""The middleware that lets hooks decide what an agent of LangChain does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ModelResponse,
+    PrivateStateAttr,
+    hook_config,
+)
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+from anyhook.integrations.factory import SessionFactory, load_engine
+from anyhook.integrations.framework import Framework
+from anyhook.integrations.langchain.calls import call_model, call_tool
+from anyhook.integrations.langchain.messages import (
+    append_texts,
+    is_notice,
+    last_answer,
+    notice,
+    unanswered_prompt,
+)
+from anyhook.integrations.langchain.sessions import Sessions
+from anyhook.integrations.langchain.waiting import as_async, run_without_loop, wait_here
+from anyhook.integrations.results import tag_context
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+    from types import TracebackType
+    from typing import Self, Unpack
+
+    from langchain.agents.middleware.types import ModelRequest, ToolCallRequest
+    from langgraph.runtime import Runtime
+    from langgraph.types import Command
+
+    from anyhook.engine.engine import Engine
+    from anyhook.integrations.langchain.calls import ModelHandler, ToolHandler
+    from anyhook.integrations.langchain.waiting import Wait
+    from anyhook.integrations.options import LoadOptions, SessionOptions
+    from anyhook.integrations.session import Session
+
+LANGCHAIN = Framework(
+    title="LangChain",
+    package="langchain",
+    missing={
+        "before_compress": (
+            "a SummarizationMiddleware shortens the conversation, and the hooks do not run"
+        ),
+    },
+)
+MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
+
+
+class AnyhookState(AgentState[Any]):
+    """The agent's state, and the key of its session."""
+
+    anyhook_session: NotRequired[Annotated[str, PrivateStateAttr]]
+
+
+class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any]):
+    """Lets hooks decide, in `invoke`, `stream` and their asynchronous forms.
+
+    Put it first in `middleware=[…]`: hooks then see what the user and the model really get.
+
+    A run is a session: it ends after the last `after_agent`, and when the model, a tool or a hook
+    ends the run with an error or it is cancelled. In a `with` or `async with` block the sessions of
+    threads (`thread_id` and a checkpointer) stay open from run to run until the block ends.
+
+    What a hook denies is an answer of the agent with the reason, marked with
+    `additional_kwargs={"anyhook": "notice"}`, which the model never gets; a denied prompt is
+    removed from the conversation. A denied tool returns the reason as an error. A tool that fails
+    fails the run, as always in LangChain, unless a hook adds or replaces something.
+
+    While hooks are set on responses of the model, these arrive as a whole in every kind of stream.
+
+    In programs without an event loop (`invoke`, `stream`) hooks run on the loop of one further
+    thread, which lives as long as a session does; the model and the tools stay where they were.
+
+    Args:
+        engine: Decides the events.
+        **options: See `SessionOptions`.
+
+    Raises:
+        StoppedError: From `invoke` and the other methods, when a hook ends the agent
+            (`continue: false`).
+    """
+
+    state_schema = AnyhookState
+
+    def __init__(self, engine: Engine, **options: Unpack[SessionOptions]) -> None:
+        super().__init__()
+        self.engine = engine
+        self._factory = SessionFactory(engine, LANGCHAIN, options)
+        self._sessions = Sessions(self._factory)
+
+    @classmethod
+    def load(
+        cls, project_dir: str | os.PathLike[str] | None = None, **options: Unpack[LoadOptions]
+    ) -> Self:
+        """Load the hooks of a project: see `load_engine`."""
+        engine, session_options = load_engine(project_dir, options)
+        return cls(engine, **session_options)
+
+    async def __aenter__(self) -> Self:
+        self._sessions.enter_block()
+        return self
+
+    async def __aexit__(
+        self,
+        error_type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        await self._sessions.leave_block(error_type, wait_here)
+
+    def __enter__(self) -> Self:
+        self._sessions.enter_block()
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        run_without_loop(self._sessions.leave_block(error_type, self._sessions.wait_in_thread))
+
+    @property
+    def _is_idle(self) -> bool:
+        return self._factory.is_idle and not self._sessions
+
+    @hook_config(can_jump_to=["end"])
+    def before_agent(self, state: AnyhookState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Report the session's start and the prompt."""
+        return run_without_loop(self._before_agent(state, runtime, self._sessions.wait_in_thread))
+
+    @hook_config(can_jump_to=["end"])
+    async def abefore_agent(
+        self, state: AnyhookState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Report the session's start and the prompt."""
+        return await self._before_agent(state, runtime, wait_here)
+
+    async def _before_agent(
+        self, agent_state: AnyhookState, runtime: Runtime[Any], wait: Wait[Any]
+    ) -> dict[str, Any] | None:
+        if self._is_idle:
+            return None
+        state = await self._sessions.open(agent_state, runtime, wait)
+        state.has_failed = False
+        work = self._report_prompt(state.session, agent_state, wait)
+        update = await self._sessions.work_in(state, wait, work)
+        return {"anyhook_session": state.key, **update}
+
+    async def _report_prompt(
+        self, session: Session, agent_state: AnyhookState, wait: Wait[Any]
+    ) -> dict[str, Any]:
+        await wait(session.start())
+        messages = unanswered_prompt(agent_state["messages"])
+        if not messages:
+            return {}
+        prompt = await wait(session.prompt("\n\n".join(message.text for message in messages)))
+        if prompt.denied is not None:
+            session.messages.send(prompt.denied)
+            removed = [RemoveMessage(id=str(message.id)) for message in messages]
+            return {"messages": [*removed, notice(prompt.denied)], "jump_to": "end"}
+        if prompt.context:
+            return {"messages": [append_texts(messages[-1], map(tag_context, prompt.context))]}
+        return {}
+
+    @hook_config(can_jump_to=["model"])
+    def after_agent(self, state: AnyhookState, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Report that the agent considers the turn done, and the session's end."""
+        del runtime
+        return run_without_loop(self._after_agent(state, self._sessions.wait_in_thread))
+
+    @hook_config(can_jump_to=["model"])
+    async def aafter_agent(
+        self, state: AnyhookState, runtime: Runtime[Any]
+    ) -> dict[str, Any] | None:
+        """Report that the agent considers the turn done, and the session's end."""
+        del runtime
+        return await self._after_agent(state, wait_here)
+
+    async def _after_agent(
+        self, agent_state: AnyhookState, wait: Wait[Any]
+    ) -> dict[str, Any] | None:
+        if self._is_idle:
+            return None
+        state = await self._sessions.find(agent_state, wait)
+        answer = last_answer(agent_state["messages"])
+        end = await self._sessions.work_in(state, wait, wait(state.session.finish(answer)))
+        if end.next_prompt is None:
+            if not state.is_kept:
+                await self._sessions.close(state, "exit", wait)
+            return None
+        removed = [RemoveMessage(id=REMOVE_ALL_MESSAGES)] if end.clear_context else []
+        prompt = HumanMessage(content=end.next_prompt)
+        return {"messages": [*removed, prompt], "jump_to": "model"}
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any] | AIMessage:
+        """Report a request to the model, the choice of tools, and the response."""
+        wait = self._sessions.wait_in_thread
+        return run_without_loop(self._wrap_model_call(request, as_async(handler), wait))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: ModelHandler
+    ) -> ModelResponse[Any] | AIMessage:
+        """Report a request to the model, the choice of tools, and the response."""
+        return await self._wrap_model_call(request, handler, wait_here)
+
+    async def _wrap_model_call(
+        self, request: ModelRequest[Any], handler: ModelHandler, wait: Wait[Any]
+    ) -> ModelResponse[Any] | AIMessage:
+        for_model = [message for message in request.messages if not is_notice(message)]
+        if len(for_model) < len(request.messages):
+            request = request.override(messages=for_model)
+        if self._is_idle:
+            return await handler(request)
+        state = await self._sessions.find(request.state, wait)
+        if self._factory.listens(*MODEL_EVENTS):
+            work = call_model(state.session, request, handler, wait)
+        else:
+            work = wait_here(handler(request))
+        return await self._sessions.work_in(state, wait, work)
+
+    def wrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]],
+    ) -> ToolMessage | Command[Any]:
+        """Report a tool call and its result."""
+        wait = self._sessions.wait_in_thread
+        return run_without_loop(self._wrap_tool_call(request, as_async(handler), wait))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: ToolHandler
+    ) -> ToolMessage | Command[Any]:
+        """Report a tool call and its result."""
+        return await self._wrap_tool_call(request, handler, wait_here)
+
+    async def _wrap_tool_call(
+        self, request: ToolCallRequest, handler: ToolHandler, wait: Wait[Any]
+    ) -> ToolMessage | Command[Any]:
+        result: ToolMessage | Command[Any]
+        if self._is_idle:
+            result = await handler(request)
+            return result
+        state = await self._sessions.find(request.state, wait)
+        work = call_tool(state.session, request, handler, wait)
+        result = await self._sessions.work_in(state, wait, work)
+        return result

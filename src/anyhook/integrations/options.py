@@ -1,0 +1,97 @@
+"""The options that all integrations share, declared once.
+
+`load` of an integration takes `LoadOptions`; its class and `Session` take an engine and
+`SessionOptions`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+    from pathlib import Path
+
+    from anyhook.engine.engine import Warm
+    from anyhook.handlers.services import McpClient
+    from anyhook.handlers.environment import Redaction
+    from anyhook.integrations.host_tools import HostTool
+    from anyhook.integrations.results import Question
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import Event
+    from anyhook.trust.store import TrustStore
+
+
+class HostOptions(TypedDict, total=False):
+    """What every host may pass.
+
+    Attributes:
+        tools: The host's tools in canonical words, `{"bash": "shell"}`: see `HostTools`.
+        on_message: Gets what the user should read and each problem of the hooks, one text each; by
+            default the function of the engine, else the logger `anyhook` at WARNING.
+        on_decision: Gets every event with its decision.
+    """
+
+    tools: Mapping[str, str | HostTool] | None
+    on_message: Callable[[str], object] | None
+    on_decision: Callable[[Event, Decision], object] | None
+
+
+class SessionOptions(HostOptions, total=False):
+    """The options of sessions; see `HostOptions` for the others.
+
+    Attributes:
+        ask: Asks the user; without it each question counts as a denial, which is reported.
+        max_continuations: How often hooks may keep the agent from ending one turn; 8 by default,
+            0 for no limit.
+        transcript: File for the transcripts, one JSON object per line; `None` for none.
+    """
+
+    ask: Callable[[Question], Awaitable[bool]] | None
+    max_continuations: int
+    transcript: str | Path | None
+
+
+class EngineOptions(TypedDict, total=False):
+    """The options of `Engine.load`, which describes them.
+
+    Attributes:
+        agent: `gemini`, `claude`, `terminai` or `generic`; by default the agent that has hooks in
+            the project.
+        require: Raise `RequiredHooksError` if configured hooks do not run.
+    """
+
+    agent: str | None
+    rules: str
+    require: bool | Collection[str]
+    trust_once: bool
+    trust_store: TrustStore | None
+    watch: bool
+    redact: Redaction | None
+    home: str | os.PathLike[str] | None
+    environ: Mapping[str, str] | None
+    max_processes: int
+    output_limit: int
+    warm: Warm
+    mcp: McpClient | None
+    private_hosts: Iterable[str]
+
+
+class LoadOptions(SessionOptions, EngineOptions, total=False):
+    """The options of `load`: those of sessions (`SessionOptions`) and of the engine."""
+
+
+def check_names(options: Mapping[str, object], known: type) -> None:
+    """Check the names of options, as Python does it for keyword arguments.
+
+    Args:
+        options: The options.
+        known: A `TypedDict`.
+
+    Raises:
+        TypeError: If there is no such option.
+    """
+    unknown = options.keys() - known.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"unexpected keyword argument: {', '.join(sorted(unknown))}")

@@ -1,0 +1,373 @@
+"""The stable model API to and from Pydantic AI's messages, without loss.
+
+Messages become turns of the Gemini API, whose translator finds what a hook changed. Every part
+remembers what it was made from, so that what no hook changed is the framework's own object
+afterwards. A thought in the history is not text of its turn: it stays where it was. In a response
+hooks see thoughts, and text that is replaced removes the thoughts beside it, for they may repeat
+what a hook removed; of a signed thought the signature stays, because the provider needs it.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_ai import messages as m
+from pydantic_core import to_jsonable_python
+
+from anyhook.agents.gemini.model_api import request_from_api, request_to_api
+from anyhook.integrations.model_api import (
+    SAMPLING,
+    is_tool_allowed,
+    sampling_config,
+    usage_metadata,
+)
+from anyhook.model.json import dump_json, repair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
+
+    from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
+
+log = logging.getLogger("anyhook.integrations")
+
+TO_FINISH_REASON = {
+    "stop": "STOP",
+    "tool_call": "STOP",
+    "length": "MAX_TOKENS",
+    "content_filter": "SAFETY",
+    "error": "OTHER",
+}
+FROM_FINISH_REASON: dict[str, m.FinishReason] = {
+    "STOP": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "OTHER": "error",
+}
+TEXT_PARTS = (m.TextPart, m.ThinkingPart)
+"""Parts of a response whose text hooks see."""
+
+
+def to_json(value: object) -> Any:
+    """Return a value of a program as JSON; what has no JSON form becomes its text."""
+    return to_jsonable_python(value, bytes_mode="base64", fallback=str)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `Model.request`.
+
+    Attributes:
+        messages: The conversation.
+        settings: Sampling parameters and the like.
+        parameters: Tools, output and instructions.
+        model: Name of the model.
+    """
+
+    messages: list[m.ModelMessage]
+    settings: ModelSettings | None
+    parameters: ModelRequestParameters
+    model: str
+
+    def stable(self) -> LLMRequest:
+        """Return the request in the stable form."""
+        return request_from_api(self._api)
+
+    def changed(self, request: LLMRequest, tools: ToolConfig | None = None) -> Request:
+        """Apply the changes of hooks.
+
+        Args:
+            request: The complete request that hooks want, in the stable form.
+            tools: The tools that the model may call, in the framework's names; `None` for all.
+
+        Returns:
+            This very request if nothing changes; otherwise one in which every message and part
+            that no hook changed is still the original object.
+        """
+        result = self if tools is None else self._with_tools(tools)
+        api = self._api
+        if request == request_from_api(api):
+            return result
+        new_api = request_to_api(api, request)
+        messages = self.messages
+        if new_api["contents"] is not api["contents"]:
+            messages = _messages_from_turns(new_api["contents"], messages)
+        config = new_api["config"]
+        sampling = {SAMPLING[key]: value for key, value in config.items() if key in SAMPLING}
+        instructions = config.get("systemInstruction", {}).get("parts", [])
+        return replace(
+            result,
+            messages=messages,
+            settings=cast("ModelSettings", {**(result.settings or {}), **sampling}) or None,
+            parameters=_add_instructions(
+                result.parameters, [part["text"] for part in instructions]
+            ),
+            model=new_api["model"],
+        )
+
+    @cached_property
+    def _api(self) -> dict[str, Any]:
+        settings = cast("Mapping[str, Any]", self.settings or {})
+        return {
+            "model": self.model,
+            "contents": _turns_from_messages(self.messages),
+            "config": sampling_config(settings),
+        }
+
+    def _with_tools(self, config: ToolConfig) -> Request:
+        tools = [t for t in self.parameters.function_tools if is_tool_allowed(config, t.name)]
+        settings = self.settings
+        if config.get("mode") == "ANY" and tools:
+            settings = cast("ModelSettings", {**(settings or {}), "tool_choice": "required"})
+        parameters = replace(self.parameters, function_tools=tools)
+        return replace(self, settings=settings, parameters=parameters)
+
+
+def _add_instructions(
+    parameters: ModelRequestParameters, instructions: list[str]
+) -> ModelRequestParameters:
+    if not instructions:
+        return parameters
+    added = [m.InstructionPart(text, dynamic=True) for text in instructions]
+    return replace(parameters, instruction_parts=[*(parameters.instruction_parts or []), *added])
+
+
+def response_to_stable(response: m.ModelResponse) -> LLMResponse:
+    """Return a response in the stable form; texts of thoughts are only among its parts."""
+    texts = [part.content for part in response.parts if isinstance(part, TEXT_PARTS)]
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": texts}, "index": 0}
+    if response.finish_reason is not None:
+        candidate["finishReason"] = TO_FINISH_REASON[response.finish_reason]
+    answer = [part.content for part in response.parts if isinstance(part, m.TextPart)]
+    stable: Any = {
+        "text": "".join(answer),
+        "candidates": [candidate],
+        "usageMetadata": usage_metadata(response.usage),
+    }
+    return stable  # type: ignore[no-any-return]
+
+
+def response_from_stable(response: LLMResponse, original: m.ModelResponse) -> m.ModelResponse:
+    """Apply the changes of hooks to a response.
+
+    Args:
+        response: The complete response that hooks want, in the stable form.
+        original: The framework's response; an empty one for a synthetic response. Not modified.
+
+    Returns:
+        A response that keeps everything but the texts that changed; its usage is the original's.
+    """
+    candidates: Any = response.get("candidates") or [{}]
+    texts = (candidates[0].get("content") or {}).get("parts")
+    if texts is None:
+        texts = [response["text"]] if "text" in response else []
+    result = replace(original, parts=_replace_texts(original.parts, list(texts)))
+    reason = candidates[0].get("finishReason")
+    if reason is not None and reason != TO_FINISH_REASON.get(str(original.finish_reason)):
+        result.finish_reason = FROM_FINISH_REASON.get(reason, "error")
+    return result
+
+
+def _replace_texts(
+    parts: Sequence[m.ModelResponsePart], texts: list[str]
+) -> Sequence[m.ModelResponsePart]:
+    text_parts = [part for part in parts if isinstance(part, TEXT_PARTS)]
+    if len(text_parts) == len(texts):
+        remaining = iter(texts)
+        return [
+            _replace_text(part, next(remaining)) if isinstance(part, TEXT_PARTS) else part
+            for part in parts
+        ]
+    # The texts do not correspond to parts: they take the place of the first text, or else stand
+    # before the first part that is not a thought.
+    result: list[m.ModelResponsePart] = []
+    pending: list[m.ModelResponsePart] = [m.TextPart(text) for text in texts]
+    for part in parts:
+        if isinstance(part, m.TextPart):
+            result += pending
+            pending = []
+        elif not isinstance(part, m.ThinkingPart):
+            result.append(part)
+        elif part.signature:
+            result.append(replace(part, content=""))
+    index = 0
+    while index < len(result) and isinstance(result[index], m.ThinkingPart):
+        index += 1
+    return [*result[:index], *pending, *result[index:]]
+
+
+def _replace_text(part: m.TextPart | m.ThinkingPart, text: str) -> m.ModelResponsePart:
+    if part.content == text:
+        return part
+    if isinstance(part, m.ThinkingPart):
+        return replace(part, content=text)
+    # Without the part's identifier, under which the provider has the old text.
+    return m.TextPart(text)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """One part of a turn of the Gemini API, and what it was made from.
+
+    Attributes:
+        api: The part.
+        part: The framework's part; `None` for a new text of a hook.
+        item: The item of a prompt, if `part` is a prompt.
+    """
+
+    api: dict[str, Any]
+    part: Any
+    item: Any = None
+
+
+def _turns_from_messages(messages: list[m.ModelMessage]) -> list[dict[str, Any]]:
+    """Return messages as turns of the Gemini API; each holds its message and its pieces, too."""
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        for part in message.parts:
+            role = _role_of(message, part)
+            last = turns[-1] if turns else {}
+            if last.get("message") is not message or last["role"] != role:
+                turns.append({"role": role, "parts": [], "message": message, "pieces": []})
+            pieces = list(_pieces_of(part))
+            turns[-1]["pieces"] += pieces
+            turns[-1]["parts"] += [piece.api for piece in pieces]
+    return turns
+
+
+def _role_of(message: m.ModelMessage, part: object) -> str:
+    if isinstance(message, m.ModelResponse):
+        return "model"
+    return "system" if isinstance(part, m.SystemPromptPart) else "user"
+
+
+def _pieces_of(part: Any) -> Iterator[_Piece]:
+    if isinstance(part, m.UserPromptPart):
+        items = [part.content] if isinstance(part.content, str) else part.content
+        for item in items:
+            yield _Piece(_prompt_item_to_api(item), part, item)
+    else:
+        yield _Piece(_part_to_api(part), part)
+
+
+def _prompt_item_to_api(item: Any) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"text": item}
+    if isinstance(item, m.TextContent):
+        return {"text": item.content}
+    if isinstance(item, m.BinaryContent):
+        return _file_to_api(item)
+    if isinstance(item, m.FileUrl):
+        return {"fileData": {"fileUri": item.url}}
+    return {"part": repair(to_json(item))}
+
+
+def _part_to_api(part: Any) -> dict[str, Any]:
+    if isinstance(part, m.SystemPromptPart | m.TextPart):
+        return {"text": part.content}
+    if isinstance(part, m.BaseToolCallPart):
+        arguments = repair(to_json(part.args_as_dict(raise_if_invalid=False)))
+        call = {"id": part.tool_call_id, "name": part.tool_name, "args": arguments}
+        return {"functionCall": call}
+    if isinstance(part, m.BaseToolReturnPart):
+        response = {"output": repair(to_json(part.content))}
+        result = {"id": part.tool_call_id, "name": part.tool_name, "response": response}
+        return {"functionResponse": result}
+    if isinstance(part, m.FilePart):
+        return _file_to_api(part.content)
+    return {"part": repair(to_json(part))}
+
+
+def _file_to_api(file: m.BinaryContent) -> dict[str, Any]:
+    data = base64.b64encode(file.data).decode("ascii")
+    return {"inlineData": {"mimeType": file.media_type, "data": data}}
+
+
+def _messages_from_turns(
+    turns: list[dict[str, Any]], originals: list[m.ModelMessage]
+) -> list[m.ModelMessage]:
+    """Return the messages of turns; a message of which nothing changed is the original object."""
+    messages: list[m.ModelMessage] = []
+    original: m.ModelMessage | None = None
+    role = ""
+    parts: list[Any] = []
+    for turn in turns:
+        owner = turn.get("message")
+        if parts and (owner is None or owner is not original):
+            messages.append(_message_of(original, role, parts))
+            parts = []
+        if not parts:
+            original, role = owner, turn["role"]
+        parts += _parts_of_turn(turn)
+    if parts:
+        messages.append(_message_of(original, role, parts))
+    # A message without parts is not shown as a turn, so hooks cannot have removed it.
+    return messages + [message for message in originals if not message.parts]
+
+
+def _message_of(original: m.ModelMessage | None, role: str, parts: list[Any]) -> m.ModelMessage:
+    if original is None:
+        return m.ModelResponse(parts=parts) if role == "model" else m.ModelRequest(parts=parts)
+    if _are_same_objects(parts, original.parts):
+        return original
+    message: m.ModelMessage = replace(cast("Any", original), parts=parts)
+    return message
+
+
+def _are_same_objects(values: Sequence[object], others: Sequence[object]) -> bool:
+    return list(map(id, values)) == list(map(id, others))
+
+
+def _parts_of_turn(turn: dict[str, Any]) -> list[Any]:
+    originals: dict[bytes, list[_Piece]] = {}
+    for piece in turn.get("pieces", ()):
+        originals.setdefault(dump_json(piece.api), []).append(piece)
+    pieces: list[_Piece] = []
+    for api in turn["parts"]:
+        same = originals.get(dump_json(api))
+        if same:
+            pieces.append(same.pop(0))
+        elif isinstance(api, dict) and isinstance(api.get("text"), str):
+            pieces.append(_Piece(api, None, api["text"]))
+        else:
+            log.warning("a new part of a hook is not text and was left out of the request")
+    if turn["role"] == "user":
+        return _user_parts(pieces)
+    text_part = m.TextPart if turn["role"] == "model" else m.SystemPromptPart
+    return [text_part(piece.api["text"]) if piece.part is None else piece.part for piece in pieces]
+
+
+def _user_parts(pieces: list[_Piece]) -> list[Any]:
+    """Join the items of each prompt again, with the new texts among them."""
+    parts: list[Any] = []
+    prompt: list[_Piece] = []
+    for piece in pieces:
+        is_prompt = piece.part is None or isinstance(piece.part, m.UserPromptPart)
+        owners = {id(p.part) for p in (*prompt, piece) if p.part is not None}
+        if prompt and (not is_prompt or len(owners) > 1):
+            parts.append(_prompt_part(prompt))
+            prompt = []
+        if is_prompt:
+            prompt.append(piece)
+        else:
+            parts.append(piece.part)
+    return [*parts, _prompt_part(prompt)] if prompt else parts
+
+
+def _prompt_part(pieces: list[_Piece]) -> m.UserPromptPart:
+    items = [piece.item for piece in pieces]
+    content: Any = items[0] if len(items) == 1 and isinstance(items[0], str) else items
+    owners = [piece.part for piece in pieces if piece.part is not None]
+    if not owners:
+        return m.UserPromptPart(content)
+    owner: m.UserPromptPart = owners[0]
+    if _are_same_objects(items, [piece.item for piece in _pieces_of(owner)]):
+        return owner
+    return replace(owner, content=content)

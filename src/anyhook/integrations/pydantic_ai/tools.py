@@ -1,0 +1,169 @@
+"""The tools of an agent, with hooks before and after each call."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed, ToolReturn
+from pydantic_ai.exceptions import SkipToolExecution
+from pydantic_ai.toolsets import WrapperToolset
+from pydantic_core import ValidationError
+
+from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.pydantic_ai.messages import to_json
+from anyhook.integrations.results import join_context, tag_context
+from anyhook.integrations.session import MAX_TAIL_CALLS
+
+if TYPE_CHECKING:
+    from pydantic_ai import RunContext
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+
+    from anyhook.integrations.pydantic_ai.state import RunState
+    from anyhook.integrations.results import ToolReturn as HookedReturn
+
+NOT_RUN = (ApprovalRequired, CallDeferred, SkipToolExecution)
+"""Raised by tools that have not run yet, as opposed to failed."""
+
+
+@dataclass
+class HookedTools(WrapperToolset[Any]):
+    """A toolset whose calls hooks decide."""
+
+    run: RunState
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
+    ) -> Any:
+        """Call a tool, unless hooks deny it."""
+        call = _HookedCall(self.run, self.wrapped, ctx)
+        return await call.run(name, tool_args, tool)
+
+
+class _HookedCall:
+    """One call of a tool, with the tail calls that hooks add."""
+
+    def __init__(
+        self,
+        run: RunState,
+        toolset: AbstractToolset[Any],
+        ctx: RunContext[Any],
+    ) -> None:
+        self._session = run.session
+        self._pending = run.pending
+        self._toolset = toolset
+        self._ctx = ctx
+        self._context: tuple[str, ...] = ()
+
+    async def run(self, name: str, arguments: dict[str, Any], tool: ToolsetTool[Any]) -> Any:
+        call_id = self._ctx.tool_call_id
+        requested: str | None = None
+        for remaining in reversed(range(MAX_TAIL_CALLS)):
+            shown = to_json(arguments)
+            run = self._pending.pop((call_id, name), None)
+            if run is None:
+                run = await self._session.before_tool(
+                    name, shown, call_id=call_id, requested=requested
+                )
+            self._context += run.context
+            if not run.allowed:
+                raise ToolFailed(self._with_context(run.reason))
+            if run.arguments != shown:
+                new_arguments = _merge_arguments(arguments, shown, run.arguments)
+                arguments = await self._validate(name, new_arguments, tool)
+            result, failure = None, None
+            try:
+                result = await self._toolset.call_tool(name, arguments, self._ctx, tool)
+            except NOT_RUN:
+                self._pending[call_id, name] = run
+                raise
+            except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
+                failure = error
+            returned = await self._session.after_tool(
+                name,
+                run.arguments,
+                to_json(_visible_output(result)) if failure is None else str(failure),
+                error=None if failure is None else str(failure),
+                call_id=call_id,
+                requested=requested,
+            )
+            self._context += returned.context
+            if returned.tail_call is None or not remaining:
+                break
+            requested = requested or name
+            name, arguments = returned.tail_call
+            tool = await self._find_tool(name)
+            arguments = await self._validate(name, arguments, tool)
+        if failure is not None:
+            raise self._failure(failure, returned)
+        return self._result(result, returned)
+
+    async def _find_tool(self, name: str) -> ToolsetTool[Any]:
+        tool = (await self._toolset.get_tools(self._ctx)).get(name)
+        if tool is None:
+            text = f"a hook called {name!r}, which is not a tool of this agent"
+            raise ToolFailed(self._with_context(text))
+        return tool
+
+    async def _validate(
+        self, name: str, arguments: dict[str, Any], tool: ToolsetTool[Any]
+    ) -> dict[str, Any]:
+        """Validate arguments of hooks in the way those of the model are validated."""
+        context = self._ctx.validation_context
+        try:
+            valid: dict[str, Any] = tool.args_validator.validate_python(arguments, context=context)
+        except ValidationError as error:
+            text = f"the arguments that a hook gave {name} are not valid: {error}"
+            raise ToolFailed(self._with_context(text)) from error
+        if tool.args_validator_func is not None:
+            result = tool.args_validator_func(self._ctx, **valid)
+            if inspect.isawaitable(result):
+                await result
+        return valid
+
+    def _with_context(self, text: str) -> str:
+        return join_context(text, self._context)
+
+    def _failure(self, failure: Exception, returned: HookedReturn) -> Exception:
+        """Return the failure to raise; one that the model sees gets what hooks add."""
+        is_changed = returned.replaced or bool(self._context)
+        if not is_changed or not isinstance(failure, ModelRetry | ToolFailed):
+            return failure
+        return type(failure)(self._with_context(text_of(returned.output)))
+
+    def _result(self, result: Any, returned: HookedReturn) -> Any:
+        """Return the result with what hooks replace and add."""
+        if returned.replaced and isinstance(result, ToolReturn):
+            result = replace(result, return_value=returned.output, content=None)
+        elif returned.replaced:
+            result = returned.output
+        if not self._context:
+            return result
+        if isinstance(result, str):
+            return self._with_context(result)
+        if not isinstance(result, ToolReturn):
+            result = ToolReturn(result)
+        content = result.content or ()
+        parts = (content,) if isinstance(content, str) else content
+        return replace(result, content=[*parts, *map(tag_context, self._context)])
+
+
+def _merge_arguments(
+    arguments: dict[str, Any], shown: dict[str, Any], wanted: dict[str, Any]
+) -> dict[str, Any]:
+    """Apply the changes of hooks; arguments that they left alone stay the program's objects."""
+    kept = {key: value for key, value in arguments.items() if key in wanted}
+    changed = {
+        key: value for key, value in wanted.items() if key not in shown or shown[key] != value
+    }
+    return {**kept, **changed}
+
+
+def _visible_output(result: Any) -> Any:
+    """Return what hooks see of a result; content for the model beside it is part of it."""
+    if not isinstance(result, ToolReturn):
+        return result
+    if not result.content:
+        return result.return_value
+    return {"return_value": result.return_value, "content": result.content}
