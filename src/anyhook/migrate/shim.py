@@ -37,7 +37,7 @@ PATIENCE = 5.0
 """Seconds that a host may take to read an answer that an exit code can give as well."""
 VALUE_LIMIT = 100_000
 """Characters; the system starts no command with a longer variable (Linux: 128 KiB)."""
-CODING_AGENTS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+EXECUTABLE_SIGNATURES = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 """How a file starts that the system runs by itself; any other one is a script of the shell."""
 
 
@@ -464,7 +464,7 @@ def _is_program(path: str) -> bool:
         return False
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no pathlib here
-            return file.read(4).startswith(CODING_AGENTS)
+            return file.read(4).startswith(EXECUTABLE_SIGNATURES)
     except OSError:  # it may be run, but not be read
         return False
 
