@@ -1,0 +1,191 @@
+"""Answers of a command, and fields of events that it reads, that another agent does not have.
+
+What a command may answer is found by the words in its text, as it is not run.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.agents.capabilities import ABILITIES, Support, support
+from anyhook.agents.spec import Denial, PlainText
+from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
+from anyhook.authoring.degrade import NAMES, fit
+from anyhook.model.answers import Outcome
+from anyhook.model.events import event_class
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.agents.spec import AgentSpec, EventSpec, OutputField
+
+SUPPORTED = (Support.YES, Support.UNTOLD)
+DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
+"""Abilities that guards depend on."""
+PLAIN_TEXT_ABILITIES = {
+    PlainText.SYSTEM_MESSAGE: "tell",
+    PlainText.CONTEXT: "context",
+    PlainText.TOOL_NAMES: "filter_tools",
+}
+"""Meaning of plain text on standard output to the ability that it uses."""
+DENIALS = {
+    Denial.PREVENTS: "a denial prevents it",
+    Denial.HIDES: "the reason takes the place of the result",
+    Denial.TELLS: "the reason stands beside the result",
+    Denial.ENDS: "the agent ends its turn",
+    Denial.CONTINUES: "the agent continues with the reason as its next prompt",
+    Denial.NOTHING: "a denial does nothing",
+}
+COMMON_WORDS = frozenset({"prompt", "model", "title", "error", "effort", "timestamp", "details"})
+"""Fields of events whose names stand in any script."""
+# Prints plain text, not JSON, and not to standard error or a file.
+_PRINTS = re.compile(
+    r"""\b(?:echo|printf|print|puts|console\.log)\b(?![\s(]*["']?\{)"""
+    r"""(?![^;\n|&]*(?:>&2|stderr|>>?\s*[\w"'$./~]))"""
+)
+_SILENT = re.compile(r"\s*(?:true|:|exit\s+\d+)?\s*\Z")
+_EXITS_WITH_2 = re.compile(r"exit[ (]*2\b")
+
+
+@dataclass(frozen=True, slots=True)
+class EventPair:
+    """An event of the source and the event of the target that a hook is migrated to."""
+
+    source: AgentSpec
+    source_event: EventSpec
+    target: AgentSpec
+    target_event: EventSpec
+
+    def source_has(self, ability: str) -> bool:
+        """Return whether the source supports an ability on the event."""
+        return support(self.source, self.source_event.canonical, ability) in SUPPORTED
+
+    def target_has(self, ability: str) -> bool:
+        """Return whether the target supports an ability on the event."""
+        return support(self.target, self.target_event.canonical, ability) in SUPPORTED
+
+
+@dataclass(frozen=True, slots=True)
+class LostAbility:
+    """An answer that has less or another effect under the target.
+
+    Attributes:
+        kind: Kind of the loss, a key of `losses.KINDS`.
+        name: Name of the ability, for people.
+        reason: Why.
+        explains: What may differ in an answer because of it.
+    """
+
+    kind: str
+    name: str
+    reason: str
+    explains: str
+
+
+def find_lost_abilities(events: EventPair, text: str, *, is_whole: bool) -> Iterator[LostAbility]:
+    """Yield the answers of a command that have less effect under the target.
+
+    Args:
+        events: The events.
+        text: The known text of the command.
+        is_whole: Whether that is all of its text; otherwise it may give any answer.
+    """
+    abilities = [
+        ability for ability in ABILITIES if not is_whole or _mentions(events, ability, text)
+    ]
+    for ability in abilities:
+        # Of a command with unknown text only the loss of what guards depend on is worth a line.
+        is_relevant = is_whole or ability in DECIDING
+        if is_relevant and events.source_has(ability) and not events.target_has(ability):
+            yield _lost_ability(events, ability)
+    if "deny" in abilities:
+        yield from _changed_denial(events)
+
+
+def _lost_ability(events: EventPair, ability: str) -> LostAbility:
+    target = events.target
+    field, sample = ABILITIES[ability]
+    if ability == "ask":
+        sample = sample.replace(reason="…")
+    event, _ = decode_event(target, {target.event_key: events.target_event.wire})
+    _, notes = fit(target, event, sample)
+    reason = "; ".join(notes) or f"{target.title} does not do it"
+    return LostAbility("weaker", NAMES[ability], reason, ability if field == "outcome" else field)
+
+
+def _changed_denial(events: EventPair) -> Iterator[LostAbility]:
+    """Yield the loss of a denial that both agents have and that does something else."""
+    before, after = events.source_event.denial, events.target_event.denial
+    denies = support(events.source, events.source_event.canonical, "deny") is Support.YES
+    if not denies or not events.target_has("deny") or after in (before, Denial.NOTHING):
+        return
+    target, event = events.target, events.target_event
+    hides = before is Denial.HIDES
+    # The shim puts the reason in the place of the result.
+    if hides and support(target, event.canonical, "replace_result") is Support.YES:
+        return
+    kind = "weaker" if hides else "changed"
+    reason = f"{DENIALS[before]}; on {event.wire} in {target.title} {DENIALS[after]}"
+    yield LostAbility(kind, NAMES["deny"], reason, "deny")
+
+
+def _mentions(events: EventPair, ability: str, text: str) -> bool:
+    """Return whether a text has the words that use an ability."""
+    source, event = events.source, events.source_event
+    field, sample = ABILITIES[ability]
+    uses_plain_text = PLAIN_TEXT_ABILITIES.get(event.plain_text) == ability
+    if uses_plain_text and _prints_text(source, event, text):
+        return True
+    if sample.outcome is Outcome.DENY and _EXITS_WITH_2.search(text):
+        return True
+    answer_field = "outcome" if field == "approve" else field
+    for item in source.output:
+        if item.field != answer_field or not item.belongs_to(event.canonical):
+            continue
+        if answer_field != "outcome":
+            if _sets_member(item, text):
+                return True
+            continue
+        for word, (outcome, approve) in (item.words or source.words).items():
+            is_meant = outcome is sample.outcome and approve >= sample.approve
+            if is_meant and re.search(rf"""["']{word}\\?["']""", text):
+                return True
+    return False
+
+
+def _sets_member(item: OutputField, text: str) -> bool:
+    if not all(re.search(rf"\b{key}\b", text) for key in item.path):
+        return False
+    if item.kind != "not_boolean":
+        return True
+    return re.search(rf"{item.path[-1]}\W+(?:false|False)", text) is not None
+
+
+def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
+    """Return whether a text prints something that is not the JSON of an answer."""
+    if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output):
+        return False
+    # Such hooks exist to print: every command that is not silent counts.
+    if event.plain_text is PlainText.CONTEXT:
+        return _SILENT.match(text) is None
+    return _PRINTS.search(text) is not None
+
+
+def find_lost_fields(events: EventPair, text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a command reads of its event that the target does not send, with the reason."""
+    source, event = events.source, events.source_event
+    target, target_event = events.target, events.target_event
+    # The shim constructs one event from another.
+    if target_event.canonical != event.canonical:
+        return
+    event_type = event_class(event.canonical)
+    for name in event_type.record_fields:
+        key = None if name in NOT_ON_WIRE else wire_key(source, event, name)
+        if key is None or name in target.defaults or name in COMMON_WORDS:
+            continue
+        if wire_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
+            yield f"reads {key!r}", f"{target.title} does not send it"
+    if re.search(r"\btranscript_path\b", text) and source.config_dir != target.config_dir:
+        yield "reads the transcript", f"the transcripts of {target.title} have another form"
