@@ -358,7 +358,9 @@ def varied_settings(draw, agent):
             | ({} if agent == "claude" else {"sequential": st.booleans()})
             | {"description": st.just("what it is for")},
         )
-        hooks[agent_spec.by_canonical[event].wire] = draw(st.lists(definition, min_size=1, max_size=2))
+        hooks[agent_spec.by_canonical[event].wire] = draw(
+            st.lists(definition, min_size=1, max_size=2)
+        )
     return {"hooks": hooks, **({"tools": {"enableHooks": True}} if agent == "terminai" else {})}
 
 

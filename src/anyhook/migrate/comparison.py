@@ -87,17 +87,8 @@ class Proof:
         return all(difference.is_explained for difference in differences)
 
 
-@dataclass(frozen=True, slots=True)
-class HookKey:
-    """A hook of the source.
-
-    Attributes:
-        place: Its place.
-        event: Canonical name of its event.
-    """
-
-    place: Place
-    event: str
+HookKey = tuple["Place", str]
+"""Place of a hook in the source, and canonical name of its event there."""
 
 
 @dataclass(slots=True)
@@ -167,9 +158,10 @@ class Comparison:
         self._observations: dict[tuple[HookKey | None, int], Observation] = {}
         for entry in migration.entries:
             for handler, origin in entry.handlers:
-                key = HookKey(origin.handler.place, origin.event)
+                place = origin.handler.place
+                key = (place, origin.event)
                 event = migration.source.by_canonical[origin.event].wire
-                self._hooks.setdefault(key, HookProof(key.place, event, origin.handler.label))
+                self._hooks.setdefault(key, HookProof(place, event, origin.handler.label))
                 self._origins.setdefault((entry.event, handler["command"]), []).append(key)
 
     def moved_definitions(self) -> Iterator[HookDefinition]:
@@ -178,7 +170,7 @@ class Comparison:
             handlers = tuple(
                 handler
                 for handler in definition.handlers
-                if HookKey(handler.place, definition.event) in self._hooks
+                if (handler.place, definition.event) in self._hooks
             )
             if handlers:
                 yield replace(definition, handlers=handlers)
@@ -198,7 +190,7 @@ class Comparison:
         source_agent, target_agent = self.migration.source, self.migration.target
         source_answers: dict[HookKey | None, dict[str, Any]] = {}
         for result in source.results:
-            key = HookKey(result.handler.place, probe.source_event.name)
+            key = (result.handler.place, probe.source_event.name)
             if key in self._hooks:
                 source_answers[key] = canonical(
                     result.answer, probe.source_event, source_agent, roots
@@ -219,7 +211,8 @@ class Comparison:
     def _origins_of(self, result: HandlerResult, probe: Probe) -> Iterator[HookKey]:
         event = self.migration.target.by_canonical[probe.target_event.name].wire
         for key in self._origins.get((event, result.handler.command or ""), ()):
-            if key.event == probe.source_event.name:
+            _, source_event = key
+            if source_event == probe.source_event.name:
                 yield key
 
     def proof(self, events: int) -> Proof:
@@ -243,7 +236,7 @@ class Comparison:
             if unstable:
                 hook.unstable[observation.label] = unstable
             if differing:
-                hook.differences.append(observation.difference(self._losses_of(key)))
+                hook.differences.append(observation.difference(self._losses_of(hook.place)))
         # Where a single hook differs, that explains the combined decision.
         differences = [
             observation.difference(())
@@ -252,10 +245,10 @@ class Comparison:
         ]
         return Proof(events, tuple(hooks.values()), tuple(differences))
 
-    def _losses_of(self, key: HookKey) -> list[Loss]:
+    def _losses_of(self, place: Place) -> list[Loss]:
         """Return the losses at the place of a hook or of its definition."""
-        places = {key.place}
+        places = {place}
         for definition in self.migration.hooks.definitions:
-            if any(handler.place == key.place for handler in definition.handlers):
+            if any(handler.place == place for handler in definition.handlers):
                 places.add(definition.place)
         return [loss for loss in self.migration.losses if loss.place in places]

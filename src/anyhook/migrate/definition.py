@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.translate import counterparts
@@ -46,14 +46,6 @@ class _Piece:
     members: dict[str, Any]
     handler: dict[str, Any]
     origin: Origin
-
-
-@dataclass(slots=True)
-class _Translation:
-    """A matcher of the target, and other former members of the definition."""
-
-    matcher: TranslatedMatcher
-    members: dict[str, Any] = field(default_factory=dict)
 
 
 def migrate_definition(
@@ -111,9 +103,41 @@ def _migrate_to_events(
     written: WrittenHooks,
 ) -> Iterator[_Piece]:
     """Yield what a handler becomes on each event with each matcher."""
-    source, target = context.source, context.target
+    target = context.target
     inner = unwrap(handler.command)
     own_options = inner if inner is not None and inner.agent == target.name else None
+    for event in _target_events(context, definition, handler, own_options):
+        target_event = target.by_canonical[event]
+        if target_event.kinds is not None and handler.kind not in target_event.kinds:
+            continue
+        matcher = _migrate_matcher(context, definition, target_event, own_options)
+        if not matcher.patterns:
+            continue
+        members = read_original(own_options).definition if own_options is not None else {}
+        members.pop("matcher", None)
+        move = HandlerMigration(
+            context,
+            definition,
+            handler,
+            written.get(handler.place, {}),
+            target_event,
+            matcher,
+            inner,
+        )
+        value, is_shimmed = migrate_handler(move)
+        origin = Origin(definition.event, handler, is_shimmed)
+        for pattern in matcher.patterns:
+            yield _Piece(target_event.wire, pattern, members, value, origin)
+
+
+def _target_events(
+    context: MigrationContext,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+    own_options: ShimOptions | None,
+) -> Sequence[str]:
+    """Return the events that a handler is migrated to; if there is none, record the loss."""
+    source, target = context.source, context.target
     if own_options is not None and own_options.event in target.by_wire:
         events: Sequence[str] = [target.by_wire[own_options.event].canonical]
     else:
@@ -126,65 +150,38 @@ def _migrate_to_events(
             f"{target.title} has no such event",
             event_advice(definition.event, target),
         )
-        return
-    if handler.kind not in {handler_type.kind for handler_type in target.types.values()}:
-        runs_only_commands = len(target.types) == 1
-        context.record_loss(
-            "lost",
-            handler.place,
-            f"{handler.kind}: {handler.label}",
-            f"{target.title} runs commands only" if runs_only_commands else "it has no such kind",
-            kind_advice(handler.kind),
-        )
-        return
-    for event in events:
-        target_event = target.by_canonical[event]
-        if target_event.kinds is not None and handler.kind not in target_event.kinds:
-            continue
-        translation = _translate(context, definition, target_event, own_options)
-        if not translation.matcher.patterns:
-            continue
-        move = HandlerMigration(
-            context,
-            definition,
-            handler,
-            written.get(handler.place, {}),
-            target_event,
-            translation.matcher,
-            inner,
-        )
-        migrated = migrate_handler(move)
-        origin = Origin(definition.event, handler, migrated.is_shimmed)
-        for pattern in translation.matcher.patterns:
-            yield _Piece(target_event.wire, pattern, translation.members, migrated.value, origin)
+        return ()
+    kinds = {handler_type.kind for handler_type in target.types.values()}
+    if handler.kind not in kinds:
+        reason = "it has no such kind"
+        if len(target.types) == 1:
+            reason = f"{target.title} runs commands only"
+        subject = f"{handler.kind}: {handler.label}"
+        context.record_loss("lost", handler.place, subject, reason, kind_advice(handler.kind))
+        return ()
+    return events
 
 
-def _translate(
+def _migrate_matcher(
     context: MigrationContext,
     definition: HookDefinition,
     target_event: EventSpec,
     own_options: ShimOptions | None,
-) -> _Translation:
+) -> TranslatedMatcher:
     """Translate the matcher of a definition, or restore it; losses are recorded."""
     source, target = context.source, context.target
-    source_event = source.by_canonical[definition.event]
+    event = source.by_canonical[definition.event]
     if own_options is None:
-        translation = _Translation(
-            translate_matcher(source, source_event, definition.matcher, target, target_event)
-        )
+        matcher = translate_matcher(source, event, definition.matcher, target, target_event)
     else:
         matcher = restore_matcher(
             own_options,
             definition.matcher,
             source=source,
-            source_event=source_event,
+            source_event=event,
             target=target,
             target_event=target_event,
         )
-        members = read_original(own_options).definition
-        members.pop("matcher", None)
-        translation = _Translation(matcher, members)
-    matcher = translation.matcher
     for piece, reason in matcher.missing:
         remedy = "the definition is left out"
         if matcher.patterns:
@@ -193,4 +190,4 @@ def _translate(
     for piece, reason in matcher.wider:
         remedy = "nothing, if that is meant"
         context.record_loss("note", definition.place, f"matcher {piece!r}", reason, remedy, MORE)
-    return translation
+    return matcher

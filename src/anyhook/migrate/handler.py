@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import OutputAction
 from anyhook.files import read_user_file
 from anyhook.migrate.handler_command import migrate_command
 from anyhook.migrate.losses import ANYTHING
-from anyhook.migrate.lost_answers import EventPair, find_lost_abilities, find_lost_fields
+from anyhook.migrate.lost_answers import record_lost_abilities, record_lost_fields
 from anyhook.migrate.names import has_names, is_generated
 from anyhook.migrate.original import read_original
 from anyhook.migrate.timeouts import migrate_timeout
@@ -34,34 +33,12 @@ MAX_SCRIPT_SIZE = 512 * 1024
 _OTHER_EXIT_CODE = re.compile(r"exit[ (]+(?:[3-9]|[1-9]\d+)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class MigratedHandler:
-    """A handler for the target's settings.
+def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
+    """Migrate a handler; losses are recorded.
 
-    Attributes:
-        value: The handler, as JSON.
-        is_shimmed: Whether its command runs behind the shim.
+    Returns:
+        The handler for the target's settings, and whether its command runs behind the shim.
     """
-
-    value: dict[str, Any]
-    is_shimmed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class CommandText:
-    """The text of a command and of the scripts that it names.
-
-    Attributes:
-        text: The text that could be read.
-        is_whole: Whether that is all of it.
-    """
-
-    text: str
-    is_whole: bool
-
-
-def migrate_handler(move: HandlerMigration) -> MigratedHandler:
-    """Return what a handler becomes; losses are recorded."""
     handler, target = move.handler, move.target
     command = migrate_command(move)
     value: dict[str, Any] = {"type": "command"}
@@ -85,17 +62,18 @@ def migrate_handler(move: HandlerMigration) -> MigratedHandler:
         )
     if move.inner is None:
         _record_answer_losses(move)
-    for name in move.shim_only_settings if move.inner is not None else ():
-        move.record_loss(
-            "changed",
-            f"{name}: {handler.label}",
-            "it stands beside a command that is behind the shim already",
-            "give it to the shim instead",
-            ANYTHING,
-        )
+    else:
+        for name in move.shim_only_settings:
+            move.record_loss(
+                "changed",
+                f"{name}: {handler.label}",
+                "it stands beside a command that is behind the shim already",
+                "give it to the shim instead",
+                ANYTHING,
+            )
     if move.own_options is not None:
         _restore_members(move.target, value, move.own_options)
-    return MigratedHandler(value, command.is_shimmed)
+    return value, command.is_shimmed
 
 
 def _keeps_name(move: HandlerMigration, *, is_shimmed: bool) -> bool:
@@ -128,17 +106,10 @@ def _restore_members(target: AgentSpec, value: dict[str, Any], options: ShimOpti
 def _record_answer_losses(move: HandlerMigration) -> None:
     """Report answers of the command that have less effect, and fields that it reads in vain."""
     source, label = move.source, move.handler.label
-    command = _read_command_text(move)
-    events = EventPair(source, move.source_event, move.target, move.target_event)
-    for ability in find_lost_abilities(events, command.text, is_whole=command.is_whole):
-        move.record_loss(
-            ability.kind,
-            f"{label}: {ability.name}",
-            ability.reason,
-            "test it with --prove, and answer another way if that is not enough",
-            ability.explains,
-        )
-    if _OTHER_EXIT_CODE.search(command.text) and _other_exit_codes_deny(source):
+    text, is_whole = _read_command_text(move)
+    record_lost_abilities(move, text, is_whole=is_whole)
+    record_lost_fields(move, text)
+    if _OTHER_EXIT_CODE.search(text) and _other_exit_codes_deny(source):
         move.record_loss(
             "changed",
             f"{label}: exit codes beside 0 and 2",
@@ -152,12 +123,10 @@ def _record_answer_losses(move: HandlerMigration) -> None:
             "the system starts no program with an argument as long as that",
             "put it into a script",
         )
-    for subject, reason in find_lost_fields(events, command.text):
-        remedy = "change the command so that it does not need it"
-        move.record_loss("changed", f"{label}: {subject}", reason, remedy, ANYTHING)
 
 
-def _read_command_text(move: HandlerMigration) -> CommandText:
+def _read_command_text(move: HandlerMigration) -> tuple[str, bool]:
+    """Return the known text of a command and its scripts, and whether that is all of it."""
     texts = [move.handler.command or " ".join(move.handler.argv or ())]
     for file in move.files():
         try:
@@ -169,7 +138,7 @@ def _read_command_text(move: HandlerMigration) -> CommandText:
     path = program(move.handler, move.context.location.project, {})
     name = str(path).replace("\\", "/").rpartition("/")[2]
     is_whole = len(texts) > 1 or path is None or name in SELF_CONTAINED_PROGRAMS
-    return CommandText("\n".join(texts), is_whole)
+    return "\n".join(texts), is_whole
 
 
 def _other_exit_codes_deny(source: AgentSpec) -> bool:

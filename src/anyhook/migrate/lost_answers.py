@@ -6,20 +6,19 @@ What a command may answer is found by the words in its text, as it is not run.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.agents.capabilities import ABILITIES, Support, support
 from anyhook.agents.spec import Denial, PlainText
 from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.authoring.degrade import NAMES, fit
+from anyhook.migrate.losses import ANYTHING
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from anyhook.agents.spec import AgentSpec, EventSpec, OutputField
+    from anyhook.migrate.context import HandlerMigration
 
 SUPPORTED = (Support.YES, Support.UNTOLD)
 DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
@@ -49,91 +48,65 @@ _SILENT = re.compile(r"\s*(?:true|:|exit\s+\d+)?\s*\Z")
 _EXITS_WITH_2 = re.compile(r"exit[ (]*2\b")
 
 
-@dataclass(frozen=True, slots=True)
-class EventPair:
-    """An event of the source and the event of the target that a hook is migrated to."""
-
-    source: AgentSpec
-    source_event: EventSpec
-    target: AgentSpec
-    target_event: EventSpec
-
-    def source_has(self, ability: str) -> bool:
-        """Return whether the source supports an ability on the event."""
-        return support(self.source, self.source_event.canonical, ability) in SUPPORTED
-
-    def target_has(self, ability: str) -> bool:
-        """Return whether the target supports an ability on the event."""
-        return support(self.target, self.target_event.canonical, ability) in SUPPORTED
-
-
-@dataclass(frozen=True, slots=True)
-class LostAbility:
-    """An answer that has less or another effect under the target.
-
-    Attributes:
-        kind: Kind of the loss, a key of `losses.KINDS`.
-        name: Name of the ability, for people.
-        reason: Why.
-        explains: What may differ in an answer because of it.
-    """
-
-    kind: str
-    name: str
-    reason: str
-    explains: str
-
-
-def find_lost_abilities(events: EventPair, text: str, *, is_whole: bool) -> Iterator[LostAbility]:
-    """Yield the answers of a command that have less effect under the target.
+def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) -> None:
+    """Record the answers of a command that have less or another effect under the target.
 
     Args:
-        events: The events.
+        move: The migration of the handler.
         text: The known text of the command.
         is_whole: Whether that is all of its text; otherwise it may give any answer.
     """
-    abilities = [
-        ability for ability in ABILITIES if not is_whole or _mentions(events, ability, text)
-    ]
+    abilities = [ability for ability in ABILITIES if not is_whole or _mentions(move, ability, text)]
     for ability in abilities:
         # Of a command with unknown text only the loss of what guards depend on is worth a line.
         is_relevant = is_whole or ability in DECIDING
-        if is_relevant and events.source_has(ability) and not events.target_has(ability):
-            yield _lost_ability(events, ability)
+        source_has = support(move.source, move.source_event.canonical, ability) in SUPPORTED
+        if is_relevant and source_has and not _target_has(move, ability):
+            _record_lost_ability(move, ability)
     if "deny" in abilities:
-        yield from _changed_denial(events)
+        _record_changed_denial(move)
 
 
-def _lost_ability(events: EventPair, ability: str) -> LostAbility:
-    target = events.target
+def _target_has(move: HandlerMigration, ability: str) -> bool:
+    return support(move.target, move.target_event.canonical, ability) in SUPPORTED
+
+
+def _record_lost_ability(move: HandlerMigration, ability: str) -> None:
+    target = move.target
     field, sample = ABILITIES[ability]
     if ability == "ask":
         sample = sample.replace(reason="…")
-    event, _ = decode_event(target, {target.event_key: events.target_event.wire})
+    event, _ = decode_event(target, {target.event_key: move.target_event.wire})
     _, notes = fit(target, event, sample)
     reason = "; ".join(notes) or f"{target.title} does not do it"
-    return LostAbility("weaker", NAMES[ability], reason, ability if field == "outcome" else field)
+    explains = ability if field == "outcome" else field
+    _record(move, "weaker", ability, reason, explains)
 
 
-def _changed_denial(events: EventPair) -> Iterator[LostAbility]:
-    """Yield the loss of a denial that both agents have and that does something else."""
-    before, after = events.source_event.denial, events.target_event.denial
-    denies = support(events.source, events.source_event.canonical, "deny") is Support.YES
-    if not denies or not events.target_has("deny") or after in (before, Denial.NOTHING):
+def _record_changed_denial(move: HandlerMigration) -> None:
+    """Record a denial that both agents have and that does something else under the target."""
+    before, after = move.source_event.denial, move.target_event.denial
+    denies = support(move.source, move.source_event.canonical, "deny") is Support.YES
+    if not denies or not _target_has(move, "deny") or after in (before, Denial.NOTHING):
         return
-    target, event = events.target, events.target_event
+    target, event = move.target, move.target_event
     hides = before is Denial.HIDES
     # The shim puts the reason in the place of the result.
     if hides and support(target, event.canonical, "replace_result") is Support.YES:
         return
-    kind = "weaker" if hides else "changed"
     reason = f"{DENIALS[before]}; on {event.wire} in {target.title} {DENIALS[after]}"
-    yield LostAbility(kind, NAMES["deny"], reason, "deny")
+    _record(move, "weaker" if hides else "changed", "deny", reason, "deny")
 
 
-def _mentions(events: EventPair, ability: str, text: str) -> bool:
+def _record(move: HandlerMigration, kind: str, ability: str, reason: str, explains: str) -> None:
+    subject = f"{move.handler.label}: {NAMES[ability]}"
+    remedy = "test it with --prove, and answer another way if that is not enough"
+    move.record_loss(kind, subject, reason, remedy, explains)
+
+
+def _mentions(move: HandlerMigration, ability: str, text: str) -> bool:
     """Return whether a text has the words that use an ability."""
-    source, event = events.source, events.source_event
+    source, event = move.source, move.source_event
     field, sample = ABILITIES[ability]
     uses_plain_text = PLAIN_TEXT_ABILITIES.get(event.plain_text) == ability
     if uses_plain_text and _prints_text(source, event, text):
@@ -173,19 +146,22 @@ def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
     return _PRINTS.search(text) is not None
 
 
-def find_lost_fields(events: EventPair, text: str) -> Iterator[tuple[str, str]]:
-    """Yield what a command reads of its event that the target does not send, with the reason."""
-    source, event = events.source, events.source_event
-    target, target_event = events.target, events.target_event
+def record_lost_fields(move: HandlerMigration, text: str) -> None:
+    """Record what a command reads of its event that the target does not send."""
+    source, event = move.source, move.source_event
+    target, target_event = move.target, move.target_event
     # The shim constructs one event from another.
     if target_event.canonical != event.canonical:
         return
-    event_type = event_class(event.canonical)
-    for name in event_type.record_fields:
+    lost: list[tuple[str, str]] = []
+    for name in event_class(event.canonical).record_fields:
         key = None if name in NOT_ON_WIRE else wire_key(source, event, name)
         if key is None or name in target.defaults or name in COMMON_WORDS:
             continue
         if wire_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
-            yield f"reads {key!r}", f"{target.title} does not send it"
+            lost.append((f"reads {key!r}", f"{target.title} does not send it"))
     if re.search(r"\btranscript_path\b", text) and source.config_dir != target.config_dir:
-        yield "reads the transcript", f"the transcripts of {target.title} have another form"
+        lost.append(("reads the transcript", f"the transcripts of {target.title} differ in form"))
+    for subject, reason in lost:
+        remedy = "change the command so that it does not need it"
+        move.record_loss("changed", f"{move.handler.label}: {subject}", reason, remedy, ANYTHING)

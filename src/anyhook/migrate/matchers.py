@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from anyhook.migrate.matcher_pieces import Piece
 
 TOOL = "tool_name"
-UNKNOWN_TOOL = "zz some tool that nobody has"
+UNKNOWN_TOOL = "zz some tool that no agent has"
 """A name that only patterns for tools with any name cover."""
 # Characters of a list of names: each is looked up in the names of both agents.
 MAX_LIST_LENGTH = 16 * 1024
@@ -271,8 +271,9 @@ def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> _Transla
 def _may_be_mcp_tool(source: AgentSpec, piece: Piece) -> bool:
     """Return whether an expression may cover names of MCP tools."""
     prefix, _ = _mcp_name_parts(source)
-    first = piece.text[:1]
-    return not (piece.start and prefix and first.isalnum() and not prefix.startswith(first))
+    first, quantifier = piece.text[:1], piece.text[1:2]
+    starts_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
+    return not (prefix and starts_with_letter and not prefix.startswith(first))
 
 
 def _tool_names(target: AgentSpec, tool: str) -> list[str]:

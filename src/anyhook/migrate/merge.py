@@ -10,7 +10,7 @@ from anyhook.migrate.losses import Loss
 from anyhook.migrate.matcher_pieces import covers_same
 from anyhook.settings.edit import add_item, read_settings, set_member
 from anyhook.settings.jsonc import strip_comments
-from anyhook.settings.reader import iter_definitions
+from anyhook.settings.reader import iter_definitions, iter_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,11 +97,9 @@ def _existing_handlers(target: AgentSpec, text: str, file: str) -> Iterator[Exis
         return
     document = read_settings(text, file)
     for path, definition in iter_definitions(document.value, target.hooks_path):
-        handlers = definition.get("hooks")
-        for index, handler in enumerate(handlers if isinstance(handlers, list) else ()):
-            if isinstance(handler, dict):
-                place = document.place((*path, "hooks", index))
-                yield ExistingHandler(path[-2], definition.get("matcher"), handler, place)
+        for handler_path, handler in iter_handlers(path, definition):
+            place = document.place(handler_path)
+            yield ExistingHandler(path[-2], definition.get("matcher"), handler, place)
 
 
 def _is_same(

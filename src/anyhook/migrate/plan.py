@@ -18,7 +18,7 @@ from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import JsonSyntaxError, parse, value_at
-from anyhook.settings.reader import iter_definitions
+from anyhook.settings.reader import iter_definitions, iter_handlers
 from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
@@ -180,17 +180,15 @@ def _read_written_hooks(agent: AgentSpec, file: LoadedFile) -> WrittenHooks:
     written: WrittenHooks = {}
     if not file.definitions:
         return written
-    path = str(file.source.path)
+    name = str(file.source.path)
     try:
-        document = parse(read_user_file(path, SIZE_LIMIT).decode(), path)
+        document = parse(read_user_file(name, SIZE_LIMIT).decode(), name)
     except (OSError, ValueError, JsonSyntaxError) as error:
-        raise SettingsError(f"it changed while it was read: {error}", path=path) from error
-    for definition_path, definition in iter_definitions(document.value, agent.hooks_path):
-        written[document.place(definition_path)] = definition
-        handlers = definition.get("hooks")
-        for index, handler in enumerate(handlers if isinstance(handlers, list) else ()):
-            if isinstance(handler, dict):
-                written[document.place((*definition_path, "hooks", index))] = handler
+        raise SettingsError(f"it changed while it was read: {error}", path=name) from error
+    for path, definition in iter_definitions(document.value, agent.hooks_path):
+        written[document.place(path)] = definition
+        for handler_path, handler in iter_handlers(path, definition):
+            written[document.place(handler_path)] = handler
     return written
 
 

@@ -15,6 +15,7 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.shell.variables import controls_shell
 
 TYPE_CHECKING = False
@@ -85,7 +86,7 @@ def _check_options(options: ShimOptions, source: AgentSpec) -> None:
             raise UsageError(f"--matcher {options.matcher!r} is no pattern: {problem}")
 
 
-class _Exchange:
+class _Exchange(Record):
     """One event, in the form of the host and in that of the command's agent.
 
     Attributes:
@@ -98,20 +99,12 @@ class _Exchange:
             with the text for standard input.
     """
 
-    def __init__(
-        self,
-        host: AgentSpec,
-        host_event: Event,
-        host_spec: EventSpec,
-        event: Event,
-        spec: EventSpec,
-    ) -> None:
-        self.host = host
-        self.host_event = host_event
-        self.host_spec = host_spec
-        self.event = event
-        self.spec = spec
-        self.views: list[tuple[Event, bytes]] = []
+    host: AgentSpec
+    host_event: Event
+    host_spec: EventSpec
+    event: Event
+    spec: EventSpec
+    views: tuple[tuple[Event, bytes], ...] = ()
 
 
 class _Speaker:
@@ -201,11 +194,19 @@ class _Shim:
         spec = self.source.by_canonical.get(event.name)
         if host_spec is None or spec is None or not self._is_meant(spec, event):
             return host_event, None
-        exchange = _Exchange(host, host_event, host_spec, event, spec)
+        texts: list[tuple[Event, bytes]] = []
         if host is not self.source:
             for view in views(event, self.source):
                 stdin = _dump_payload(encode_event(self.source, view))
-                exchange.views.append((view, stdin + self.source.payload_end))
+                texts.append((view, stdin + self.source.payload_end))
+        exchange = _Exchange(
+            host=host,
+            host_event=host_event,
+            host_spec=host_spec,
+            event=event,
+            spec=spec,
+            views=tuple(texts),
+        )
         return host_event, exchange
 
     def _serve_exchange(self, exchange: _Exchange, text: bytes) -> int:
@@ -221,7 +222,7 @@ class _Shim:
         if host is self.source:
             end = self._run(argv, env, text)
         else:
-            end = self._run_on_views(argv, env, exchange)
+            end, exchange = self._run_on_views(argv, env, exchange)
         self.stderr += end.stderr
         if end.truncated:
             self._add_note(
@@ -324,20 +325,21 @@ class _Shim:
 
     def _run_on_views(
         self, argv: Sequence[str], env: Mapping[str, str], exchange: _Exchange
-    ) -> PlainEnd:
-        """Run the command on every view of the event; the strongest verdict counts.
+    ) -> tuple[PlainEnd, _Exchange]:
+        """Run the command on every view of the event.
 
-        The event of the exchange becomes the view with that verdict.
+        Returns:
+            The end with the strongest verdict, and the exchange of its view.
         """
         ends = [(view, self._run(argv, env, stdin)) for view, stdin in exchange.views]
         if len(ends) == 1:
-            return ends[0][1]
+            return ends[0][1], exchange
 
         def strength(run: tuple[Event, PlainEnd]) -> int:
             return STRENGTH[self._decode(run[1], exchange.spec).answer.outcome]
 
-        exchange.event, end = max(ends, key=strength)
-        return end
+        view, end = max(ends, key=strength)
+        return end, exchange.replace(event=view)
 
     def _start_in_background(self, text: bytes) -> None:
         """Start this shim again, as a process that outlives this one."""
@@ -433,8 +435,9 @@ class _Shim:
             answer, more_notes = fit(host, exchange.host_event, answer)
             notes += more_notes
         text = reply_bytes(host, host_spec, answer)
-        for note in () if host_spec.reads_all_output else notes:
-            self._add_note(note)
+        if not host_spec.reads_all_output:
+            for note in notes:
+                self._add_note(note)
         return self._write_answer(text)
 
     def _write_answer(self, text: bytes) -> int:

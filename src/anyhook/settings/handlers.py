@@ -12,42 +12,20 @@ from anyhook.model.suggest import did_you_mean
 from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anyhook.agents.spec import AgentSpec, EventSpec, HandlerField, HandlerType
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.report import Reporter
     from anyhook.settings.sources import Source
 
 
-def _is_string(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_boolean(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_string_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_string_object(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
-
-
-FIELD_KINDS: dict[str, tuple[Callable[[object], bool], str]] = {
-    "string": (_is_string, "a string"),
-    "boolean": (_is_boolean, "true or false"),
-    "strings": (_is_string_list, "a list of strings"),
-    "object": (_is_object, "an object"),
-    "texts": (_is_string_object, "an object of strings"),
+FIELD_KINDS: dict[str, tuple[type, type, str]] = {
+    "string": (str, object, "a string"),
+    "boolean": (bool, object, "true or false"),
+    "strings": (list, str, "a list of strings"),
+    "object": (dict, object, "an object"),
+    "texts": (dict, str, "an object of strings"),
 }
-"""`HandlerField.kind` to its check and its description."""
+"""`HandlerField.kind` to the type of the value, the type of its items, and a description."""
 
 
 class HandlerReader:
@@ -96,7 +74,7 @@ class HandlerReader:
             kind=handler_type.kind,
             layer=self.source.layer,
             place=reporter.document.place(path),
-            name=self._fill_in(name) if name else None,
+            name=self._fill_in(name) or None,
             command=command,
             argv=argv,
             description=reporter.typed_member(value, "description", str, "a string", path),
@@ -161,7 +139,7 @@ class HandlerReader:
         for key, field in handler_type.fields.items():
             member = value.get(key)
             if member is not None and self._is_valid_option(key, field, member, path):
-                options[field.option] = self._fill_in(member) if _is_string(member) else member
+                options[field.option] = self._fill_in(member)
             elif field.required:
                 if member is None:
                     message = f"a hook of this type needs {key!r}"
@@ -172,8 +150,8 @@ class HandlerReader:
     def _is_valid_option(
         self, key: str, field: HandlerField, member: object, path: JsonPath
     ) -> bool:
-        is_valid, description = FIELD_KINDS[field.kind]
-        if not is_valid(member):
+        value_type, item_type, description = FIELD_KINDS[field.kind]
+        if not _has_type(member, value_type, item_type):
             problem = f"{key} must be {description}; left out"
         elif field.words and member not in field.words:
             known = ", ".join(map(repr, field.words))
@@ -203,7 +181,7 @@ class HandlerReader:
                 (*path, "command"),
             )
             return None
-        if not words or not words[0] or not _is_string_list(words):
+        if not words or not words[0] or not _has_type(words, list, str):
             is_missing = command is None or command in ("", [])
             self.reporter.report(
                 "missing-field" if is_missing else "wrong-type",
@@ -213,7 +191,8 @@ class HandlerReader:
             )
             return None
         if is_line and args is None:
-            return self._fill_in(words[0])
+            line: str = self._fill_in(words[0])
+            return line
         if is_list or not handler_type.programs:
             self.reporter.report(
                 "anyhook-only",
@@ -292,11 +271,21 @@ class HandlerReader:
             self.reporter.report(code, f"env.{name} {problem}; left out", (*path, "env", name))
         return env
 
-    def _fill_in(self, text: str) -> str:
-        """Replace the variables of an extension."""
-        for name, replacement in self.source.text_variables.items():
-            text = text.replace(f"${{{name}}}", replacement)
-        return text
+    def _fill_in(self, value: Any) -> Any:
+        """Replace the variables of an extension, if the value is a text."""
+        if isinstance(value, str):
+            for name, replacement in self.source.text_variables.items():
+                value = value.replace(f"${{{name}}}", replacement)
+        return value
+
+
+def _has_type(value: Any, expected: type, item_type: type) -> bool:
+    if not isinstance(value, expected):
+        return False
+    if item_type is object:
+        return True
+    items: Any = value.values() if isinstance(value, dict) else value
+    return all(isinstance(item, item_type) for item in items)
 
 
 def _is_valid_argument(value: object) -> bool:

@@ -11,7 +11,7 @@ from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.file_stamp import FileStamp
-from anyhook.settings.jsonc import value_at
+from anyhook.settings.jsonc import list_at, value_at
 from anyhook.settings.load import keep_last_good, load_file
 from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
@@ -78,7 +78,7 @@ class HookSet:
     def _switched_off_by_authority(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Ask the layers with at least the handler's authority, the strongest first.
 
-        A layer that switches off its own hooks does so whatever other layers switch on.
+        A layer that switches off its own hooks does so even if others switch hooks on.
         """
         needed = self.agent.authority[handler.layer]
         files = self._files_by_authority()
@@ -156,7 +156,7 @@ class HookSet:
             return frozenset()
         hosts: set[str] = set()
         for file in self._files_with_authority(Layer.USER):
-            for pattern in _strings(value_at(file.values, web.allowed_urls)):
+            for pattern in _strings(list_at(file.values, web.allowed_urls)):
                 host = urlsplit(pattern).hostname or ""
                 if "*" not in host:
                     hosts.add(host.rstrip(".").lower())
@@ -169,10 +169,12 @@ class HookSet:
         a project's files decide for its own hooks.
         """
         for least in (Layer.USER, layer):
-            values = [value_at(file.values, path) for file in self._files_with_authority(least)]
-            lists = [value for value in values if value is not None]
-            if lists:
-                return tuple(item for value in lists for item in _strings(value))
+            merged: list[str] | None = None
+            for file in self._files_with_authority(least):
+                if value_at(file.values, path) is not None:
+                    merged = [*(merged or ()), *_strings(list_at(file.values, path))]
+            if merged is not None:
+                return tuple(merged)
         return None
 
     def _files_with_authority(self, layer: Layer) -> list[LoadedFile]:
@@ -194,9 +196,9 @@ class HookSet:
             enabled = file.redaction.get("enabled")
             if isinstance(enabled, bool) and (is_trusted or enabled):
                 merged["enabled"] = enabled
-            merged["blocked"] += _strings(file.redaction.get("blocked"))
+            merged["blocked"] += _strings(list_at(file.redaction, ("blocked",)))
             if is_trusted:
-                merged["allowed"] += _strings(file.redaction.get("allowed"))
+                merged["allowed"] += _strings(list_at(file.redaction, ("allowed",)))
         return merged
 
 
@@ -294,5 +296,5 @@ def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iter
                 )
 
 
-def _strings(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+def _strings(values: Sequence[Any]) -> list[str]:
+    return [value for value in values if isinstance(value, str)]

@@ -236,6 +236,18 @@ def value_at(value: Any, path: Sequence[str | int]) -> Any:
     return value
 
 
+def dict_at(value: Any, path: Sequence[str | int]) -> dict[str, Any]:
+    """Return the object at a path of keys; an empty one if there is none."""
+    member = value_at(value, path)
+    return member if isinstance(member, dict) else {}
+
+
+def list_at(value: Any, path: Sequence[str | int]) -> list[Any]:
+    """Return the list at a path of keys; an empty one if there is none."""
+    member = value_at(value, path)
+    return member if isinstance(member, list) else []
+
+
 def _reject_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 

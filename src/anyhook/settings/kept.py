@@ -20,7 +20,7 @@ from anyhook.files import data_directory, read_user_file
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, prune, read_settings, remove_item
-from anyhook.settings.jsonc import parse
+from anyhook.settings.jsonc import list_at, parse
 from anyhook.settings.reader import iter_definitions, read_document
 from anyhook.settings.sources import SIZE_LIMIT
 
@@ -126,8 +126,7 @@ def _read_record(record: Path) -> list[dict[str, Any]]:
         return []
     except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"it cannot be read: {error}", path=str(record)) from error
-    hooks = value.get("hooks") if isinstance(value, dict) else None
-    return [entry for entry in hooks if isinstance(entry, dict)] if isinstance(hooks, list) else []
+    return [entry for entry in list_at(value, ("hooks",)) if isinstance(entry, dict)]
 
 
 def _write_record(record: Path, entries: list[dict[str, Any]]) -> None:

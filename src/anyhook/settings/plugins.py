@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.layers import Layer
-from anyhook.settings.jsonc import value_at
+from anyhook.settings.jsonc import dict_at, value_at
 from anyhook.settings.sources import Source, SourceSearch, config_dir
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def find_plugin_sources(
     search = SourceSearch(agent, location, objects)
     record = Path(spec.record.format(config=config_dir(agent, location)))
     search.watched.append(record)
-    installed = (search.read_object(record) or {}).get("plugins")
-    for name, entry in installed.items() if isinstance(installed, dict) else ():
+    for name, entry in dict_at(search.read_object(record), ("plugins",)).items():
         installation = _find_installation(entry, location.project)
         if installation is None:
             continue
@@ -157,8 +156,8 @@ def _plugin_options(agent: AgentSpec, files: Sequence[LoadedFile], name: str) ->
     for file in files:
         if agent.authority[file.source.layer] < user_authority:
             continue
-        options = value_at(file.values, ("pluginConfigs", name, "options"))
-        for key, value in options.items() if isinstance(options, dict) else ():
+        options = dict_at(file.values, ("pluginConfigs", name, "options"))
+        for key, value in options.items():
             text = value if isinstance(value, str) else json.dumps(value)
             if "\0" not in text and _OPTION_NAME.fullmatch(str(key)):
                 values[str(key)] = text

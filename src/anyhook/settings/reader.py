@@ -15,7 +15,7 @@ from anyhook.model.definitions import HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.suggest import closest
 from anyhook.settings.handlers import HandlerReader
-from anyhook.settings.jsonc import value_at
+from anyhook.settings.jsonc import dict_at, list_at, value_at
 from anyhook.settings.report import MAX_ITEMS, MAX_REPORTED_KEYS, Reporter
 
 if TYPE_CHECKING:
@@ -83,11 +83,20 @@ def iter_definitions(
     value: Any, hooks_path: tuple[str, ...]
 ) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
     """Yield the definitions that a settings file holds as they are written, with their paths."""
-    events = value_at(value, hooks_path)
-    for event, definitions in events.items() if isinstance(events, dict) else ():
-        for index, definition in enumerate(definitions if isinstance(definitions, list) else ()):
+    events = dict_at(value, hooks_path)
+    for event in events:
+        for index, definition in enumerate(list_at(events, (event,))):
             if isinstance(definition, dict):
                 yield (*hooks_path, event, index), definition
+
+
+def iter_handlers(
+    path: JsonPath, definition: dict[str, Any]
+) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
+    """Yield the handlers of a definition as they are written, with their paths."""
+    for index, handler in enumerate(list_at(definition, ("hooks",))):
+        if isinstance(handler, dict):
+            yield (*path, "hooks", index), handler
 
 
 class _FileReader(Reporter):
@@ -144,8 +153,7 @@ class _FileReader(Reporter):
     def _check_misplaced(self) -> None:
         """Report events beside the object of hooks, and an object with nearly its name."""
         *parents, name = self.hooks_path
-        siblings = self._value_at(tuple(parents))
-        for key, value in siblings.items() if isinstance(siblings, dict) else ():
+        for key, value in dict_at(self.document.value, parents).items():
             if key == name or not isinstance(value, list | dict):
                 continue
             if key in self.agent.by_wire:

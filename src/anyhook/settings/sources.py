@@ -14,6 +14,7 @@ from anyhook.agents.spec import Extensions
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.settings.jsonc import list_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -250,10 +251,9 @@ def _find_extension(
 
 def _is_enabled(entry: object, project: Path) -> bool:
     """Apply the rules of an extension in order; the last one that covers the project counts."""
-    rules = entry.get("overrides") if isinstance(entry, dict) else None
     path = str(project)
     enabled = True
-    for rule in rules if isinstance(rules, list) else ():
+    for rule in list_at(entry, ("overrides",)):
         text = str(rule)
         pattern = text.removeprefix("!").rstrip("/")
         is_root = pattern.endswith("/*") and path == pattern.removesuffix("/*")
@@ -264,9 +264,8 @@ def _is_enabled(entry: object, project: Path) -> bool:
 
 def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
     """Read the values of an extension's declared settings from its `.env` file."""
-    settings = manifest.get("settings")
     declared: set[str] = set()
-    for setting in settings if isinstance(settings, list) else ():
+    for setting in list_at(manifest, ("settings",)):
         if isinstance(setting, dict) and setting.get("envVar"):
             declared.add(str(setting["envVar"]))
     if not declared:
