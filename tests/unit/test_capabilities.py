@@ -14,7 +14,7 @@ from anyhook.agents.capabilities import (
     support,
 )
 from anyhook.agents.output import decode_reply
-from anyhook.agents.wire import encode_answer
+from anyhook.agents.replies import encode_answer
 from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
 from anyhook.model.answers import Answer, Outcome
 from anyhook.testing import make_event

@@ -9,7 +9,7 @@ import pytest
 
 from anyhook.agents import AGENTS, get_agent, recognise
 from anyhook.agents.translate import translate_event, translate_payload
-from anyhook.agents.wire import NOT_ON_WIRE, decode_event, encode_event, wire_key
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, encode_event, payload_key
 from anyhook.model.events import ToolEvent, UnknownEvent
 
 DATA = Path(__file__).parents[1] / "data"
@@ -39,7 +39,7 @@ def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
     tables = get_agent(agent)
     event, problems = decode_event(tables, payload)
     spec = tables.by_canonical[event.name]
-    keys = {wire_key(tables, spec, f) for f in event.record_fields if f not in NOT_ON_WIRE}
+    keys = {payload_key(tables, spec, f) for f in event.record_fields if f not in NOT_IN_PAYLOAD}
 
     assert problems == ()
     assert payload.keys() - {tables.event_key} <= keys

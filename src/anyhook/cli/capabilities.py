@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MARKS = {
     Support.YES: ("yes", "green"),
     Support.PROMISED: ("promised", "yellow"),
-    Support.UNTOLD: ("untold", "cyan"),
+    Support.UNDOCUMENTED: ("untold", "cyan"),
     Support.NO: ("-", "dim"),
 }
 LEGEND = (

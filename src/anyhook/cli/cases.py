@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.agents.wire import answer_of
+from anyhook.agents.replies import answer_of
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import console, diagnostic_json, print_diagnostics, print_json, show_place
 from anyhook.engine.engine import Engine

@@ -165,7 +165,7 @@ def _check_subjects(engine: Engine, use: Use, path: Path) -> Iterator[Diagnostic
     spec = engine.agent.by_canonical.get(use.event)
     if spec is None or spec.subject != "tool_name":
         return
-    known = {*TOOLS, *engine.agent.tools, *engine.agent.old_tools}
+    known = {*TOOLS, *engine.agent.tools, *engine.agent.renamed_tools}
     for subject in use.subjects:
         is_name = subject.replace("_", "").isalnum()
         if is_name and subject not in known and "__" not in subject:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anyhook.agents import get_agent, recognise
-from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
 from anyhook.cli import DECIDED, OK
 from anyhook.cli.options import (
     HERE,
@@ -245,7 +245,9 @@ def _with_defaults(
 ) -> Event:
     """Complete an event with what an agent would send: a session, a transcript, a result."""
     agent, cls = engine.agent, event_class(spec.canonical)
-    known = [f for f in cls.record_fields if f not in NOT_ON_WIRE and wire_key(agent, spec, f)]
+    known = [
+        f for f in cls.record_fields if f not in NOT_IN_PAYLOAD and payload_key(agent, spec, f)
+    ]
     for key in values:
         if key not in known:
             hint = did_you_mean(key, known) or f"it has {', '.join(known)}"
@@ -264,13 +266,13 @@ def _with_defaults(
     payload = dict(sample)
     for name in OBJECTS_THAT_AGENTS_SEND:
         if name in known:
-            payload.setdefault(str(wire_key(agent, spec, name)), {})
+            payload.setdefault(str(payload_key(agent, spec, name)), {})
     for name, value in values.items():
-        payload[str(wire_key(agent, spec, name))] = value
+        payload[str(payload_key(agent, spec, name))] = value
     event, notes = decode_event(agent, payload)
     if notes:
         raise EventError("; ".join(note.message for note in notes))
-    fields = [field for field in cls.record_fields if field not in NOT_ON_WIRE]
+    fields = [field for field in cls.record_fields if field not in NOT_IN_PAYLOAD]
     return cls(**{field: getattr(event, field) for field in fields})
 
 

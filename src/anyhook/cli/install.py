@@ -382,7 +382,7 @@ def _command(
     program = shlex.join(front)
     if scope == "user" or not script.is_relative_to(project.resolve()):
         return f"{program} {shlex.quote(str(script))}"
-    variable = next(n for n, what in agent.environment.items() if what == "project_dir")
+    variable = next(n for n, what in agent.hook_environment.items() if what == "project_dir")
     relative = script.relative_to(project.resolve()).as_posix()
     plain = re.sub(r'(["$`\\])', r"\\\1", relative)
     return f'{program} "${{{variable}}}/{plain}"'

@@ -65,7 +65,7 @@ def disable(
         if hooks:
             return _report(engine, name, hooks[0], [], as_json)
     handlers = _handlers(engine, name, kept)
-    if not any(switch.kind == "disabled" for switch in engine.agent.switches):
+    if not any(switch.kind == "disabled" for switch in engine.agent.hook_toggles):
         return _report(engine, name, handlers[0], _take_out(engine, handlers), as_json)
     layer = max((h.layer for h in handlers), key=lambda la: engine.agent.authority[la])
     file = _editable(engine, layer)
@@ -102,7 +102,7 @@ def enable(
             continue
         path = str(file.source.path)
         before = after = _text(engine, file) or ""
-        for switch in engine.agent.switches:
+        for switch in engine.agent.hook_toggles:
             if switch.kind == "disabled":
                 after = remove_item(after, switch.path, handler.identifier, file=path)
                 if after != before:
@@ -115,7 +115,7 @@ def enable(
 
 def _switch_path(engine: Engine, file: LoadedFile) -> tuple[str, ...]:
     """Return where a file lists the hooks that are off: beside the switches that it has already."""
-    switches = engine.agent.switches
+    switches = engine.agent.hook_toggles
     lists = sorted((s for s in switches if s.kind == "disabled"), key=lambda s: s.legacy)
     used = {s.path[:-1] for s in switches if _value_at(file.values, s.path) is not None}
     return next((s.path for s in lists if s.path[:-1] in used), lists[0].path)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.agents.wire import encode_decision, encode_event
+from anyhook.agents.payloads import encode_event
+from anyhook.agents.replies import encode_decision
 from anyhook.cli.hook_functions import functions_for
 from anyhook.cli.output import diagnostic_json, print_diagnostics, show_place
 from anyhook.cli.verdict import Verdict, verdicts

@@ -112,22 +112,22 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
 def _explained(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:
     """Give a denial without a reason one that names the hook: the agent reads it."""
     answer = result.answer
-    if answer.outcome is not Outcome.DENY or answer.reason or not rules.unexplained:
+    if answer.outcome is not Outcome.DENY or answer.reason or not rules.default_reason:
         return result
-    if answer.stop or answer.llm_response is not None or "reason" not in spec.acts_on:
+    if answer.stop or answer.llm_response is not None or "reason" not in spec.effective_fields:
         return result  # it has another text, or none that anybody reads
-    reason = rules.unexplained.format(label=result.handler.label)
+    reason = rules.default_reason.format(label=result.handler.label)
     return replace(result, answer=answer.replace(reason=reason))
 
 
 def _add_up(rules: RuleSet, draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
     spec = draft.spec
     said = {name for _, result in answers for name in result.answer.__dict__}
-    VERDICTS[spec.verdict](draft, [result for _, result in answers])
+    VERDICTS[spec.verdict_policy](draft, [result for _, result in answers])
     outcome = draft.fields.get("outcome", Outcome.NONE)
     muted = MUTED.get(outcome, frozenset())
     if outcome is Outcome.DENY:
-        muted |= spec.denial_discards
+        muted |= spec.discarded_on_denial
     for name, policy in POLICIES.items():
         if name not in said:
             continue
@@ -136,7 +136,7 @@ def _add_up(rules: RuleSet, draft: Draft, answers: list[tuple[int, HandlerResult
             continue
         entries = _entries(answers, name, wiped=rules.unchecked and name in REPLACED)
         if entries:
-            RULES[spec.combine.get(name, policy)](draft, name, entries)
+            RULES[spec.field_policies.get(name, policy)](draft, name, entries)
     if "extra" in said:
         _extras(draft, answers)
 
@@ -245,7 +245,7 @@ def _set_reason(
 ) -> None:
     """Set the reason: of those who carried the verdict, or, if the event says so, of all."""
     said: list[tuple[HandlerSpec, str | None]]
-    if draft.spec.reasons == "all":
+    if draft.spec.reason_policy == "all":
         stops = [(r.handler, r.answer.stop_reason) for r in stoppers if r.answer.stop_reason]
         said = [*stops] or [(r.handler, r.answer.reason) for r in results]
     else:
@@ -544,8 +544,10 @@ def _route(
         Outcome.ASK: Audience.USER,
         Outcome.ALLOW: spec.allow_audience,
     }
-    is_void = outcome is Outcome.DENY and "context" in spec.denial_discards
-    context_for = Audience.AGENT if "context" in spec.acts_on and not is_void else Audience.DEBUG
+    is_void = outcome is Outcome.DENY and "context" in spec.discarded_on_denial
+    context_for = (
+        Audience.AGENT if "context" in spec.effective_fields and not is_void else Audience.DEBUG
+    )
     for _, result in flat:
         answer, handler = result.answer, result.handler
         if answer is NO_OPINION and not result.stdout and not result.stderr:

@@ -167,7 +167,7 @@ def _whole_input(context: HookContext, answer: Answer) -> Answer:
     own = getattr(context.event, "tool_input", None)
     if answer.tool_input is None or not isinstance(own, dict):
         return answer
-    if context.spec.combine.get("tool_input", "merge") == "merge":
+    if context.spec.field_policies.get("tool_input", "merge") == "merge":
         return answer
     return answer.replace(tool_input={**own, **answer.tool_input})
 
@@ -181,8 +181,8 @@ def _checked(
     for name, value in said.__dict__.items():
         if value is None:
             continue
-        if name == "outcome" and type(value) is str and value in context.agent.words:
-            kept["outcome"], kept["approve"] = context.agent.words[value]
+        if name == "outcome" and type(value) is str and value in context.agent.decision_words:
+            kept["outcome"], kept["approve"] = context.agent.decision_words[value]
         elif not isinstance(value, _TYPES[name]):
             wanted, got = _TYPES[name].__name__, type(value).__name__
             problems.append(f"{name} must be {wanted}, not {got}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.responses import read_response
+from anyhook.agents.tool_results import read_tool_result
 from anyhook.agents.translate import call_of
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import ToolEvent
@@ -99,7 +99,7 @@ def _tool_output(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
     # The reason of a denial takes the place of the output.
     if answer.outcome is Outcome.DENY:
         return None
-    return read_response(agent, call_of(event, agent), answer.tool_output).text
+    return read_tool_result(agent, call_of(event, agent), answer.tool_output).text
 
 
 def _tool_config(answer: Answer, _event: Event, agent: AgentSpec) -> dict[str, Any] | None:

@@ -132,7 +132,7 @@ class HandlerMigration:
         project = self.context.location.project
         variables = {
             name: str(project)
-            for name, value in self.source.environment.items()
+            for name, value in self.source.hook_environment.items()
             if value in ("project_dir", "cwd")
         }
         paths = named_files(self.handler, project, {**variables, **self.handler.variables})

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent, recognise
-from anyhook.agents.responses import write_response
+from anyhook.agents.tool_results import write_tool_result
 from anyhook.agents.translate import FAILED_TOOL, call_of, counterparts, translate_event
-from anyhook.agents.wire import decode_event, encode_event
+from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
 from anyhook.model.events import AfterTool, UnknownEvent
@@ -223,7 +223,7 @@ def builtin_probes(
         payload = _payload(project, source.event("after_tool").wire, **call)
         event, _ = decode_event(source, payload)
         if isinstance(event, AfterTool):
-            response = write_response(source, call_of(event, source), ToolResult(text="done"))
+            response = write_tool_result(source, call_of(event, source), ToolResult(text="done"))
             event, _ = decode_event(source, {**payload, "tool_response": response})
         probes += _pair(event, source, target)
     return probes

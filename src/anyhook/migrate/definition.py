@@ -151,10 +151,10 @@ def _target_events(
             event_advice(definition.event, target),
         )
         return ()
-    kinds = {handler_type.kind for handler_type in target.types.values()}
+    kinds = {handler_type.kind for handler_type in target.handler_types.values()}
     if handler.kind not in kinds:
         reason = "it has no such kind"
-        if len(target.types) == 1:
+        if len(target.handler_types) == 1:
             reason = f"{target.title} runs commands only"
         subject = f"{handler.kind}: {handler.label}"
         context.record_loss("lost", handler.place, subject, reason, kind_advice(handler.kind))

@@ -87,7 +87,7 @@ def _keeps_name(move: HandlerMigration, *, is_shimmed: bool) -> bool:
 def _restore_members(target: AgentSpec, value: dict[str, Any], options: ShimOptions) -> None:
     """Add the former members that have no place in the settings of the other agent."""
     members = read_original(options).handler
-    fields = target.types["command"].fields
+    fields = target.handler_types["command"].fields
     status_key = next((key for key in fields if fields[key].option == "status_message"), "")
     # A status message may have been migrated as the description. If that was edited since, the
     # former status message is out of date.
@@ -144,4 +144,6 @@ def _read_command_text(move: HandlerMigration) -> tuple[str, bool]:
 def _other_exit_codes_deny(source: AgentSpec) -> bool:
     """Return whether a release denies where its reference says that a command only failed."""
     observed = source.rule_sets.get("observed")
-    return observed is not None and observed.exit_table("*").other.text is OutputAction.DENY_TEXT
+    return (
+        observed is not None and observed.exit_rules_for("*").other.text is OutputAction.DENY_TEXT
+    )

@@ -58,7 +58,7 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
             options = move.inner.replace(env=(*move.inner.env, *exported.items()))
             line = wrap(options, move.target, move.context.program)
         return CommandForm(line, members, is_shimmed=True)
-    plain = move.handler.command or line_of(move.handler.argv or (), move.source.environment)
+    plain = move.handler.command or line_of(move.handler.argv or (), move.source.hook_environment)
     _record_lost_package_variables(move, plain)
     _record_added_quotes(move, plain)
     _record_exposed_secrets(move, exported)
@@ -85,7 +85,7 @@ def _shim_options(move: HandlerMigration) -> ShimOptions:
     elif len(handler.argv) > 1:
         command = handler.argv
     else:
-        command = (line_of(handler.argv, move.source.environment),)
+        command = (line_of(handler.argv, move.source.hook_environment),)
     if handler.options.get("wakes"):
         move.record_loss(
             "lost",
@@ -150,7 +150,7 @@ def _restore_command(
     move: HandlerMigration, options: ShimOptions, env: Mapping[str, str]
 ) -> CommandForm:
     """Return the command as it was before it was migrated away from the target."""
-    command_type = move.target.types["command"]
+    command_type = move.target.handler_types["command"]
     shim_settings = {
         "condition": options.condition,
         "shell": options.shell,
@@ -207,7 +207,7 @@ def _record_added_quotes(move: HandlerMigration, line: str) -> None:
     """Report variables that get quotes, where the shell would split their value."""
     if " " not in str(move.context.location.project):
         return
-    for name in unquoted(line, move.source.environment):
+    for name in unquoted(line, move.source.hook_environment):
         move.record_loss(
             "changed",
             f"${name} without quotes",

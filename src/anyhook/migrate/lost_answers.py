@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents.capabilities import ABILITIES, Support, support
 from anyhook.agents.spec import Denial, PlainText
-from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
 from anyhook.authoring.degrade import NAMES, fit
 from anyhook.migrate.losses import ANYTHING
 from anyhook.model.answers import Outcome
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec, OutputField
     from anyhook.migrate.context import HandlerMigration
 
-SUPPORTED = (Support.YES, Support.UNTOLD)
+SUPPORTED = (Support.YES, Support.UNDOCUMENTED)
 DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
 """Abilities that guards depend on."""
 PLAIN_TEXT_ABILITIES = {
@@ -32,7 +32,7 @@ PLAIN_TEXT_ABILITIES = {
 DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
     Denial.HIDES: "the reason takes the place of the result",
-    Denial.TELLS: "the reason stands beside the result",
+    Denial.INFORMS: "the reason stands beside the result",
     Denial.ENDS: "the agent ends its turn",
     Denial.CONTINUES: "the agent continues with the reason as its next prompt",
     Denial.NOTHING: "a denial does nothing",
@@ -114,14 +114,14 @@ def _mentions(move: HandlerMigration, ability: str, text: str) -> bool:
     if sample.outcome is Outcome.DENY and _EXITS_WITH_2.search(text):
         return True
     answer_field = "outcome" if field == "approve" else field
-    for item in source.output:
+    for item in source.output_fields:
         if item.field != answer_field or not item.belongs_to(event.canonical):
             continue
         if answer_field != "outcome":
             if _sets_member(item, text):
                 return True
             continue
-        for word, (outcome, approve) in (item.words or source.words).items():
+        for word, (outcome, approve) in (item.words or source.decision_words).items():
             is_meant = outcome is sample.outcome and approve >= sample.approve
             if is_meant and re.search(rf"""["']{word}\\?["']""", text):
                 return True
@@ -138,7 +138,7 @@ def _sets_member(item: OutputField, text: str) -> bool:
 
 def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
     """Return whether a text prints something that is not the JSON of an answer."""
-    if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output):
+    if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output_fields):
         return False
     # Such hooks exist to print: every command that is not silent counts.
     if event.plain_text is PlainText.CONTEXT:
@@ -155,10 +155,10 @@ def record_lost_fields(move: HandlerMigration, text: str) -> None:
         return
     lost: list[tuple[str, str]] = []
     for name in event_class(event.canonical).record_fields:
-        key = None if name in NOT_ON_WIRE else wire_key(source, event, name)
-        if key is None or name in target.defaults or name in COMMON_WORDS:
+        key = None if name in NOT_IN_PAYLOAD else payload_key(source, event, name)
+        if key is None or name in target.field_defaults or name in COMMON_WORDS:
             continue
-        if wire_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
+        if payload_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
             lost.append((f"reads {key!r}", f"{target.title} does not send it"))
     if re.search(r"\btranscript_path\b", text) and source.config_dir != target.config_dir:
         lost.append(("reads the transcript", f"the transcripts of {target.title} differ in form"))

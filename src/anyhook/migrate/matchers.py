@@ -142,7 +142,7 @@ def _translate_subjects(
     if names and observed is not None:
         if observed.subject is None:
             check = text
-        elif observed.style == "equal":
+        elif observed.matcher_style == "equal":
             patterns = tuple(names)
     return TranslatedMatcher(patterns=patterns, check=check, missing=tuple(missing))
 
@@ -161,7 +161,7 @@ def _translate_tools(
         return TranslatedMatcher(patterns=(text,))
     observed = _observed(source, source_event)
     # Such a release searches for a plain name anywhere in a tool's name.
-    is_searched = observed is not None and observed.style == "expression"
+    is_searched = observed is not None and observed.matcher_style == "expression"
     is_name_list = NAME_LIST.match(text) is not None
     if is_searched and is_name_list and "" in text.split("|"):
         reason = f"{source.title} itself reads an empty alternative as every tool"
@@ -232,7 +232,7 @@ def _translate_piece(
     is_substring = is_name and is_searched and not is_known
     may_match_others = is_substring or _may_be_mcp_tool(source, piece)
     check = may_match_others and not cannot_match and not (is_name and is_known)
-    if is_name and not names and not is_known and (text in source.old_tools or not is_searched):
+    if is_name and not names and not is_known and (text in source.renamed_tools or not is_searched):
         return _translate_name(source, text, target)
     # A tool of the user's own, or a part of the name of one.
     if is_substring and not names:
@@ -260,7 +260,7 @@ def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> _Transla
     """Translate a name, which among alternatives too means that tool."""
     canonical = source.vocabulary.canonical
     is_user_tool = name not in canonical and name not in source.tools
-    if is_user_tool and name not in source.old_tools:
+    if is_user_tool and name not in source.renamed_tools:
         return _TranslatedPiece(names=(name,))
     names = _tool_names(target, canonical.get(name, ""))
     if not names:
@@ -282,8 +282,8 @@ def _tool_names(target: AgentSpec, tool: str) -> list[str]:
 
 
 def _why_missing(source: AgentSpec, piece: str, target: AgentSpec) -> str:
-    if piece in source.old_tools and piece not in source.tools:
-        return f"{source.title} has no tool {piece}; it says {source.old_tools[piece]}"
+    if piece in source.renamed_tools and piece not in source.tools:
+        return f"{source.title} has no tool {piece}; it says {source.renamed_tools[piece]}"
     rule = _PERMISSION_RULE.match(piece)
     if rule:
         return (
@@ -353,7 +353,7 @@ def _any_mcp_tool(target: AgentSpec) -> str:
 def _write_pattern(observed: EventSpec | None, names: list[str], patterns: list[str]) -> str:
     """Write a matcher with the same meaning in every release of the target."""
     pieces = [*names, *patterns]
-    is_searched = observed is not None and observed.style == "expression"
+    is_searched = observed is not None and observed.matcher_style == "expression"
     if not is_searched and all(map(_NAME.match, patterns)):
         return "|".join(pieces)
     return f"^{pieces[0]}$" if len(pieces) == 1 else f"^({'|'.join(pieces)})$"

@@ -88,7 +88,7 @@ def switched_on(target: AgentSpec, text: str, file: str) -> str:
     observed = target.rule_sets.get("observed", target.documented)
     if observed.enabled:
         return text
-    switch = next(switch for switch in target.switches if switch.kind == "enabled")
+    switch = next(switch for switch in target.hook_toggles if switch.kind == "enabled")
     return set_member(text, switch.path, True, file=file)
 
 

@@ -140,9 +140,9 @@ def spellings(line: str, agent: AgentSpec) -> Iterator[str]:
     A migration writes every variable of the agent as `${NAME}` in double quotes. The first
     spelling has them as the agent's reference does.
     """
-    names = "|".join(map(re.escape, agent.environment))
+    names = "|".join(map(re.escape, agent.hook_environment))
     braced = rf"\$\{{({names})\}}"
-    if agent.bare_variables:
+    if agent.quotes_variables_itself:
         yield re.sub(rf'"{braced}"', r"$\1", line)
     else:
         yield re.sub(braced, r"$\1", line)

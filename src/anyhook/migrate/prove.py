@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.agents.wire import decode_event
+from anyhook.agents.payloads import decode_event
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.migrate.comparison import Comparison

@@ -182,7 +182,7 @@ class _Shim:
         self, payload: dict[str, Any], host: AgentSpec
     ) -> tuple[Event, _Exchange | None]:
         """Return the event of the host, and the exchange if the command is for this event."""
-        from anyhook.agents.wire import decode_event, encode_event
+        from anyhook.agents.payloads import decode_event, encode_event
 
         host_event, _ = decode_event(host, payload)
         event = host_event
@@ -198,7 +198,7 @@ class _Shim:
         if host is not self.source:
             for view in views(event, self.source):
                 stdin = _dump_payload(encode_event(self.source, view))
-                texts.append((view, stdin + self.source.payload_end))
+                texts.append((view, stdin + self.source.payload_terminator))
         exchange = _Exchange(
             host=host,
             host_event=host_event,
@@ -211,7 +211,7 @@ class _Shim:
 
     def _serve_exchange(self, exchange: _Exchange, text: bytes) -> int:
         host, spec = exchange.host, exchange.spec
-        self.can_deny = spec.closes
+        self.can_deny = spec.can_fail_closed
         env = self._environment(host, exchange.event)
         argv = self._argv(env)
         if argv is None:
@@ -246,12 +246,12 @@ class _Shim:
             return False
         if options.matcher and not self._matches(spec, event):
             return False
-        return not options.condition or (spec.conditions and self._condition_holds(event))
+        return not options.condition or (spec.supports_conditions and self._condition_holds(event))
 
     def _matches(self, spec: EventSpec, event: Event) -> bool:
         from anyhook.matching.matchers import compile_matcher
 
-        matcher = compile_matcher(self.options.matcher, spec.style)
+        matcher = compile_matcher(self.options.matcher, spec.matcher_style)
         subject = getattr(event, spec.subject, None) if spec.subject else None
         return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
 
@@ -279,10 +279,10 @@ class _Shim:
             "cwd": _working_directory(event),
             "session_id": event.session_id,
         }
-        for name in host.environment:
-            if name not in self.source.environment:
+        for name in host.hook_environment:
+            if name not in self.source.hook_environment:
                 env.pop(name, None)
-        for name, value in self.source.environment.items():
+        for name, value in self.source.hook_environment.items():
             is_event_value = value in values
             env[name] = _fit_variable(values[value]) if is_event_value else value.removeprefix("=")
         rules = self.source.env_file
@@ -313,8 +313,8 @@ class _Shim:
 
     def _fill_in(self, word: str, env: Mapping[str, str]) -> str:
         """Replace `${NAME}` in an argument, where the agent itself does so."""
-        if self.source.types["command"].programs and "${" in word:
-            for name in (*self.source.environment, *(name for name, _ in self.options.env)):
+        if self.source.handler_types["command"].programs and "${" in word:
+            for name in (*self.source.hook_environment, *(name for name, _ in self.options.env)):
                 word = word.replace(f"${{{name}}}", env.get(name, ""))
         return word
 
@@ -354,7 +354,7 @@ class _Shim:
 
     def _answer(self, end: PlainEnd, exchange: _Exchange) -> int:
         """Give the host the answer of a command in the host's form."""
-        blocks_on_failure = not self.may_fail and exchange.spec.closes
+        blocks_on_failure = not self.may_fail and exchange.spec.can_fail_closed
         if end.error is not None or end.timed_out:
             reason = end.error or self._describe_timeout(end)
             if blocks_on_failure:
@@ -367,7 +367,7 @@ class _Shim:
             self.denial = self._denial_reason(answer)
         elif (output.failed or end.truncated) and blocks_on_failure:
             answer = _denial(f'hook {self.label!r} failed; blocking because onFailure is "block"')
-        elif is_cut_json and exchange.spec.closes:
+        elif is_cut_json and exchange.spec.can_fail_closed:
             answer = _denial(f"{self.label} printed more than can be read, and it may be a denial")
         elif answer is NO_OPINION and output.status == "warned" and _may_fail(exchange):
             return FAILED
@@ -417,7 +417,7 @@ class _Shim:
         return answer.reason or f"blocked by {self.label}"
 
     def _reply(self, answer: Answer, exchange: _Exchange) -> int:
-        from anyhook.agents.wire import reply_bytes
+        from anyhook.agents.replies import reply_bytes
 
         host, host_spec = exchange.host, exchange.host_spec
         if answer is NO_OPINION:
@@ -458,7 +458,7 @@ def _may_fail(exchange: _Exchange) -> bool:
     host = exchange.host
     rules = host.rule_sets.get("observed", host.documented)
     observed = rules.by_canonical.get(exchange.host_spec.canonical)
-    takes_last_verdict = observed is not None and observed.verdict == "last"
+    takes_last_verdict = observed is not None and observed.verdict_policy == "last"
     return not exchange.host_spec.reads_all_output and not takes_last_verdict
 
 
@@ -499,7 +499,7 @@ def _working_directory(event: Event) -> str:
 
 def _project(env: Mapping[str, str], host: AgentSpec, event: Event) -> str:
     """Return the directory of the project, from a variable of the host if it sets one."""
-    for name, value in host.environment.items():
+    for name, value in host.hook_environment.items():
         if value == "project_dir" and env.get(name):
             return env[name]
     return _working_directory(event)

@@ -63,7 +63,7 @@ def _lost_on_the_way_back(
 ) -> OriginalMembers:
     source = context.source
     definition_fields = source.definition_fields - {"hooks"}
-    handler_fields = source.handler_fields | source.types["command"].fields.keys()
+    handler_fields = source.handler_fields | source.handler_types["command"].fields.keys()
     handler_fields |= {"command", "args"}
     lost_handler = {
         key: value

@@ -156,7 +156,7 @@ def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
     if any(problem.severity is Severity.ERROR for problem in file.diagnostics):
         return True
     events = value_at(file.values, file.source.hooks_path or agent.hooks_path)
-    return isinstance(events, dict) and not events.keys() <= agent.not_events
+    return isinstance(events, dict) and not events.keys() <= agent.non_event_keys
 
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:

@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.spec import SHORTEST_TIMEOUT
+from anyhook.agents.spec import MIN_TIMEOUT
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.suggest import did_you_mean
 from anyhook.shell.variables import controls_shell
@@ -115,18 +115,18 @@ class HandlerReader:
 
     def _read_type(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
         name = value.get("type")
-        known = ", ".join(map(repr, self.agent.types))
+        known = ", ".join(map(repr, self.agent.handler_types))
         if name is None:
             message = f'a hook needs "type": {known}; left out'
             self.reporter.report("missing-field", message, path)
             return None
         other_agent = None
         if isinstance(name, str):
-            if name in self.agent.types:
-                return self.agent.types[name]
-            other_agent = self.agent.other_types.get(name)
+            if name in self.agent.handler_types:
+                return self.agent.handler_types[name]
+            other_agent = self.agent.foreign_types.get(name)
         belongs = f" (it belongs to {other_agent})" if other_agent else ""
-        hint = did_you_mean(str(name), self.agent.types) or f"known: {known}"
+        hint = did_you_mean(str(name), self.agent.handler_types) or f"known: {known}"
         message = f"{self.agent.title} has no hook type {name!r}{belongs}; {hint}; left out"
         self.reporter.report("unknown-type", message, (*path, "type"))
         return None
@@ -226,10 +226,10 @@ class HandlerReader:
             )
             return default
         seconds: float = timeout * unit
-        if seconds < SHORTEST_TIMEOUT:
+        if seconds < MIN_TIMEOUT:
             self.reporter.report(
                 "bad-timeout",
-                f"timeout must be at least {SHORTEST_TIMEOUT:g} s, and {timeout:g} means "
+                f"timeout must be at least {MIN_TIMEOUT:g} s, and {timeout:g} means "
                 f"{seconds:g} s here; for {timeout:g} seconds write {timeout / unit:g}; "
                 f"{default:g} s is used",
                 path,

@@ -71,7 +71,7 @@ class HookSet:
             if allowed is not None and handler.layer not in allowed:
                 return str(file.allowed_layers_at)
         rules = rules or self.agent.documented
-        if rules.switches == "precedence":
+        if rules.toggle_policy == "precedence":
             return self._switched_off_by_precedence(rules, handler)
         return self._switched_off_by_authority(rules, handler)
 
@@ -97,7 +97,7 @@ class HookSet:
                 if not file.enabled:
                     return str(file.enabled_at)
                 is_enabled = True
-        return None if is_enabled or rules.enabled else "the agent's default"
+        return None if is_enabled or rules.enabled_by_default else "the agent's default"
 
     def _files_by_authority(self) -> list[LoadedFile]:
         # Of two files of a layer the later one counts, so it comes first.
@@ -115,7 +115,7 @@ class HookSet:
             if file.enabled is not None and file.source.layer in self.agent.precedence
         ]
         if not switches:
-            return None if rules.enabled else "the agent's default"
+            return None if rules.enabled_by_default else "the agent's default"
         file = max(switches, key=self._precedence)
         if file.enabled or self._is_protected(handler, file):
             return None
@@ -253,7 +253,7 @@ def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Di
     first = next((file for file in files if file.definitions), None)
     if observed.enabled or first is None or any(file.enabled is not None for file in files):
         return
-    switch = next(switch for switch in agent.switches if switch.kind == "enabled")
+    switch = next(switch for switch in agent.hook_toggles if switch.kind == "enabled")
     member = "true"
     for key in reversed(switch.path):
         member = f'{{"{key}": {member}}}'

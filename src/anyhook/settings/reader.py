@@ -178,12 +178,12 @@ class _FileReader(Reporter):
         for name, entries in self.limited(events.items(), "events", path):
             if name in self.agent.by_wire:
                 definitions += self._read_event(name, entries, (*path, name))
-            elif name not in self.agent.not_events:
+            elif name not in self.agent.non_event_keys:
                 self._report_unknown_event(name, (*path, name))
         return definitions
 
     def _report_unknown_event(self, name: str, path: JsonPath) -> None:
-        meant = self.agent.old_events.get(name) or closest(name, self.agent.by_wire)
+        meant = self.agent.renamed_events.get(name) or closest(name, self.agent.by_wire)
         hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.agent.by_wire)}"
         self.report("unknown-event", f"{self.agent.title} has no event {name!r}; {hint}", path)
 
@@ -227,7 +227,7 @@ class _FileReader(Reporter):
             )
             return None
         if matcher:
-            self._check_matcher(matcher, spec.style, (*path, "matcher"))
+            self._check_matcher(matcher, spec.matcher_style, (*path, "matcher"))
         sequential = self.typed_member(value, "sequential", bool, "true or false", path)
         limit = MAX_ITEMS - self.handler_count
         items = self.limited(enumerate(hooks), "hooks", (*path, "hooks"), limit)
@@ -282,7 +282,7 @@ class _FileReader(Reporter):
 
     def _toggles(self, *kinds: str) -> Iterator[tuple[HookToggle, Any]]:
         """Yield the switches of some kinds that the file may hold and holds, with their values."""
-        for toggle in self.agent.switches:
+        for toggle in self.agent.hook_toggles:
             value = self._value_at(toggle.path)
             is_read = not toggle.layers or self.source.layer in toggle.layers
             if toggle.kind in kinds and value is not None and is_read:
@@ -294,7 +294,7 @@ class _FileReader(Reporter):
         is_event = isinstance(value, list) and any(isinstance(item, dict) for item in value)
         if not toggle.legacy or is_event:
             return
-        for newer in self.agent.switches:
+        for newer in self.agent.hook_toggles:
             if newer.kind == toggle.kind and not newer.legacy:
                 message = (
                     f"{'.'.join(toggle.path)} is where older releases look; newer ones read "
@@ -305,14 +305,14 @@ class _FileReader(Reporter):
 
     def _check_switch_object(self) -> None:
         """Report unknown members of the object that holds the switches and nothing else."""
-        toggles = self.agent.switches
+        toggles = self.agent.hook_toggles
         path = next((toggle.path[:-1] for toggle in toggles if not toggle.legacy), ())
         if not path or path[0] in SHARED_OBJECTS:
             return
         value = self._value_at(path)
         if isinstance(value, dict):
             names = {toggle.path[-1] for toggle in toggles if toggle.path[:-1] == path}
-            self.report_unknown_fields(value, names | self.agent.not_events, path)
+            self.report_unknown_fields(value, names | self.agent.non_event_keys, path)
         elif value is not None:
             self._report_type(path, "an object")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
-from anyhook.agents.wire import decode_event, encode_event, wire_key
+from anyhook.agents.payloads import decode_event, encode_event, payload_key
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
 from anyhook.model.tools import MCP_PREFIX
@@ -71,8 +71,10 @@ def make_payload(
     values = {name: USUAL.get(name, NEUTRAL[json_kind(cls, name)]) for name in cls.record_required}
     if spec.subject and spec.subjects:
         values[spec.subject] = spec.subjects[0]
-    values |= SESSION | _mcp(tool if wire_key(agent_spec, spec, "mcp_context") else None) | fields
-    if wire_key(agent_spec, spec, "timestamp"):
+    values |= (
+        SESSION | _mcp(tool if payload_key(agent_spec, spec, "mcp_context") else None) | fields
+    )
+    if payload_key(agent_spec, spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
     return encode_event(agent_spec, cls(**values))
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import shows_stderr, stderr_message
 from anyhook.agents.output import ProcessExit, decode_exit
-from anyhook.agents.wire import decode_event, encode_answer
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.replies import encode_answer
 from anyhook.authoring.degrade import fit
 from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
@@ -116,7 +117,7 @@ def _run_here(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> HookRu
     if spec is None:
         return HookRun(agent.name, payload, NO_OPINION, None)
     said, notes = fit(agent, event, hooks.answer(event, agent))
-    silence, code, stderr = spec.silence, 0, ""
+    silence, code, stderr = spec.no_opinion_output, 0, ""
     message = stderr_message(agent, spec.canonical, said)
     if message is not None:
         said = said.replace(system_message=None)
@@ -142,7 +143,7 @@ def _run_process(
 ) -> HookRun:
     done = subprocess.run(
         [sys.executable, str(path), "--agent", agent.name],
-        input=json.dumps(payload).encode() + agent.payload_end,
+        input=json.dumps(payload).encode() + agent.payload_terminator,
         capture_output=True,
         env=dict(os.environ if environ is None else environ),
         timeout=PATIENCE,

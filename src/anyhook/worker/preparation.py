@@ -24,7 +24,7 @@ PRELOADED = (
     "anyhook.authoring.sequence",
     "anyhook.authoring.hooks",
     "anyhook.authoring.run",
-    "anyhook.agents.wire",
+    "anyhook.agents.payloads",
     "anyhook.model.sequence",
     "anyhook.model.further_events",
     "anyhook.model.llm",
