@@ -70,23 +70,20 @@ def check_covers(agent, event, definitions, tools):
 
 def check_losses(losses, wanted):
     """Every loss is one of those that the row wants, in any order, and none is missing."""
-    shown = "\n".join(f"{loss.kind} {loss.place}: {loss.what}: {loss.why}" for loss in losses)
+    shown = "\n".join(f"{loss.kind} {loss.place}: {loss.subject}: {loss.reason}" for loss in losses)
     rest = list(losses)
-    for kind, what, why, *line in wanted:
-        found = next(
-            (
-                loss
-                for loss in rest
-                if loss.kind == kind
-                and what in loss.what
-                and why in loss.why
-                and (not line or (loss.place is not None and loss.place.line == line[0]))
-            ),
-            None,
-        )
-        assert found is not None, f"no {[kind, what, why, *line]} in:\n{shown}"
-        assert found.instead
-        rest.remove(found)
+    for kind, subject, reason, *line in wanted:
+        matching = [
+            loss
+            for loss in rest
+            if loss.kind == kind
+            and subject in loss.subject
+            and reason in loss.reason
+            and (not line or (loss.place is not None and loss.place.line == line[0]))
+        ]
+        assert matching, f"no {[kind, subject, reason, *line]} in:\n{shown}"
+        assert matching[0].remedy
+        rest.remove(matching[0])
     assert not rest, f"more than the row says:\n{shown}"
 
 

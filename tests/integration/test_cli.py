@@ -16,7 +16,7 @@ import pytest
 
 from anyhook import SettingsError, __version__
 from anyhook.atomic_write import replace_file
-from anyhook.settings.edit import write_atomically
+from anyhook.settings.write import write_atomically
 from anyhook.worker import client
 from tests.conftest import DATA
 from tests.integration.leftovers import MARK, marked

@@ -968,7 +968,7 @@ def test_the_systems_file_has_a_place_on_every_platform(tmp_path, platform, want
     from anyhook.settings.sources import Location, find_sources
 
     location = Location(tmp_path, tmp_path / "home", {}, platform)
-    sources, _, _ = find_sources(get_agent("gemini"), location)
+    sources = find_sources(get_agent("gemini"), location).sources
 
     places = {str(source.layer): str(source.path) for source in sources}
     assert places["system"] == wanted

@@ -229,7 +229,7 @@ def decide_plan(engine):
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from anyhook.settings.edit import write_atomically
+from anyhook.settings.write import write_atomically
 os.fsync = lambda _descriptor: os.kill(os.getpid(), signal.SIGKILL)
 path = Path(sys.argv[1])
 write_atomically(path, "[0]", expected=path.read_text())
@@ -238,7 +238,7 @@ ADDS = """
 import json, sys
 from pathlib import Path
 from anyhook.errors import SettingsError
-from anyhook.settings.edit import write_atomically
+from anyhook.settings.write import write_atomically
 path, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(40):
     before = path.read_text()

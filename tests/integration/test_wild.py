@@ -198,9 +198,9 @@ def answers(here, target):
         here.project, agent=here.source, trust_once=True, home=here.home
     ) as engine:
         for probe in probes:
-            results = engine.dispatch(probe.here).results
+            results = engine.dispatch(probe.source_event).results
             said = {
-                (str(result.handler.place), probe.here.wire_name): words_of(result.answer)
+                (str(result.handler.place), probe.source_event.wire_name): words_of(result.answer)
                 for result in results
             }
             found.append({hook: words for hook, words in said.items() if words})

@@ -18,12 +18,12 @@ from anyhook.agents import get_agent
 from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.canonical import canonical
 from anyhook.migrate.commands import own_variables, renamed, unwrap, wrap
+from anyhook.migrate.comparison import Comparison
 from anyhook.migrate.corpus import builtin_probes
 from anyhook.migrate.matchers import translate_matcher
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
 from anyhook.migrate.plan import plan_migration
-from anyhook.migrate.prove import Comparison
 from anyhook.settings.jsonc import parse
 from anyhook.settings.sources import Location, places
 
@@ -297,10 +297,10 @@ def test_hooks_that_come_home_decide_the_same(source, target, data):
         roots = [str(second), str(home)]
         probes = builtin_probes(here, there, out.hooks.definitions, second)
         for probe in probes[:: data.draw(st.integers(7, 11))]:
-            one = asyncio.run(original.dispatch(probe.here))
-            other = asyncio.run(returned.dispatch(probe.here))
-            said = [canonical(r.answer, probe.here, here, roots) for r in one.results]
-            again = [canonical(r.answer, probe.here, here, roots) for r in other.results]
+            one = asyncio.run(original.dispatch(probe.source_event))
+            other = asyncio.run(returned.dispatch(probe.source_event))
+            said = [canonical(r.answer, probe.source_event, here, roots) for r in one.results]
+            again = [canonical(r.answer, probe.source_event, here, roots) for r in other.results]
 
             assert [s for s in said if s] == [s for s in again if s], (probe.label, text)
 

@@ -1,4 +1,4 @@
-"""Editing settings files for people: the difference is shown, they are asked, and it is written."""
+"""Edits of settings files: show the difference, ask the user, write."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from anyhook.errors import SettingsError, UsageError
 from anyhook.files import read_user_file
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.edit import stay_inside, write_atomically
-from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse, strip_comments
+from anyhook.settings.edit import read_settings
+from anyhook.settings.jsonc import JsonSyntaxError, strip_comments
 from anyhook.settings.sources import SIZE_LIMIT, Location, places
+from anyhook.settings.write import stay_inside, write_atomically
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
 
 LAYERS = {"project": Layer.PROJECT, "local": Layer.LOCAL, "user": Layer.USER}
+DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """How the user wants it: without asking, without writing, for programs."""
+    """The options of a command that writes files."""
 
     yes: bool
     dry_run: bool
@@ -39,7 +41,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class StarterFile:
-    """A hook file that is to be written."""
+    """A new hook file that is to be written."""
 
     path: Path
     text: str
@@ -47,12 +49,12 @@ class StarterFile:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One settings file as it is and as it will be.
+    """The edit of one settings file.
 
     Attributes:
-        agent: Whose it is.
+        agent: The agent whose settings it holds.
         path: The file.
-        before: Its text; `None` if there is none.
+        before: Its text; `None` if it does not exist.
         after: Its new text.
     """
 
@@ -63,91 +65,80 @@ class Edit:
 
     @property
     def changes(self) -> bool:
-        """Whether it changes anything."""
+        """Whether the text changes."""
         return self.after != (self.before or "")
 
 
 def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
-    """Return the file of an agent that a scope stands for.
+    """Return the settings file of an agent for a scope.
 
     Raises:
         UsageError: If there is no such scope, or the agent has no file for it.
-        SettingsError: If a link of the repository leads elsewhere.
+        SettingsError: If a link of the repository leads out of the project.
     """
     if scope not in LAYERS:
         raise UsageError(f"--scope is {', '.join(LAYERS)}, not {scope!r}")
-    layer = LAYERS[scope]
     location = Location.of(project, home_variable=agent.home_variable)
-    found = next((path for own, path in places(agent, location) if own is layer), None)
-    if found is None:
-        raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
-    if scope != "user":
-        stay_inside(project, found)
-    return found
+    for layer, path in places(agent, location):
+        if layer is LAYERS[scope]:
+            if scope != "user":
+                stay_inside(project, path)
+            return path
+    raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
 
 
 def read_text(path: Path) -> str | None:
-    """Return what a settings file holds; `None` if there is none.
+    """Return the text of a settings file; `None` if there is none.
 
     Raises:
-        SettingsError: If it cannot be read, is no UTF-8 or no JSON with comments, or is too large
-            to have been written by people.
+        SettingsError: If it cannot be read, is not UTF-8 or JSON with comments, does not hold an
+            object, or is too large to have been written by people.
     """
     try:
-        found = read_user_file(path, SIZE_LIMIT)
+        content = read_user_file(path, SIZE_LIMIT)
+        text = content.decode()
     except FileNotFoundError:
         return None
     except OSError as error:
-        told = f"it cannot be read: {error.strerror}; it was not touched"
-        raise SettingsError(told, path=str(path)) from error
-    try:
-        text = found.decode()
+        message = f"it cannot be read: {error.strerror}; it was not changed"
+        raise SettingsError(message, path=str(path)) from error
     except UnicodeDecodeError as error:
         raise SettingsError(
-            f"it cannot be read: it is not UTF-8 at byte {error.start}; it was not touched",
+            f"it cannot be read: it is not UTF-8 at byte {error.start}; it was not changed",
             path=str(path),
-            line=found.count(b"\n", 0, error.start) + 1,
+            line=content.count(b"\n", 0, error.start) + 1,
         ) from error
     parsed(text, path)
     return text
 
 
 def parsed(text: str, path: Path) -> Any:
-    """Return the value of a settings file; of one that holds nothing, an empty object.
+    """Return the value of a settings file; an empty object for a file without a value.
 
     Raises:
-        SettingsError: If it is no JSON with comments.
+        SettingsError: If it is not JSON with comments, or does not hold an object.
     """
     try:
-        return parse(text, str(path)).value if strip_comments(text).strip() else {}
-    except JsonSyntaxError as problem:
-        line = sum(start <= problem.offset for start in line_starts(text))
-        told = f"{problem}; it was not changed"
-        raise SettingsError(told, path=str(path), line=line) from None
-
-
-def list_at(text: str, where: tuple[str, ...], path: Path) -> Any:
-    """Return what stands at some keys of a settings file; `None` if nothing does."""
-    value = parsed(text, path)
-    for key in where:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+        is_empty = not strip_comments(text).strip()
+    except JsonSyntaxError:
+        is_empty = False
+    return {} if is_empty else read_settings(text, str(path)).value
 
 
 def write_edits(
     edits: list[Edit],
-    wish: WriteOptions,
+    options: WriteOptions,
     starter: StarterFile | None = None,
     *,
     backup: bool = False,
 ) -> bool:
-    """Show the differences, ask, and write.
+    """Show the differences, ask the user, and write the files.
 
     Args:
-        edits: The files.
-        wish: How the user wants it.
-        starter: A new file beside them.
-        backup: Keep what was there before in a file beside each.
+        edits: The edits.
+        options: The options of the command.
+        starter: A new hook file to write with them.
+        backup: Keep the former content of each file in a file beside it.
 
     Returns:
         Whether anything was written.
@@ -156,51 +147,50 @@ def write_edits(
         SettingsError: If a file changed meanwhile, is locked or cannot be written.
     """
     changed = [edit for edit in edits if edit.changes]
-    if not wish.as_json:
-        show_edits(edits, starter)
-    if wish.dry_run or not (changed or starter) or not agreed(wish):
+    if not options.as_json:
+        _show_edits(edits, starter)
+    if options.dry_run or not (changed or starter) or not _confirm(options):
         return False
+    written: list[Path] = []
+    backups: list[Path] = []
     if starter:
         starter.path.parent.mkdir(exist_ok=True)
         replace_file(starter.path, starter.text.encode())
-    kept = [
-        write_atomically(edit.path, edit.after, expected=edit.before, backup=backup)
-        for edit in changed
-    ]
-    if not wish.as_json:
-        written = [*([starter.path] if starter else []), *(edit.path for edit in changed)]
+        written.append(starter.path)
+    for edit in changed:
+        copy = write_atomically(edit.path, edit.after, expected=edit.before, backup=backup)
+        written.append(edit.path)
+        if copy is not None:
+            backups.append(copy)
+    if not options.as_json:
         for path in written:
             console().print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
-        for copy in filter(None, kept):
-            console().print(f"before   {show_path(str(copy))}", markup=False)
+        for path in backups:
+            console().print(f"before   {show_path(str(path))}", markup=False)
     return True
 
 
-def agreed(wish: WriteOptions) -> bool:
-    """Ask, unless that was answered beforehand.
-
-    Raises:
-        UsageError: If nobody is there to ask.
-    """
-    if wish.yes:
+def _confirm(options: WriteOptions) -> bool:
+    if options.yes:
         return True
-    if wish.as_json or sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("nobody is there to ask; look with --dry-run, then use --yes")
+    if options.as_json or sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(
+            "there is no terminal to ask at; see the difference with --dry-run, then add --yes"
+        )
     return typer.confirm("Write this?", default=False)
 
 
-def show_edits(edits: list[Edit], starter: StarterFile | None) -> None:
-    """Show what would change, file by file."""
+def _show_edits(edits: list[Edit], starter: StarterFile | None) -> None:
     if starter:
         console().print(f"a new file {show_path(str(starter.path))}", markup=False)
     for edit in edits:
         if edit.changes:
-            _show(edit)
+            _show_difference(edit)
         else:
             console().print(f"{show_path(str(edit.path))} stays as it is", markup=False)
 
 
-def _show(edit: Edit) -> None:
+def _show_difference(edit: Edit) -> None:
     name = show_path(str(edit.path))
     lines = difflib.unified_diff(
         (edit.before or "").splitlines(),
@@ -210,6 +200,6 @@ def _show(edit: Edit) -> None:
         lineterm="",
         n=2,
     )
-    styles = {"+": "green", "-": "red", "@": "cyan"}
     for line in lines:
-        console().print(Text(printable(line), style=styles.get(line[:1], "")), soft_wrap=True)
+        style = DIFF_STYLES.get(line[:1], "")
+        console().print(Text(printable(line), style=style), soft_wrap=True)

@@ -35,9 +35,10 @@ from anyhook.cli.output import console, print_json, say_error, show_path
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
-from anyhook.settings.edit import add_item, prune, remove_item, stay_inside
+from anyhook.settings.edit import add_item, prune, remove_item
 from anyhook.settings.hookset import load_hooks as load_hooks_of
 from anyhook.settings.sources import Location, places
+from anyhook.settings.write import stay_inside
 from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import PROGRAM, prefix, read_command
 

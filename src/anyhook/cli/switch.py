@@ -19,9 +19,10 @@ from anyhook.migrate.commands import unwrap
 from anyhook.model.definitions import unique_labels
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.edit import add_item, prune, remove_item, stay_inside, write_atomically
+from anyhook.settings.edit import add_item, prune, remove_item
 from anyhook.settings.kept import forget_entry, keep, kept_hooks, put_back, take_out
 from anyhook.settings.reader import LoadedFile
+from anyhook.settings.write import stay_inside, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

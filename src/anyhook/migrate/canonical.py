@@ -1,4 +1,4 @@
-"""What an answer does, in words that do not depend on the agent."""
+"""The effect of an answer, in a form that does not depend on the agent."""
 
 from __future__ import annotations
 
@@ -16,86 +16,93 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.events import Event
 
-OWN_REASON = re.compile(
+_GENERATED_REASON = re.compile(
     r"blocked by hook .*|hook .* (?:failed|timed out); blocking because .*", re.DOTALL
 )
-"""What is said where a hook denies without a reason of its own; it names the command."""
+"""The reason where a hook denies without one; it names the command."""
+IGNORED_FIELDS = frozenset({"stop_reason", "suppress_output"})
+"""Fields that are compared as part of another one, or have no effect on the agent."""
 
 
 def canonical(
     answer: Answer, event: Event, agent: AgentSpec, roots: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Say what an answer does, so that answers to different agents can be compared.
+    """Return the effect of an answer, so that answers to different agents can be compared.
 
     Args:
         answer: The answer.
-        event: What it answers.
-        agent: In whose words both are.
+        event: The event that it answers.
+        agent: The agent of both.
         roots: Directories that stand for the project; in texts they become `{project}`.
 
     Returns:
-        Field to value, without those that do nothing; empty if it does nothing at all.
+        Field to value, without fields that have no effect.
     """
-    found: dict[str, Any] = {}
+    effect: dict[str, Any] = {}
     for name in answer.record_fields:
-        reader = CANONICAL.get(name)
-        shown = reader(answer, event, agent) if reader else getattr(answer, name)
-        if shown not in (None, False, "", Outcome.NONE) and shown != {}:
-            found[name] = plain(shown, roots)
-    if "stop" in found:  # it is stronger than any verdict
-        found.pop("outcome", None)
-        found.pop("approve", None)
-    return found
+        if name in IGNORED_FIELDS:
+            continue
+        reader = READERS.get(name)
+        value = reader(answer, event, agent) if reader else getattr(answer, name)
+        if value not in (None, False, "", Outcome.NONE) and value != {}:
+            effect[name] = normalize_texts(value, roots)
+    # Ending the loop is stronger than any verdict.
+    if "stop" in effect:
+        effect.pop("outcome", None)
+        effect.pop("approve", None)
+    return effect
 
 
-def plain(value: Any, roots: Sequence[str]) -> Any:
-    """Take out of a JSON value what only names a place or a command."""
+def normalize_texts(value: Any, roots: Sequence[str]) -> Any:
+    """Remove from the texts of a JSON value what only names a directory or a command."""
     if isinstance(value, str):
         text = str(value)
         for root in roots:
             text = text.replace(root, "{project}")
-        return OWN_REASON.sub("blocked by a hook", text).strip()
+        return _GENERATED_REASON.sub("blocked by a hook", text).strip()
     if isinstance(value, dict):
-        return {key: plain(item, roots) for key, item in value.items()}
+        return {key: normalize_texts(item, roots) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, roots) for item in value]
+        return [normalize_texts(item, roots) for item in value]
     return value
 
 
 def _outcome(answer: Answer, _event: Event, _agent: AgentSpec) -> str:
-    """An allowance that approves nothing is no opinion to an agent."""
+    # To an agent, an allowance that approves nothing is no opinion.
     return "" if answer.outcome in (Outcome.NONE, Outcome.ALLOW) else str(answer.outcome)
 
 
 def _reason(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
-    decides = _outcome(answer, event, agent) or answer.stop
-    return answer.reason or (answer.stop_reason if answer.stop else None) if decides else None
+    if answer.stop:
+        return answer.reason or answer.stop_reason
+    return answer.reason if _outcome(answer, event, agent) else None
 
 
 def _context(answer: Answer, event: Event, _agent: AgentSpec) -> str | None:
-    """Return the context; a prompt that is denied reaches the agent with nothing beside it."""
+    # A prompt that is denied reaches the agent with nothing beside it.
     is_void = event.name == "before_prompt" and answer.outcome is Outcome.DENY
     return None if is_void else answer.context
 
 
-def _input(answer: Answer, event: Event, agent: AgentSpec) -> dict[str, Any] | None:
+def _tool_input(answer: Answer, event: Event, agent: AgentSpec) -> dict[str, Any] | None:
     if answer.tool_input is None or not isinstance(event, ToolEvent):
         return None
     before = call_of(event, agent).arguments
-    words = agent.vocabulary
-    after = words.call(event.tool_name, {**event.tool_input, **answer.tool_input}).arguments
+    changed_input = {**event.tool_input, **answer.tool_input}
+    after = agent.vocabulary.call(event.tool_name, changed_input).arguments
     return {key: value for key, value in after.items() if before.get(key) != value}
 
 
-def _output(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
-    if answer.outcome is Outcome.DENY or not isinstance(event, ToolEvent):
-        return None  # the reason says it already
-    if answer.tool_output is None:
+def _tool_output(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
+    if answer.tool_output is None or not isinstance(event, ToolEvent):
+        return None
+    # The reason of a denial takes the place of the output.
+    if answer.outcome is Outcome.DENY:
         return None
     return read_tool_result(agent, call_of(event, agent), answer.tool_output).text
 
 
-def _config(answer: Answer, _event: Event, agent: AgentSpec) -> dict[str, Any] | None:
+def _tool_config(answer: Answer, _event: Event, agent: AgentSpec) -> dict[str, Any] | None:
     if answer.tool_config is None:
         return None
     names = answer.tool_config.get("allowedFunctionNames") or []
@@ -103,23 +110,20 @@ def _config(answer: Answer, _event: Event, agent: AgentSpec) -> dict[str, Any] |
     return {**answer.tool_config, "allowedFunctionNames": tools}
 
 
-def _tail(answer: Answer, _event: Event, agent: AgentSpec) -> list[Any] | None:
+def _tail_tool_call(answer: Answer, _event: Event, agent: AgentSpec) -> list[Any] | None:
     if answer.tail_tool_call is None:
         return None
     call = agent.vocabulary.call(answer.tail_tool_call["name"], answer.tail_tool_call["args"])
     return [call.tool, dict(call.arguments)]
 
 
-CANONICAL: dict[str, Callable[[Answer, Event, AgentSpec], Any]] = {
+READERS: dict[str, Callable[[Answer, Event, AgentSpec], Any]] = {
     "outcome": _outcome,
-    "approve": lambda answer, _event, _agent: answer.approve,
     "reason": _reason,
-    "stop_reason": lambda _answer, _event, _agent: None,
     "context": _context,
-    "suppress_output": lambda _answer, _event, _agent: None,
-    "tool_input": _input,
-    "tool_output": _output,
-    "tool_config": _config,
-    "tail_tool_call": _tail,
+    "tool_input": _tool_input,
+    "tool_output": _tool_output,
+    "tool_config": _tool_config,
+    "tail_tool_call": _tail_tool_call,
 }
-"""Field of an answer to what it says in canonical form, where that is not its value."""
+"""Field of an answer to its canonical value, where that is not the value itself."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 LANGUAGE = "gemini"
-"""The agent in whose words the built-in events are written: those of the widest shared set."""
+"""The agent for which the built-in events are written: it has the largest shared set."""
 
 COMMANDS = (
     "ls -la",
@@ -97,18 +97,18 @@ class Probe(Record):
     """One event that hooks are tried on.
 
     Attributes:
-        label: What people call it.
-        here: The event in the source's words.
-        there: The same in the target's words.
+        label: The event, for people.
+        source_event: The event of the source.
+        target_event: The same event of the target.
     """
 
     label: str
-    here: Event
-    there: Event
+    source_event: Event
+    target_event: Event
 
 
 def builtin_payloads(project: Path) -> Iterator[dict[str, Any]]:
-    """Yield the built-in events as payloads, in the words of `LANGUAGE`."""
+    """Yield the built-in events as payloads, in the form of `LANGUAGE`."""
     for source in ("startup", "resume", "clear"):
         yield _payload(project, "SessionStart", source=source)
     for prompt in PROMPTS:
@@ -122,7 +122,7 @@ def builtin_payloads(project: Path) -> Iterator[dict[str, Any]]:
     yield _payload(project, "BeforeModel", llm_request=request)
     yield _payload(project, "AfterModel", llm_request=request, llm_response=response)
     yield _payload(project, "BeforeToolSelection", llm_request=request)
-    yield from _calls(project)
+    yield from _tool_payloads(project)
     yield _payload(
         project, "Notification", notification_type="ToolPermission", message="May I?", details={}
     )
@@ -140,20 +140,8 @@ def builtin_payloads(project: Path) -> Iterator[dict[str, Any]]:
         yield _payload(project, "SessionEnd", reason=reason)
 
 
-def _calls(project: Path) -> Iterator[dict[str, Any]]:
-    files = [(str(project / path), text) for path, text in FILES]
-    calls: list[tuple[str, dict[str, Any]]] = [
-        *(("run_shell_command", {"command": command}) for command in COMMANDS),
-        *(("write_file", {"file_path": path, "content": text}) for path, text in files),
-        *(
-            ("replace", {"file_path": path, "old_string": "a", "new_string": text})
-            for path, text in files[:4]
-        ),
-        *(("read_file", {"file_path": path}) for path, _ in files[1:3]),
-        ("list_directory", {"dir_path": str(project)}),
-        *OTHER_CALLS,
-    ]
-    for name, arguments in calls:
+def _tool_payloads(project: Path) -> Iterator[dict[str, Any]]:
+    for name, arguments in _builtin_calls(project):
         yield _payload(project, "BeforeTool", tool_name=name, tool_input=arguments)
         for response in _responses(name, arguments):
             yield _payload(
@@ -164,26 +152,40 @@ def _calls(project: Path) -> Iterator[dict[str, Any]]:
                 tool_response=response,
             )
     for server, tool in MCP_CALLS:
-        about = {
+        call = {
             "tool_name": f"mcp_{server}_{tool}",
             "tool_input": {"name": "x"},
             "mcp_context": {"server_name": server, "tool_name": tool},
         }
-        yield _payload(project, "BeforeTool", **about)
-        done = {"llmContent": [{"text": "done"}], "returnDisplay": "done"}
-        yield _payload(project, "AfterTool", **about, tool_response=done)
+        yield _payload(project, "BeforeTool", **call)
+        response = {"llmContent": [{"text": "done"}], "returnDisplay": "done"}
+        yield _payload(project, "AfterTool", **call, tool_response=response)
+
+
+def _builtin_calls(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    files = [(str(project / path), text) for path, text in FILES]
+    for command in COMMANDS:
+        yield "run_shell_command", {"command": command}
+    for path, text in files:
+        yield "write_file", {"file_path": path, "content": text}
+    for path, text in files[:4]:
+        yield "replace", {"file_path": path, "old_string": "a", "new_string": text}
+    for path, _ in files[1:3]:
+        yield "read_file", {"file_path": path}
+    yield "list_directory", {"dir_path": str(project)}
+    yield from OTHER_CALLS
 
 
 def _responses(name: str, arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what a tool may return, in texts that survive being put in another agent's form."""
+    """Yield what a tool may return, in texts that survive the translation to another agent."""
     text = RESPONSES.get(name, "done").format(**{"file_path": "", "name": "", **arguments})
     yield {"llmContent": text, "returnDisplay": text.removeprefix("Output: ")}
     if name == "run_shell_command":
         yield {"llmContent": "Output: it went wrong\nExit Code: 1", "returnDisplay": "Exit Code: 1"}
     if name in ("read_file", "web_fetch"):
-        wrong = "it cannot be read"
-        error = {"message": wrong, "type": "failed"}
-        yield {"llmContent": wrong, "returnDisplay": wrong, "error": error}
+        message = "it cannot be read"
+        error = {"message": message, "type": "failed"}
+        yield {"llmContent": message, "returnDisplay": message, "error": error}
 
 
 def _payload(project: Path, event: str, **fields: Any) -> dict[str, Any]:
@@ -203,38 +205,41 @@ def builtin_probes(
     """Make the built-in events, and one for each tool that a matcher of the source names.
 
     Args:
-        source: Whose hooks are tried.
+        source: The agent whose hooks are tried.
         target: The other agent.
         definitions: The source's hooks.
         project: Where the events happen.
     """
     language = get_agent(LANGUAGE)
-    found = []
+    probes: list[Probe] = []
     for payload in builtin_payloads(project):
         event, _ = decode_event(language, payload)
-        found += _probe(translate_event(event, language, source), source, target)
-    for name in dict.fromkeys(_named_tools(source, definitions)):
-        for wire in ("before_tool", "after_tool"):
-            payload = _payload(project, source.event(wire).wire, tool_name=name)
-            payload["tool_input"] = {"command": "ls", "file_path": str(project / "src/app.py")}
-            event, _ = decode_event(source, payload)
-            if isinstance(event, AfterTool):
-                done = write_tool_result(source, call_of(event, source), ToolResult(text="done"))
-                event, _ = decode_event(source, {**payload, "tool_response": done})
-            found += _probe(event, source, target)
-    return found
+        probes += _pair(translate_event(event, language, source), source, target)
+    for name in dict.fromkeys(_named_mcp_tools(source, definitions)):
+        arguments = {"command": "ls", "file_path": str(project / "src/app.py")}
+        call = {"tool_name": name, "tool_input": arguments}
+        event, _ = decode_event(source, _payload(project, source.event("before_tool").wire, **call))
+        probes += _pair(event, source, target)
+        payload = _payload(project, source.event("after_tool").wire, **call)
+        event, _ = decode_event(source, payload)
+        if isinstance(event, AfterTool):
+            response = write_tool_result(source, call_of(event, source), ToolResult(text="done"))
+            event, _ = decode_event(source, {**payload, "tool_response": response})
+        probes += _pair(event, source, target)
+    return probes
 
 
-def _named_tools(source: AgentSpec, definitions: Iterable[HookDefinition]) -> Iterator[str]:
-    """Yield tools that matchers name and the built-in events do not have: those of MCP servers."""
-    head = source.tool_prefix or "mcp"
+def _named_mcp_tools(source: AgentSpec, definitions: Iterable[HookDefinition]) -> Iterator[str]:
+    """Yield the tools of MCP servers that matchers name: the built-in events do not have them."""
+    prefix = source.tool_prefix or "mcp"
     for definition in definitions:
-        spec = source.by_canonical[definition.event]
-        if spec.subject == TOOL and definition.matcher:
-            for piece in re.split(r"[|,()^$\s]+", definition.matcher):
-                name = re.sub(r"\.[*+]\??", "probe", piece)
-                if piece.startswith(head) and re.fullmatch(r"[\w-]+[A-Za-z0-9]", name):
-                    yield name
+        event = source.by_canonical[definition.event]
+        if event.subject != TOOL or not definition.matcher:
+            continue
+        for piece in re.split(r"[|,()^$\s]+", definition.matcher):
+            name = re.sub(r"\.[*+]\??", "probe", piece)
+            if piece.startswith(prefix) and re.fullmatch(r"[\w-]+[A-Za-z0-9]", name):
+                yield name
 
 
 def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: Path) -> list[Probe]:
@@ -242,9 +247,9 @@ def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: P
 
     Args:
         file: The file.
-        source: Whose hooks are tried.
+        source: The agent whose hooks are tried.
         target: The other agent.
-        project: Where the events are said to happen now, as the recorded directory may be gone.
+        project: Replaces the recorded working directory, which may not exist any more.
 
     Raises:
         EventError: If the file cannot be read, or a line is no event of a known agent.
@@ -253,53 +258,57 @@ def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: P
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise EventError(f"{file} cannot be read: {error}") from error
-    found: list[Probe] = []
-    for where, payload in read_payloads(text, str(file)):
+    probes: list[Probe] = []
+    for place, payload in read_payloads(text, str(file)):
         name = recognise(payload, {})
         if name is None:
-            raise EventError(f"{where}: this is no event of an agent that anyhook knows")
-        language = get_agent(name)
-        event, _ = decode_event(language, moved(payload, str(payload.get("cwd")), str(project)))
+            raise EventError(f"{place}: this is no event of an agent that anyhook knows")
+        agent = get_agent(name)
+        moved = replace_directory(payload, str(payload.get("cwd")), str(project))
+        event, _ = decode_event(agent, moved)
         if isinstance(event, UnknownEvent):
-            raise EventError(f"{where}: {language.title} has no event {event.wire_name!r}")
-        found += _probe(translate_event(event, language, source), source, target)
-    return found
+            raise EventError(f"{place}: {agent.title} has no event {event.wire_name!r}")
+        probes += _pair(translate_event(event, agent, source), source, target)
+    return probes
 
 
-def moved(value: Any, old: str, new: str) -> Any:
-    """Let what happened in one directory happen in another one."""
+def replace_directory(value: Any, old: str, new: str) -> Any:
+    """Replace a directory in all texts of a JSON value."""
     if isinstance(value, str):
         return value.replace(old, new) if old else value
     if isinstance(value, dict):
-        return {key: moved(item, old, new) for key, item in value.items()}
+        return {key: replace_directory(item, old, new) for key, item in value.items()}
     if isinstance(value, list):
-        return [moved(item, old, new) for item in value]
+        return [replace_directory(item, old, new) for item in value]
     return value
 
 
-def _probe(event: Event, source: AgentSpec, target: AgentSpec) -> list[Probe]:
-    """Pair an event of the source with what the target makes of it; none if it has none."""
+def _pair(event: Event, source: AgentSpec, target: AgentSpec) -> list[Probe]:
+    """Pair an event of the source with that of the target; empty if the target has none."""
     if event.name not in source.by_canonical or not counterparts(source, event.name, target):
         return []
-    here, _ = decode_event(source, encode_event(source, event))
-    made = encode_event(target, translate_event(here, source, target))
-    there, _ = decode_event(target, made)
-    return [Probe(label=_label(here), here=here, there=there)]
+    source_event, _ = decode_event(source, encode_event(source, event))
+    payload = encode_event(target, translate_event(source_event, source, target))
+    target_event, _ = decode_event(target, payload)
+    label = _label(source_event)
+    return [Probe(label=label, source_event=source_event, target_event=target_event)]
 
 
 def _label(event: Event) -> str:
-    subject = next(
-        (
-            text
-            for name in ("tool_name", "source", "reason", "trigger", "notification_type", "prompt")
-            if (text := getattr(event, name, None))
-        ),
-        "",
-    )
-    given = getattr(event, "tool_input", None) or {}
-    detail = next((given[k] for k in ("command", "file_path", "url", "prompt") if k in given), "")
-    failed = "(failed)" if event.name == FAILED_TOOL or _has_failed(event) else ""
-    return " ".join(str(part) for part in (event.wire_name, subject, detail, failed) if part)
+    parts = [event.wire_name]
+    for name in ("tool_name", "source", "reason", "trigger", "notification_type", "prompt"):
+        subject = getattr(event, name, None)
+        if subject:
+            parts.append(subject)
+            break
+    tool_input = getattr(event, "tool_input", None) or {}
+    for key in ("command", "file_path", "url", "prompt"):
+        if key in tool_input:
+            parts.append(tool_input[key])
+            break
+    if event.name == FAILED_TOOL or _has_failed(event):
+        parts.append("(failed)")
+    return " ".join(str(part) for part in parts if part)
 
 
 def _has_failed(event: Event) -> bool:

@@ -1,28 +1,50 @@
-"""What was migrated, put beside what the target's file has already."""
+"""Adds migrated hooks to the target's settings file."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
 from anyhook.migrate.losses import Loss
-from anyhook.migrate.matchers import covers_same
-from anyhook.model.diagnostics import Place
+from anyhook.migrate.matcher_pieces import covers_same
 from anyhook.settings.edit import add_item, read_settings, set_member
 from anyhook.settings.jsonc import strip_comments
+from anyhook.settings.reader import iter_definitions, iter_handlers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.plan import Migration
+    from anyhook.model.diagnostics import Place
+
+RESTRICTING_MEMBERS = frozenset({"async", "if", "once"})
+"""Members of a handler that make it do less."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingHandler:
+    """A handler of the target's file.
+
+    Attributes:
+        event: Name of its event.
+        matcher: The matcher of its definition.
+        value: The handler, as JSON.
+        place: Its place.
+    """
+
+    event: str | int
+    matcher: Any
+    value: dict[str, Any]
+    place: Place
 
 
 def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Loss]]:
     """Add the migrated hooks to a settings file.
 
-    A hook that is there already, on the same event with the same matcher and command, is left as
-    it is, whatever its other members say: somebody may have changed them on purpose.
+    An existing hook with the same event, matcher and command is left unchanged even if its other
+    members differ: they may have been changed on purpose.
 
     Args:
         migration: What to add.
@@ -30,35 +52,35 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
         file: Its path, for messages.
 
     Returns:
-        The new text, with comments, order and everything else kept, and what was there already
-        and differs.
+        The new text, with comments, order and everything else kept, and the differences from
+        existing hooks.
 
     Raises:
-        SettingsError: If the file is no JSON with comments, or something in it is in the way.
+        SettingsError: If the file is not JSON with comments, or a value on the way to the hooks
+            has the wrong type.
     """
     target = migration.target
+    existing = list(_existing_handlers(target, text, file))
     notes: list[Loss] = []
-    before = text
     for entry in migration.entries:
-        where = (*target.hooks_path, entry.event)
-        there = list(_handlers(before, where, file))
         matcher = entry.definition.get("matcher")
-        missing = []
+        missing: list[dict[str, Any]] = []
         for handler in entry.definition["hooks"]:
-            same = [h for h in there if _is_same(h, matcher, handler)]
+            same = [other for other in existing if _is_same(other, entry.event, matcher, handler)]
             if not same:
                 missing.append(handler)
-            elif all(own != handler for _, own, _ in same):
-                notes += _differences(same[0], handler, file)
+            elif all(other.value != handler for other in same):
+                notes += _differences(same[0], handler)
         if missing:
-            text = add_item(text, where, {**entry.definition, "hooks": missing}, file=file)
+            definition = {**entry.definition, "hooks": missing}
+            text = add_item(text, (*target.hooks_path, entry.event), definition, file=file)
     if migration.entries:
         text = switched_on(target, text, file)
     return text, notes
 
 
 def switched_on(target: AgentSpec, text: str, file: str) -> str:
-    """Switch hooks on where an agent runs none without that.
+    """Switch hooks on in a settings file, where an agent runs none without that.
 
     Raises:
         SettingsError: If the file switches them off.
@@ -66,65 +88,57 @@ def switched_on(target: AgentSpec, text: str, file: str) -> str:
     observed = target.rule_sets.get("observed", target.documented)
     if observed.enabled_by_default:
         return text
-    switch = next(s for s in target.hook_toggles if s.kind == "enabled")
+    switch = next(switch for switch in target.hook_toggles if switch.kind == "enabled")
     return set_member(text, switch.path, True, file=file)
 
 
-WEAKENS = frozenset({"async", "if", "once"})
-"""Members of a handler that make it do less."""
-
-
-def _shorter(own: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    there, here = own.get("timeout"), wanted.get("timeout")
-    return isinstance(there, int | float) and isinstance(here, int | float) and there < here
-
-
-def _handlers(
-    text: str, where: tuple[str, ...], file: str
-) -> Iterator[tuple[str | None, dict[str, Any], int]]:
-    """Yield the handlers of an event with their matchers and lines."""
+def _existing_handlers(target: AgentSpec, text: str, file: str) -> Iterator[ExistingHandler]:
     if not strip_comments(text).strip():
         return
     document = read_settings(text, file)
-    value: Any = document.value
-    for key in where:
-        value = value.get(key) if isinstance(value, dict) else None
-    for i, definition in enumerate(value if isinstance(value, list) else ()):
-        handlers = definition.get("hooks") if isinstance(definition, dict) else None
-        for j, handler in enumerate(handlers if isinstance(handlers, list) else ()):
-            if isinstance(handler, dict):
-                line = document.place((*where, i, "hooks", j)).line or 0
-                yield definition.get("matcher"), handler, line
+    for path, definition in iter_definitions(document.value, target.hooks_path):
+        for handler_path, handler in iter_handlers(path, definition):
+            place = document.place(handler_path)
+            yield ExistingHandler(path[-2], definition.get("matcher"), handler, place)
 
 
 def _is_same(
-    there: tuple[str | None, dict[str, Any], int], matcher: Any, handler: dict[str, Any]
+    existing: ExistingHandler, event: str, matcher: str | None, handler: dict[str, Any]
 ) -> bool:
-    if isinstance(there[0], str | None) and covers_same(there[0], matcher):
-        return bool(_command(there[1]) == _command(handler))
-    return False
+    if existing.event != event or not isinstance(existing.matcher, str | None):
+        return False
+    if not covers_same(existing.matcher, matcher):
+        return False
+    return _command_key(existing.value) == _command_key(handler)
 
 
-def _command(handler: dict[str, Any]) -> Any:
+def _command_key(handler: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what a handler runs; the record of its former definition does not count."""
     command = handler.get("command")
-    inner = unwrap(command) if isinstance(command, str) else None
-    if inner is not None:
-        inner = inner.replace(was="")
-    return (inner or command, *(handler.get(key) for key in ("args", "env")))
+    options = unwrap(command) if isinstance(command, str) else None
+    if options is not None:
+        command = options.replace(was="")
+    return command, handler.get("args"), handler.get("env")
 
 
-def _differences(
-    there: tuple[str | None, dict[str, Any], int], handler: dict[str, Any], file: str
-) -> Iterator[Loss]:
-    _, own, line = there
+def _differences(existing: ExistingHandler, handler: dict[str, Any]) -> Iterator[Loss]:
+    own = existing.value
     for key in sorted(own.keys() | handler.keys()):
         is_unnamed = key == "name" and own.get(key) is None
-        if key != "command" and not is_unnamed and own.get(key) != handler.get(key):
-            weaker = key in WEAKENS or (key == "timeout" and _shorter(own, handler))
-            yield Loss(
-                kind="weaker" if weaker else "note",
-                place=Place(file, line),
-                what=f"{key} of a hook that is there already",
-                why=f"it says {own.get(key)!r}; the source means {handler.get(key)!r}",
-                instead="change it yourself if you want that",
-            )
+        if key == "command" or is_unnamed or own.get(key) == handler.get(key):
+            continue
+        is_weaker = key in RESTRICTING_MEMBERS or (key == "timeout" and _is_shorter(own, handler))
+        yield Loss(
+            kind="weaker" if is_weaker else "note",
+            place=existing.place,
+            subject=f"{key} of a hook that is there already",
+            reason=f"it is {own.get(key)!r}; the source means {handler.get(key)!r}",
+            remedy="change it yourself if you want that",
+        )
+
+
+def _is_shorter(own: dict[str, Any], handler: dict[str, Any]) -> bool:
+    before, after = own.get("timeout"), handler.get("timeout")
+    if not isinstance(before, int | float) or not isinstance(after, int | float):
+        return False
+    return before < after

@@ -22,7 +22,7 @@ def has_names(agent: AgentSpec) -> bool:
 
 
 def script_name(command: str) -> str | None:
-    """Return the name of the script that a command runs, without directories and ending.
+    """Return the name of the script that a command runs, without directories and suffix.
 
     Args:
         command: A command line, behind the shim or not.
@@ -36,8 +36,11 @@ def script_name(command: str) -> str | None:
             words = shlex.split(line)
         except ValueError:
             words = line.split()
-    scripts = (_SCRIPT.match(word) for word in words)
-    return next((script[1] for script in scripts if script), None)
+    for word in words:
+        script = _SCRIPT.match(word)
+        if script:
+            return script[1]
+    return None
 
 
 def is_generated(name: str, command: str) -> bool:
@@ -53,17 +56,17 @@ class Names:
         self._commands: dict[str, str] = {}
 
     def reserve(self, name: str, command: str) -> None:
-        """Note a name that a hook has already."""
+        """Reserve a name that a hook already has."""
         self._commands.setdefault(name, command)
 
-    def name(self, command: str) -> str | None:
+    def choose(self, command: str) -> str | None:
         """Return a name for a command; `None` if it runs no script."""
         script = script_name(command)
         if script is None:
             return None
+        name = script
         number = 1
-        while True:
-            name = script if number == 1 else f"{script}-{number}"
-            if self._commands.setdefault(name, command) == command:
-                return name
+        while self._commands.setdefault(name, command) != command:
             number += 1
+            name = f"{script}-{number}"
+        return name

@@ -1,8 +1,8 @@
-"""The shim: a command that was written for one agent runs under another one.
+"""The shim: runs a command that was written for one agent under another one.
 
-It reads the event that the host sends, shows the command the event of its own agent, and gives the
-command's answer to the host in the host's form. An agent starts it on every event, so it imports
-little.
+It reads the event that the host sends, gives the command the event of its own agent, and writes the
+command's answer in the host's form. An agent starts it on every event, so it imports little, and is
+one module although it is long: each module more costs a part of a millisecond on every event.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
+from anyhook.model.record import Record
 from anyhook.shell.variables import controls_shell
 
 TYPE_CHECKING = False
@@ -33,12 +34,14 @@ BLOCKED = 2
 FAILED = 1
 """The exit code that no agent takes for a denial."""
 BOM = b"\xef\xbb\xbf"
-PATIENCE = 5.0
-"""Seconds that a host may take to read an answer that an exit code can give as well."""
-VALUE_LIMIT = 100_000
-"""Characters; the system starts no command with a longer variable (Linux: 128 KiB)."""
-CODING_AGENTS = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
-"""How a file starts that the system runs by itself; any other one is a script of the shell."""
+# Seconds that the host may take to read a denial, which an exit code can express as well.
+WRITE_TIMEOUT = 5.0
+# Characters. Linux starts no command with a variable of more than 128 KiB.
+MAX_VARIABLE_LENGTH = 100_000
+# Characters of a command in messages.
+MAX_LABEL_LENGTH = 60
+EXECUTABLE_SIGNATURES = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+"""First bytes of files that the system runs by itself; others are scripts of the shell."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -54,22 +57,22 @@ def main(argv: Sequence[str]) -> int:
         options = parse_options(argv)
         source = get_agent(options.agent)
         host = get_agent(options.host) if options.host else None
-        _check(options, source)
+        _check_options(options, source)
     except AnyhookError as error:
-        return _say(f"anyhook shim: {error}", BLOCKED if must_block(argv) else FAILED)
+        return _exit_with(f"anyhook shim: {error}", BLOCKED if must_block(argv) else FAILED)
     if sys.stdin is not None and sys.stdin.isatty():
-        return _say("anyhook shim: an agent gives it an event on standard input", FAILED)
+        return _exit_with("anyhook shim: an agent gives it an event on standard input", FAILED)
     shim = _Shim(options, source)
     try:
-        code = shim.serve(_read(), host)
+        exit_code = shim.serve(_read_stdin(), host)
     except Exception as error:  # noqa: BLE001 - the last boundary: no traceback for the model
-        code = shim.give_up(f"{type(error).__name__}: {error}")
-    _tell(shim.aside)
-    return code
+        exit_code = shim.give_up(f"{type(error).__name__}: {error}")
+    _write_stderr(shim.stderr)
+    return exit_code
 
 
-def _check(options: ShimOptions, source: AgentSpec) -> None:
-    """Refuse what no event of the agent could ever mean: a guard must not be off by a slip."""
+def _check_options(options: ShimOptions, source: AgentSpec) -> None:
+    """Refuse options that fit no event of the agent: a typo must not switch a guard off."""
     if options.event:
         source.event(options.event)
     if options.shell and options.shell not in source.shells:
@@ -83,55 +86,29 @@ def _check(options: ShimOptions, source: AgentSpec) -> None:
             raise UsageError(f"--matcher {options.matcher!r} is no pattern: {problem}")
 
 
-def _read() -> bytes:
-    try:
-        return sys.stdin.buffer.read() if sys.stdin is not None else b""
-    except OSError:
-        return b""
+class _Exchange(Record):
+    """One event, in the form of the host and in that of the command's agent.
 
-
-def _say(message: str, code: int) -> int:
-    _tell(message.encode("utf-8", "backslashreplace") + b"\n")
-    return code
-
-
-def _tell(text: bytes) -> None:
-    """Write to standard error, if there is one that takes it."""
-    if sys.stderr is not None:
-        try:
-            _put(2, text)
-        except OSError:
-            return
-
-
-def _put(fd: int, text: bytes, patience: float | None = None) -> None:
-    """Write all of a text.
-
-    Args:
-        fd: Where to.
-        text: The text.
-        patience: Seconds in which the reader has to make room.
-
-    Raises:
-        OSError: If nobody reads it.
+    Attributes:
+        host: The agent that sent the event.
+        host_event: The event of the host.
+        host_spec: How the host treats it.
+        event: The event of the command's agent.
+        spec: How that agent treats it.
+        views: What the command is run on if the host is another agent: forms of the event, each
+            with the text for standard input.
     """
-    must_wait = patience is not None
-    while text:
-        if must_wait:
-            import select
 
-            poll = select.poll()
-            poll.register(fd, select.POLLOUT)
-            if not poll.poll(None if patience is None else patience * 1000):
-                raise TimeoutError(110, "nobody reads it")
-        try:  # a pipe that has any room has it for the smallest piece
-            text = text[os.write(fd, text[:512] if must_wait else text) :]
-        except BlockingIOError:
-            must_wait = True
+    host: AgentSpec
+    host_event: Event
+    host_spec: EventSpec
+    event: Event
+    spec: EventSpec
+    views: tuple[tuple[Event, bytes], ...] = ()
 
 
 class _Speaker:
-    """Who said it, for the readers of output."""
+    """The command, for the functions that read its output."""
 
     place = None
     layer = Layer.PROJECT
@@ -141,33 +118,40 @@ class _Speaker:
 
 
 class _Shim:
-    """One event on its way to a command and back."""
+    """Brings one event to the command, and its answer back.
+
+    Attributes:
+        options: The options of the shim.
+        source: The agent that the command was written for.
+        label: The command, for messages.
+        may_fail: Whether a failure of the command denies nothing.
+        denial: The reason of a denial, as soon as there is one.
+        can_deny: Whether a failure may deny the event.
+        stderr: The text for standard error.
+    """
 
     def __init__(self, options: ShimOptions, source: AgentSpec) -> None:
         self.options = options
         self.source = source
-        self.denied: str | None = None
-        self.closes = True
-        self.aside = b""
         line = " ".join(options.command)
-        self.label = line if len(line) <= 60 else line[:59] + "…"
+        is_short = len(line) <= MAX_LABEL_LENGTH
+        self.label = line if is_short else line[: MAX_LABEL_LENGTH - 1] + "…"
+        self.may_fail = options.on_failure != "block"
+        self.denial: str | None = None
+        self.can_deny = True
+        self.stderr = b""
 
-    @property
-    def may_fail(self) -> bool:
-        """Whether a failure of the command denies nothing."""
-        return self.options.on_failure != "block"
-
-    def give_up(self, why: str) -> int:
-        """End without an answer; a denial that is known already is not lost."""
-        if self.denied is not None:
-            return _say(self.denied, BLOCKED)
-        if self.options.on_failure == "block" and self.closes:
-            return _say(f"blocked: {self.label} could not be asked ({why})", BLOCKED)
-        return _say(f"anyhook shim: {why}; {self.label} had no say", FAILED)
+    def give_up(self, reason: str) -> int:
+        """Return an exit code in place of an answer; a denial is kept."""
+        if self.denial is not None:
+            return _exit_with(self.denial, BLOCKED)
+        if not self.may_fail and self.can_deny:
+            return _exit_with(f"blocked: {self.label} gave no answer ({reason})", BLOCKED)
+        return _exit_with(f"anyhook shim: {reason}; {self.label} was ignored", FAILED)
 
     def serve(self, text: bytes, host: AgentSpec | None) -> int:
-        """Answer the event in a text."""
-        from anyhook.model.json import parse_event
+        """Answer the event in a text; a host that is not given is recognised by the event."""
+        from anyhook.model.json import parse_event, repair
 
         try:
             payload, change = parse_event(text.removeprefix(BOM).decode("utf-8", "replace"))
@@ -176,45 +160,163 @@ class _Shim:
         if not isinstance(payload, dict):
             return self.give_up("standard input holds no JSON object")
         if host is None:
-            found = recognise(payload, os.environ)
-            if found is None:
-                return self.give_up("nothing tells which agent sent this event; use --host NAME")
-            host = get_agent(found)
-        if change and host is not self.source:  # the host's own command gets the text as it is
-            self._note(change)
-        return self._serve(payload, text, host)
-
-    def _serve(self, payload: dict[str, Any], text: bytes, host: AgentSpec) -> int:
+            name = recognise(payload, os.environ)
+            if name is None:
+                return self.give_up("cannot recognise the agent of this event; add --host NAME")
+            host = get_agent(name)
+        # A command of the host itself gets the text unchanged.
+        if change and host is not self.source:
+            self._add_note(change)
         try:
-            asked, shown, given = self._translate(payload, host)
+            host_event, exchange = self._translate(payload, host)
         except RecursionError:
-            from anyhook.model.json import repair
-
-            asked, shown, given = self._translate(repair(payload), host)
-        spec, target = self.source.by_canonical.get(shown.name), host.by_canonical.get(asked.name)
-        if target is None:
+            host_event, exchange = self._translate(repair(payload), host)
+        host_spec = host.by_canonical.get(host_event.name)
+        if host_spec is None:
             return 0
-        if given is None or spec is None:
-            return self._write(target.no_opinion_output.encode())
-        self.closes = spec.can_fail_closed
-        env = self._environment(host, shown)
-        stdin = text
+        if exchange is None:
+            return self._write_answer(host_spec.no_opinion_output.encode())
+        return self._serve_exchange(exchange, text)
+
+    def _translate(
+        self, payload: dict[str, Any], host: AgentSpec
+    ) -> tuple[Event, _Exchange | None]:
+        """Return the event of the host, and the exchange if the command is for this event."""
+        from anyhook.agents.payloads import decode_event, encode_event
+
+        host_event, _ = decode_event(host, payload)
+        event = host_event
+        if host is not self.source:
+            from anyhook.agents.translate import translate_event, views
+
+            event = translate_event(host_event, host, self.source)
+        host_spec = host.by_canonical.get(host_event.name)
+        spec = self.source.by_canonical.get(event.name)
+        if host_spec is None or spec is None or not self._is_meant(spec, event):
+            return host_event, None
+        texts: list[tuple[Event, bytes]] = []
+        if host is not self.source:
+            for view in views(event, self.source):
+                stdin = _dump_payload(encode_event(self.source, view))
+                texts.append((view, stdin + self.source.payload_terminator))
+        exchange = _Exchange(
+            host=host,
+            host_event=host_event,
+            host_spec=host_spec,
+            event=event,
+            spec=spec,
+            views=tuple(texts),
+        )
+        return host_event, exchange
+
+    def _serve_exchange(self, exchange: _Exchange, text: bytes) -> int:
+        host, spec = exchange.host, exchange.spec
+        self.can_deny = spec.can_fail_closed
+        env = self._environment(host, exchange.event)
         argv = self._argv(env)
         if argv is None:
             return self.give_up("there is no shell on the PATH")
         if self.options.background:
-            return self._leave_behind(text, target)
+            self._start_in_background(text)
+            return self._write_answer(exchange.host_spec.no_opinion_output.encode())
         if host is self.source:
-            end = self._run(argv, env, stdin)
+            end = self._run(argv, env, text)
         else:
-            end, shown = self._run_on_views(argv, env, shown, spec)
-        self.aside += end.stderr_bytes
+            end, exchange = self._run_on_views(argv, env, exchange)
+        self.stderr += end.stderr_bytes
         if end.stdout_truncated:
             size = len(end.stdout_bytes)
-            self._note(f"{self.label} printed too much; what was over {size} bytes is lost")
-        if host is self.source and end.error is None and not end.timed_out and self.may_fail:
+            self._add_note(
+                f"{self.label} printed too much; the output after {size} bytes was ignored"
+            )
+        has_ended = end.error is None and not end.timed_out
+        if host is self.source and has_ended and self.may_fail:
             return self._relay(end, spec)
-        return self._answer(end, asked, shown, spec, host, target)
+        return self._answer(end, exchange)
+
+    def _add_note(self, text: str) -> None:
+        self.stderr += f"anyhook shim: {text}\n".encode("utf-8", "backslashreplace")
+
+    # -- whether the command runs
+
+    def _is_meant(self, spec: EventSpec, event: Event) -> bool:
+        """Return whether the command is for this event."""
+        options = self.options
+        if options.event and options.event not in (spec.wire, spec.canonical):
+            return False
+        if options.matcher and not self._matches(spec, event):
+            return False
+        return not options.condition or (spec.supports_conditions and self._condition_holds(event))
+
+    def _matches(self, spec: EventSpec, event: Event) -> bool:
+        from anyhook.matching.matchers import compile_matcher
+
+        matcher = compile_matcher(self.options.matcher, spec.matcher_style)
+        subject = getattr(event, spec.subject, None) if spec.subject else None
+        return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
+
+    def _condition_holds(self, event: Event) -> bool:
+        from anyhook.matching.conditions import compile_condition
+
+        try:
+            return compile_condition(self.options.condition).covers(
+                getattr(event, "tool_name", ""),
+                getattr(event, "tool_input", {}),
+                cwd=_working_directory(event),
+                project=_project(os.environ, self.source, event),
+                home=os.path.expanduser("~"),  # noqa: PTH111 - no pathlib here
+            )
+        except Exception:  # noqa: BLE001 - a guard must run if its condition cannot be evaluated
+            return True
+
+    # -- running it
+
+    def _environment(self, host: AgentSpec, event: Event) -> dict[str, str]:
+        """Return the environment that the command's own agent would give it."""
+        env = {name: value for name, value in os.environ.items() if not controls_shell(name)}
+        values = {
+            "project_dir": _project(env, host, event),
+            "cwd": _working_directory(event),
+            "session_id": event.session_id,
+        }
+        for name in host.hook_environment:
+            if name not in self.source.hook_environment:
+                env.pop(name, None)
+        for name, value in self.source.hook_environment.items():
+            is_event_value = value in values
+            env[name] = _fit_variable(values[value]) if is_event_value else value.removeprefix("=")
+        rules = self.source.env_file
+        if rules is not None and rules.variable not in env and event.name in rules.events:
+            env[rules.variable] = os.devnull  # the host reads no such file; `>>` must not fail
+        if self.options.env:
+            from anyhook.handlers.environment import add_variables
+
+            add_variables(env, dict(self.options.env))
+        return env
+
+    def _argv(self, env: Mapping[str, str]) -> list[str] | None:
+        """Return the program to start with its arguments; `None` if there is no shell."""
+        command = self.options.command
+        if len(command) > 1:
+            return [self._fill_in(word, env) for word in command]
+        line = command[0]
+        if "/" in line and os.path.isfile(line) and _is_program(line):  # noqa: PTH113
+            return [line]
+        for program, *words in self.source.shells.get(self.options.shell, self.source.shell):
+            for directory in (*os.get_exec_path(), *os.get_exec_path(dict(env))):
+                if not directory.startswith("/"):
+                    continue
+                path = os.path.join(directory, program)  # noqa: PTH118 - no pathlib here
+                if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
+                    return [path, *words, line]
+        return None
+
+    def _fill_in(self, word: str, env: Mapping[str, str]) -> str:
+        """Replace `${NAME}` in an argument, where the agent itself does so."""
+        if self.source.handler_types["command"].programs and "${" in word:
+            for name in (*self.source.hook_environment, *(name for name, _ in self.options.env)):
+                word = word.replace(f"${{{name}}}", env.get(name, ""))
+        return word
 
     def _run(self, argv: Sequence[str], env: Mapping[str, str], stdin: bytes) -> ProcessResult:
         from anyhook.processes.blocking import run_blocking
@@ -229,164 +331,59 @@ class _Shim:
         )
 
     def _run_on_views(
-        self, argv: Sequence[str], env: Mapping[str, str], shown: Event, spec: EventSpec
-    ) -> tuple[ProcessResult, Event]:
-        """Run the command on all that there is to see; the strongest verdict counts."""
-        from anyhook.agents.payloads import encode_event
-        from anyhook.agents.translate import views
+        self, argv: Sequence[str], env: Mapping[str, str], exchange: _Exchange
+    ) -> tuple[ProcessResult, _Exchange]:
+        """Run the command on every view of the event.
 
-        best: tuple[ProcessResult, Event] | None = None
-        strength = -1
-        seen = views(shown, self.source)
-        for view in seen:
-            stdin = _dump(encode_event(self.source, view)) + self.source.payload_terminator
-            end = self._run(argv, env, stdin)
-            if len(seen) == 1:
-                return end, shown
-            said = STRENGTH[self._said(end, spec).answer.outcome]
-            if said > strength:
-                best, strength = (end, view), said
-        return best or (end, shown)
+        Returns:
+            The end with the strongest verdict, and the exchange of its view.
+        """
+        ends = [(view, self._run(argv, env, stdin)) for view, stdin in exchange.views]
+        if len(ends) == 1:
+            return ends[0][1], exchange
 
-    def _note(self, text: str) -> None:
-        self.aside += f"anyhook shim: {text}\n".encode("utf-8", "backslashreplace")
+        def strength(run: tuple[Event, ProcessResult]) -> int:
+            return STRENGTH[self._decode(run[1], exchange.spec).answer.outcome]
 
-    # -- towards the command
+        view, end = max(ends, key=strength)
+        return end, exchange.replace(event=view)
 
-    def _translate(
-        self, payload: dict[str, Any], host: AgentSpec
-    ) -> tuple[Event, Event, Mapping[str, Any] | None]:
-        """Return the event, as the command's agent sees it, and what the command is given."""
-        from anyhook.agents.payloads import decode_event, encode_event
-        from anyhook.agents.translate import translate_event
-
-        asked, _ = decode_event(host, payload)
-        shown = asked if host is self.source else translate_event(asked, host, self.source)
-        spec = self.source.by_canonical.get(shown.name)
-        if spec is None or not self._is_meant(spec, shown):
-            return asked, shown, None
-        return asked, shown, payload if host is self.source else encode_event(self.source, shown)
-
-    def _is_meant(self, spec: EventSpec, shown: Event) -> bool:
-        """Tell whether the command is for this event."""
-        options = self.options
-        if options.event and options.event not in (spec.wire, spec.canonical):
-            return False
-        if options.matcher and not self._matches(spec, shown):
-            return False
-        return not options.condition or (spec.supports_conditions and self._holds(shown))
-
-    def _matches(self, spec: EventSpec, shown: Event) -> bool:
-        from anyhook.matching.matchers import compile_matcher
-
-        matcher = compile_matcher(self.options.matcher, spec.matcher_style)
-        subject = getattr(shown, spec.subject, None) if spec.subject else None
-        return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
-
-    def _holds(self, shown: Event) -> bool:
-        from anyhook.matching.conditions import compile_condition
-
-        try:
-            return compile_condition(self.options.condition).covers(
-                getattr(shown, "tool_name", ""),
-                getattr(shown, "tool_input", {}),
-                cwd=_here(shown),
-                project=_project(os.environ, self.source, shown),
-                home=os.path.expanduser("~"),  # noqa: PTH111 - no pathlib here
-            )
-        except Exception:  # noqa: BLE001 - a guard must not be lost because its condition cannot be told
-            return True
-
-    def _environment(self, host: AgentSpec, shown: Event) -> dict[str, str]:
-        """Return the environment that the command's own agent would give it."""
-        env = {name: value for name, value in os.environ.items() if not controls_shell(name)}
-        known = {
-            "project_dir": _project(env, host, shown),
-            "cwd": _here(shown),
-            "session_id": shown.session_id,
-        }
-        for name in host.hook_environment:
-            if name not in self.source.hook_environment:
-                env.pop(name, None)
-        for name, what in self.source.hook_environment.items():
-            env[name] = _fitting(known[what]) if what in known else what.removeprefix("=")
-        rules = self.source.env_file
-        if rules is not None and rules.variable not in env and shown.name in rules.events:
-            env[rules.variable] = os.devnull  # the host reads no such file; `>>` must not fail
-        if self.options.env:
-            from anyhook.handlers.environment import add_variables
-
-            add_variables(env, dict(self.options.env))
-        return env
-
-    def _argv(self, env: Mapping[str, str]) -> list[str] | None:
-        command = self.options.command
-        if len(command) > 1:
-            return [self._filled(word, env) for word in command]
-        line = command[0]
-        if "/" in line and os.path.isfile(line) and _is_program(line):  # noqa: PTH113
-            return [line]
-        for program, *words in self.source.shells.get(self.options.shell, self.source.shell):
-            for directory in (*os.get_exec_path(), *os.get_exec_path(dict(env))):
-                if not directory.startswith("/"):
-                    continue
-                path = os.path.join(directory, program)  # noqa: PTH118 - no pathlib here
-                if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
-                    return [path, *words, line]
-        return None
-
-    def _filled(self, word: str, env: Mapping[str, str]) -> str:
-        """Put in what `${name}` stands for, where the agent itself does so in arguments."""
-        if self.source.handler_types["command"].programs and "${" in word:
-            for name in (*self.source.hook_environment, *(key for key, _ in self.options.env)):
-                word = word.replace(f"${{{name}}}", env.get(name, ""))
-        return word
-
-    def _leave_behind(self, text: bytes, target: EventSpec) -> int:
-        """Start this shim again, without anybody who waits for it."""
+    def _start_in_background(self, text: bytes) -> None:
+        """Start this shim again, as a process that outlives this one."""
         from anyhook.migrate.options import write_options
         from anyhook.processes.blocking import start_detached
 
-        waiting = self.options.replace(background=False)
-        argv = [sys.executable, "-P", "-m", "anyhook", "shim", *write_options(waiting)]
+        foreground = self.options.replace(background=False)
+        argv = [sys.executable, "-P", "-m", "anyhook", "shim", *write_options(foreground)]
         start_detached(argv, env=dict(os.environ), stdin=text)
-        return self._write(target.no_opinion_output.encode())
 
-    # -- towards the host
+    # -- the answer
 
-    def _answer(  # noqa: PLR0917 - one answer, and whom it is from and for
-        self,
-        end: ProcessResult,
-        asked: Event,
-        shown: Event,
-        spec: EventSpec,
-        host: AgentSpec,
-        target: EventSpec,
-    ) -> int:
+    def _answer(self, end: ProcessResult, exchange: _Exchange) -> int:
+        """Give the host the answer of a command in the host's form."""
+        blocks_on_failure = not self.may_fail and exchange.spec.can_fail_closed
         if end.error is not None or end.timed_out:
-            why = end.error or self._why_late(end)
-            if not self.may_fail and spec.can_fail_closed:
-                return self._reply(_denial(f"{self.label} {why}"), asked, shown, host, target)
-            return self.give_up(why)
-        said = self._said(end, spec)
-        answer = said.answer
+            reason = end.error or self._describe_timeout(end)
+            if blocks_on_failure:
+                return self._reply(_denial(f"{self.label} {reason}"), exchange)
+            return self.give_up(reason)
+        output = self._decode(end, exchange.spec)
+        answer = output.answer
+        is_cut_json = end.stdout_truncated and end.stdout_bytes.lstrip()[:1] == b"{"
         if answer.outcome is Outcome.DENY:
-            self.denied = answer.reason or f"blocked by {self.label}"
-        elif (said.failed or end.stdout_truncated) and not self.may_fail and spec.can_fail_closed:
+            self.denial = self._denial_reason(answer)
+        elif (output.failed or end.stdout_truncated) and blocks_on_failure:
             answer = _denial(f'hook {self.label!r} failed; blocking because onFailure is "block"')
-        elif (
-            end.stdout_truncated and end.stdout_bytes.lstrip()[:1] == b"{" and spec.can_fail_closed
-        ):
-            answer = _denial(f"{self.label} said more than can be read, and it may be a denial")
-        elif answer is NO_OPINION and said.status == "warned" and self._may_fail(host, target):
+        elif is_cut_json and exchange.spec.can_fail_closed:
+            answer = _denial(f"{self.label} printed more than can be read, and it may be a denial")
+        elif answer is NO_OPINION and output.status == "warned" and _may_fail(exchange):
             return FAILED
-        if (
-            target.reads_all_output
-        ):  # an agent that takes any output for an answer must not see this
-            self.aside = b""
-        return self._reply(answer, asked, shown, host, target)
+        # Such a host would take the text on standard error for an answer.
+        if exchange.host_spec.reads_all_output:
+            self.stderr = b""
+        return self._reply(answer, exchange)
 
-    def _why_late(self, end: ProcessResult) -> str:
+    def _describe_timeout(self, end: ProcessResult) -> str:
         late = f"ran into its timeout of {self.options.timeout:g} s"
         if not end.survivors:
             return f"{late} and was ended"
@@ -394,23 +391,26 @@ class _Shim:
         return f"{late}; these of its processes could not be ended: {numbers}"
 
     def _relay(self, end: ProcessResult, spec: EventSpec) -> int:
-        """Give the host what its own kind of command said, to the byte."""
+        """Give the host the output of a command that was written for it, unchanged."""
         if end.exit_code is None:
             return self.give_up(f"ended by {end.signal}")
         try:
             self._print(end.stdout_bytes)
-        except OSError as error:  # an exit code is the last way to say it
-            answer = self._said(end, spec).answer
-            if answer.outcome is not Outcome.DENY:
-                return end.exit_code or self.give_up(_lost(error))
-            self.denied = answer.reason or f"blocked by {self.label}"
-            return BLOCKED if end.exit_code == BLOCKED else self.give_up(_lost(error))
+        except OSError as error:
+            answer = self._decode(end, spec).answer
+            if answer.outcome is Outcome.DENY:
+                self.denial = self._denial_reason(answer)
+                if end.exit_code == BLOCKED:
+                    return BLOCKED
+            elif end.exit_code:
+                return end.exit_code
+            return self.give_up(_describe_lost_output(error))
         return end.exit_code
 
-    def _said(self, end: ProcessResult, spec: EventSpec) -> HookOutput:
+    def _decode(self, end: ProcessResult, spec: EventSpec) -> HookOutput:
         from anyhook.agents.output import ProcessExit, decode_exit
 
-        text = ProcessExit(
+        process_exit = ProcessExit(
             end.exit_code,
             end.signal,
             end.stdout,
@@ -418,99 +418,155 @@ class _Shim:
             end.stdout_truncated,
         )
         speaker = _Speaker(self.label)
-        return decode_exit(self.source, self.source.documented, spec, speaker, text)
+        return decode_exit(self.source, self.source.documented, spec, speaker, process_exit)
 
-    def _may_fail(self, host: AgentSpec, target: EventSpec) -> bool:
-        """Tell whether a failure does no more than warn: some agents take it for an allowance."""
-        observed = host.rule_sets.get("observed", host.documented).by_canonical.get(
-            target.canonical
-        )
-        return not target.reads_all_output and (
-            observed is None or observed.verdict_policy != "last"
-        )
+    def _denial_reason(self, answer: Answer) -> str:
+        return answer.reason or f"blocked by {self.label}"
 
-    def _reply(
-        self, answer: Answer, asked: Event, shown: Event, host: AgentSpec, target: EventSpec
-    ) -> int:
+    def _reply(self, answer: Answer, exchange: _Exchange) -> int:
         from anyhook.agents.replies import reply_bytes
 
+        host, host_spec = exchange.host, exchange.host_spec
         if answer is NO_OPINION:
-            return self._write(target.no_opinion_output.encode())
+            return self._write_answer(host_spec.no_opinion_output.encode())
         if answer.outcome is Outcome.DENY:
-            self.denied = answer.reason or f"blocked by {self.label}"
+            self.denial = self._denial_reason(answer)
         notes: list[str] = []
         if host is not self.source:
             from anyhook.agents.translate import translate_answer
             from anyhook.authoring.degrade import fit
 
-            answer, notes = translate_answer(answer, shown, asked, self.source, host)
-            answer, more = fit(host, asked, answer)
-            notes += more
-        text = reply_bytes(host, target, answer)
-        for note in () if target.reads_all_output else notes:
-            self._note(note)
-        return self._write(text)
+            answer, notes = translate_answer(
+                answer, exchange.event, exchange.host_event, self.source, host
+            )
+            answer, more_notes = fit(host, exchange.host_event, answer)
+            notes += more_notes
+        text = reply_bytes(host, host_spec, answer)
+        if not host_spec.reads_all_output:
+            for note in notes:
+                self._add_note(note)
+        return self._write_answer(text)
 
-    def _write(self, text: bytes) -> int:
+    def _write_answer(self, text: bytes) -> int:
         try:
             self._print(text)
-        except OSError as error:  # nobody reads the answer; an exit code is the last way to deny
-            return self.give_up(_lost(error))
+        except OSError as error:  # the host does not read; an exit code can still deny
+            return self.give_up(_describe_lost_output(error))
         return 0
 
     def _print(self, text: bytes) -> None:
         if text and sys.stdout is None:
             raise OSError(9, "it is closed")
-        _put(1, text, None if self.denied is None else PATIENCE)
+        _write_all(1, text, None if self.denial is None else WRITE_TIMEOUT)
 
 
-def _lost(error: OSError) -> str:
-    return f"nothing can be written to standard output ({error.strerror})"
-
-
-def _is_program(path: str) -> bool:
-    """Tell whether a file may be run, and needs no shell for that."""
-    if not os.access(path, os.X_OK):
-        return False
-    try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no pathlib here
-            return file.read(4).startswith(CODING_AGENTS)
-    except OSError:  # it may be run, but not be read
-        return False
-
-
-def _fitting(value: str) -> str:
-    """Make something of a payload fit into an environment."""
-    if "\0" not in value and len(value) <= VALUE_LIMIT:
-        if value.isascii():
-            return value
-        try:
-            if len(os.fsencode(value)) <= VALUE_LIMIT:
-                return value
-        except UnicodeEncodeError:  # half a character
-            pass
-    encoded = value.replace("\0", "").encode("utf-8", "replace")[:VALUE_LIMIT]
-    return encoded.decode("utf-8", "ignore")
-
-
-def _here(shown: Event) -> str:
-    return shown.cwd or os.getcwd()  # noqa: PTH109 - no pathlib here
+def _may_fail(exchange: _Exchange) -> bool:
+    """Return whether a failure only warns in the host: some releases take it for an allowance."""
+    host = exchange.host
+    rules = host.rule_sets.get("observed", host.documented)
+    observed = rules.by_canonical.get(exchange.host_spec.canonical)
+    takes_last_verdict = observed is not None and observed.verdict_policy == "last"
+    return not exchange.host_spec.reads_all_output and not takes_last_verdict
 
 
 def _denial(reason: str) -> Answer:
     return Answer(outcome=Outcome.DENY, reason=reason)
 
 
-def _project(env: Mapping[str, str], host: AgentSpec, shown: Event) -> str:
-    """Return the directory of the project, as the host tells it."""
-    names = (name for name, what in host.hook_environment.items() if what == "project_dir")
-    return next((env[name] for name in names if env.get(name)), _here(shown))
+def _describe_lost_output(error: OSError) -> str:
+    return f"nothing can be written to standard output ({error.strerror})"
 
 
-def _dump(payload: Mapping[str, Any]) -> bytes:
+def _is_program(path: str) -> bool:
+    """Return whether a file is executable without a shell."""
+    if not os.access(path, os.X_OK):
+        return False
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no pathlib here
+            return file.read(4).startswith(EXECUTABLE_SIGNATURES)
+    except OSError:  # the user may run it, but not read it
+        return False
+
+
+def _fit_variable(value: str) -> str:
+    """Make a text of a payload a valid value of an environment variable."""
+    if "\0" not in value:
+        try:
+            if len(os.fsencode(value)) <= MAX_VARIABLE_LENGTH:
+                return value
+        except UnicodeEncodeError:  # a lone surrogate
+            pass
+    encoded = value.replace("\0", "").encode("utf-8", "replace")
+    return encoded[:MAX_VARIABLE_LENGTH].decode("utf-8", "ignore")
+
+
+def _working_directory(event: Event) -> str:
+    return event.cwd or os.getcwd()  # noqa: PTH109 - no pathlib here
+
+
+def _project(env: Mapping[str, str], host: AgentSpec, event: Event) -> str:
+    """Return the directory of the project, from a variable of the host if it sets one."""
+    for name, value in host.hook_environment.items():
+        if value == "project_dir" and env.get(name):
+            return env[name]
+    return _working_directory(event)
+
+
+def _dump_payload(payload: Mapping[str, Any]) -> bytes:
     from anyhook.model.json import dump_json, repair
 
     try:
         return dump_json(payload)
     except (TypeError, ValueError, RecursionError):
         return dump_json(repair(payload))
+
+
+# -- standard streams
+
+
+def _read_stdin() -> bytes:
+    try:
+        return sys.stdin.buffer.read() if sys.stdin is not None else b""
+    except OSError:
+        return b""
+
+
+def _exit_with(message: str, exit_code: int) -> int:
+    _write_stderr(message.encode("utf-8", "backslashreplace") + b"\n")
+    return exit_code
+
+
+def _write_stderr(text: bytes) -> None:
+    if sys.stderr is not None:
+        try:
+            _write_all(2, text)
+        except OSError:
+            return
+
+
+def _write_all(descriptor: int, text: bytes, timeout: float | None = None) -> None:
+    """Write a text to a file descriptor, blocking or not.
+
+    Args:
+        descriptor: The file descriptor.
+        text: The text.
+        timeout: Seconds to wait until the reader makes room; `None` for no limit.
+
+    Raises:
+        OSError: If the reader is gone or the time is over.
+    """
+    must_wait = timeout is not None
+    while text:
+        if must_wait:
+            import select
+
+            poll = select.poll()
+            poll.register(descriptor, select.POLLOUT)
+            if not poll.poll(None if timeout is None else timeout * 1000):
+                raise TimeoutError(110, "the reader does not read it")
+        # A pipe with any room has room for 512 bytes, so that writing them does not block.
+        chunk = text[:512] if must_wait else text
+        try:
+            text = text[os.write(descriptor, chunk) :]
+        except BlockingIOError:
+            must_wait = True

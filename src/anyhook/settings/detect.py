@@ -13,6 +13,7 @@ from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
+from anyhook.settings.jsonc import value_at
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from anyhook.settings.reader import LoadedFile
 
 DEFAULT_AGENT = "gemini"
-"""The agent whose rules hold where no settings say which one is meant."""
+"""The agent whose rules are used where no settings show which one is meant."""
 PROJECT_LAYERS = frozenset({Layer.PROJECT, Layer.LOCAL})
 """Layers whose files lie in the project."""
 USER_LAYERS = frozenset({Layer.USER, Layer.EXTENSION, Layer.PLUGIN})
 """Layers whose files lie in the user's home."""
-REPOSITORY_MARKS = (".git", ".hg", ".jj", ".svn")
+REPOSITORY_MARKERS = (".git", ".hg", ".jj", ".svn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +78,20 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
         start: A directory.
         home: The user's home; by default the one of this process.
     """
-    here = Path(os.path.abspath(start))  # noqa: PTH100 - links stay as the user wrote them
+    first = Path(os.path.abspath(start))  # noqa: PTH100 - links stay as the user wrote them
     user_home = Path(os.path.realpath(home or os.environ.get("HOME") or Path.home()))
-    for directory in (here, *here.parents):
+    for directory in (first, *first.parents):
         if Path(os.path.realpath(directory)) == user_home:
             break
-        if _has_settings(directory) or _is_repository(directory):
+        has_settings = any(path.exists() for path in project_files(directory))
+        is_repository = any((directory / marker).exists() for marker in REPOSITORY_MARKERS)
+        if has_settings or is_repository:
             return directory
-    return here
-
-
-def _has_settings(directory: Path) -> bool:
-    return any(path.exists() for path in project_files(directory))
-
-
-def _is_repository(directory: Path) -> bool:
-    return any((directory / mark).exists() for mark in REPOSITORY_MARKS)
+    return first
 
 
 def trust_command(agent: str, project: Path) -> str:
-    """Return the command with which a user looks at hooks and trusts them, ready to be copied.
+    """Return the command line with which a user reviews hooks and trusts them.
 
     Args:
         agent: Name of the agent.
@@ -104,14 +99,14 @@ def trust_command(agent: str, project: Path) -> str:
     """
     command = f"anyhook trust --agent {agent}"
     try:
-        is_here = os.path.realpath(find_project(".")) == os.path.realpath(project)
+        is_current = os.path.realpath(find_project(".")) == os.path.realpath(project)
     except OSError:  # the current directory is gone
-        is_here = False
-    return command if is_here else f"{command} --project {shlex.quote(str(project))}"
+        is_current = False
+    return command if is_current else f"{command} --project {shlex.quote(str(project))}"
 
 
 def project_files(directory: Path) -> Iterator[Path]:
-    """Yield where every agent looks for settings in a project."""
+    """Yield the paths at which the agents look for settings in a project."""
     for name in AGENTS:
         for entry in get_agent(name).settings:
             if entry.layer in PROJECT_LAYERS:
@@ -126,45 +121,47 @@ def agents_with_hooks(
 ) -> tuple[AgentSettings, ...]:
     """Return every agent that has hooks in the project or in the user's home.
 
-    A file that cannot be read counts: nobody knows whether it holds a hook.
+    A file that cannot be read counts, as it may hold hooks.
 
     Args:
         project: Directory of the project.
         home: The user's home; by default the one of the environment.
         environ: Environment; by default this process's.
     """
-    agents: list[AgentSettings] = []
+    settings: list[AgentSettings] = []
     for name in AGENTS:
         agent = get_agent(name)
         location = Location.of(
             project, home=home, environ=environ, home_variable=agent.home_variable
         )
-        files = [file for file in load_hooks(agent, location).files if _may_hold_hooks(agent, file)]
-        in_project = _paths_of(files, PROJECT_LAYERS)
-        in_home = _paths_of(files, USER_LAYERS)
-        if in_project or in_home:
-            agents.append(AgentSettings(name, agent.title, in_project, in_home))
-    return tuple(agents)
-
-
-def _paths_of(files: list[LoadedFile], layers: frozenset[Layer]) -> tuple[Path, ...]:
-    return tuple(file.source.path for file in files if file.source.layer in layers)
+        project_paths: list[Path] = []
+        user_paths: list[Path] = []
+        for file in load_hooks(agent, location).files:
+            if not _may_hold_hooks(agent, file):
+                continue
+            if file.source.layer in PROJECT_LAYERS:
+                project_paths.append(file.source.path)
+            elif file.source.layer in USER_LAYERS:
+                user_paths.append(file.source.path)
+        if project_paths or user_paths:
+            settings.append(
+                AgentSettings(name, agent.title, tuple(project_paths), tuple(user_paths))
+            )
+    return tuple(settings)
 
 
 def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
-    is_broken = file.exists and not file.values
-    has_errors = any(found.severity is Severity.ERROR for found in file.diagnostics)
-    hooks: object = file.values
-    for key in file.source.hooks_path or agent.hooks_path:
-        hooks = hooks.get(key) if isinstance(hooks, dict) else None
-    names_events = isinstance(hooks, dict) and not hooks.keys() <= agent.non_event_keys
-    return is_broken or has_errors or names_events
+    if file.exists and not file.values:
+        return True
+    if any(problem.severity is Severity.ERROR for problem in file.diagnostics):
+        return True
+    events = value_at(file.values, file.source.hooks_path or agent.hooks_path)
+    return isinstance(events, dict) and not events.keys() <= agent.non_event_keys
 
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:
-    """Return the agents that are meant: those of the project, else those of the user."""
-    in_project = tuple(found for found in agents if found.project_files)
-    return in_project or agents
+    """Return the agents with hooks in the project; if there are none, those of the user."""
+    return tuple(settings for settings in agents if settings.project_files) or agents
 
 
 def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> AgentChoice:
@@ -172,10 +169,7 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
 
     Args:
         agents: The agents that have hooks: see `agents_with_hooks`.
-        wanted: The agent that the caller names; `None` to let the settings decide.
-
-    Returns:
-        The agent, and what the caller should know about the choice.
+        wanted: Name of the agent; `None` to choose the one that has hooks.
 
     Raises:
         UsageError: If none is named and several agents have hooks.
@@ -184,11 +178,10 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
         return AgentChoice(wanted, tuple(_not_loaded(agents, wanted)))
     candidates = detected(agents)
     if len(candidates) > 1:
-        names = ", ".join(found.agent for found in candidates)
-        files = ", ".join(str(found.files[0]) for found in candidates)
+        names = ", ".join(settings.agent for settings in candidates)
+        files = ", ".join(str(settings.files[0]) for settings in candidates)
         raise UsageError(
-            f"several agents have hooks here ({files}); "
-            f"say whose to load with agent=, one of: {names}"
+            f"several agents have hooks here ({files}); choose one with agent=, one of: {names}"
         )
     if candidates:
         agent = candidates[0].agent
@@ -196,19 +189,20 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
     title = get_agent(DEFAULT_AGENT).title
     assumed = diagnose(
         "agent-assumed",
-        f"no agent has hooks in this project or in the user's settings; the rules of {title} hold",
+        f"no agent has hooks in this project or in the user's settings; the rules of {title} apply",
     )
     return AgentChoice(DEFAULT_AGENT, (assumed,))
 
 
 def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diagnostic]:
     """Report hooks of other agents; a warning if the loaded agent has no hooks of its own."""
-    own = next((found for found in agents if found.agent == loaded), None)
+    own = next((settings for settings in agents if settings.agent == loaded), None)
     for other in agents:
         if other.agent == loaded:
             continue
+        # Two agents may read the same file.
         has_same_files = own is not None and set(other.files) <= set(own.files)
-        if has_same_files:  # one file that two agents read
+        if has_same_files:
             continue
         is_unguarded = own is None or (other.project_files and not own.project_files)
         yield diagnose(

@@ -1,146 +1,122 @@
-"""Edits of a user's settings file that keep comments, order and indentation, atomically.
+"""Edits of the text of a settings file that keep comments, order and indentation.
 
-Every edit is checked before it is written: the new text must parse to exactly what was meant. If
-it does not, or if the file changed meanwhile, nothing is written.
+Every edit is checked: the new text must parse to exactly the intended value, otherwise
+`SettingsError` is raised.
 """
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
-import secrets
-import signal
-import stat
-import time
-from contextlib import contextmanager, suppress
-from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
-from anyhook.files import locked, read_user_file
-from anyhook.settings.jsonc import (
-    Document,
-    JsonSyntaxError,
-    comma_after,
-    end_of_line_comment,
-    line_starts,
-    parse,
-    strip_comments,
-)
+from anyhook.settings.jsonc import TOKENS, Document, JsonSyntaxError, parse, strip_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from anyhook.settings.jsonc import Path as JsonPath
+    from anyhook.settings.jsonc import JsonPath
 
 DEFAULT_INDENT = "  "
-STALE = 10.0
-"""Seconds after which the lock of an agent is stale: an agent touches a lock that it holds."""
+_END_OF_LINE_COMMENT = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n]*?\*/)")
+_UP_TO_CLOSING_BRACKET = re.compile(r"[^}\]]*")
+
+
+def read_settings(text: str, file: str) -> Document:
+    """Parse a settings file that is to be edited.
+
+    Raises:
+        SettingsError: If it is not JSON with comments, or does not hold an object.
+    """
+    try:
+        document = parse(text, file)
+    except JsonSyntaxError as error:
+        raise SettingsError(f"{error}; it was not changed", path=file, line=error.line) from None
+    if not isinstance(document.value, dict):
+        raise SettingsError("it must hold an object; it was not changed", path=file)
+    return document
 
 
 def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
-    """Append a value to the list at a path; lists and objects on the way are made as needed.
+    """Append a value to the list at a path; missing lists and objects on the way are created.
 
     Args:
         text: A settings file.
-        path: Keys to the list, and indexes of items that are there.
+        path: Keys to the list, and indexes of existing items.
         value: JSON.
-        file: For the message of an error.
+        file: Path of the file, for error messages.
 
     Returns:
         The new text; the same text if the list has the value already.
 
     Raises:
-        SettingsError: If the file is no JSON, or something on the way is no object.
+        SettingsError: If the file is not JSON, or a value on the way has the wrong type.
     """
-    text = _with_object(text)
+    text = _ensure_object(text)
     document = read_settings(text, file)
-    wanted = json.loads(json.dumps(document.value))
-    target, missing = _follow(document, path)
-    items = _make(wanted, path, file, document)
+    intended = _copy(document)
+    items = _list_at(intended, path, document)
     if value in items:
         return text
     items.append(value)
+    container, missing = document.locate(path)
     if missing:
-        new: Any = [value]
-        for step in reversed(missing[1:]):
-            new = {step: new}
-        changed = _append(document, target, new, key=missing[0])
+        changed = _insert(document, container, _nest([value], missing[1:]), key=missing[0])
     else:
-        changed = _append(document, target, value)
-    return _checked(changed, wanted, file)
+        changed = _insert(document, container, value)
+    return _verified(changed, intended, file)
 
 
 def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
-    """Set a member that is not there yet; objects on the way are made as needed.
-
-    Args:
-        text: A settings file.
-        path: Keys to the member.
-        value: JSON.
-        file: For the message of an error.
+    """Set a member that does not exist yet; missing objects on the way are created.
 
     Returns:
         The new text; the same text if the member has the value already.
 
     Raises:
-        SettingsError: If the file is no JSON, the member has another value, or something on the
-            way is no object.
+        SettingsError: If the file is not JSON, the member has another value, or a value on the way
+            is not an object.
     """
-    text = _with_object(text)
+    text = _ensure_object(text)
     document = read_settings(text, file)
-    target, missing = _follow(document, path)
     shown = ".".join(map(str, path))
-    if not missing:
-        if json.loads(document.plain[target : _end(document, path)]) == value:
+    intended = _copy(document)
+    parent: Any = intended
+    for step in path[:-1]:
+        parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
+    if not isinstance(parent, dict):
+        raise SettingsError(f"{shown} is inside a value that is not an object", path=file)
+    if path[-1] in parent:
+        if parent[path[-1]] == value:
             return text
         line = document.place(path).line
         raise SettingsError(f"{shown} has another value; change it yourself", path=file, line=line)
-    wanted = json.loads(json.dumps(document.value))
-    holder: Any = wanted
-    for step in path[:-1]:
-        holder = holder.setdefault(step, {}) if isinstance(holder, dict) else None
-    if not isinstance(holder, dict):
-        raise SettingsError(f"{shown} is inside something that is no object", path=file)
-    holder[path[-1]] = value
-    new = value
-    for step in reversed(missing[1:]):
-        new = {step: new}
-    return _checked(_append(document, target, new, key=missing[0]), wanted, file)
-
-
-def _end(document: Document, path: JsonPath) -> int:
-    """Return where the value at a path ends."""
-    at = document.offset(path[:-1])
-    return next(s.end for s in reversed(document.children(at)) if s.step == path[-1])
+    parent[path[-1]] = value
+    container, missing = document.locate(path)
+    changed = _insert(document, container, _nest(value, missing[1:]), key=missing[0])
+    return _verified(changed, intended, file)
 
 
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
     """Remove every occurrence of a value from the list at a path.
 
     Returns:
-        The new text; the same text if the list is not there or lacks the value.
+        The new text; the same text if the list does not exist or lacks the value.
 
     Raises:
-        SettingsError: If the file is no JSON.
+        SettingsError: If the file is not JSON.
     """
     while True:
         document = read_settings(text, file)
-        target, missing = _follow(document, path)
-        if missing or document.plain[target] != "[":
+        container, missing = document.locate(path)
+        if missing or document.plain[container] != "[":
             return text
-        spans = document.children(target)
-        values = [json.loads(document.plain[s.start : s.end]) for s in spans]
-        if value not in values:
+        intended = _copy(document)
+        items = _list_at(intended, path, document)
+        if value not in items:
             return text
-        index = values.index(value)
-        wanted = json.loads(json.dumps(document.value))
-        _make(wanted, path, file, document).remove(value)
-        text = _checked(_without(document, target, index), wanted, file)
+        index = items.index(value)
+        items.remove(value)
+        text = _verified(_delete(document, container, index), intended, file)
 
 
 def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
@@ -150,20 +126,21 @@ def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
         The new text; the same text if there is no such member.
 
     Raises:
-        SettingsError: If the file is no JSON.
+        SettingsError: If the file is not JSON.
     """
     document = read_settings(text, file)
-    at, missing = _follow(document, path[:-1])
-    steps = [span.step for span in document.children(at)] if not missing else []
-    if path[-1] not in steps:
+    _, missing = document.locate(path)
+    if missing:
         return text
-    wanted = json.loads(json.dumps(document.value))
-    holder: Any = wanted
+    intended = _copy(document)
+    parent: Any = intended
     for step in path[:-1]:
-        holder = holder[step]
-    del holder[path[-1]]
-    index = len(steps) - 1 - steps[::-1].index(path[-1])
-    return _checked(_without(document, at, index), wanted, file)
+        parent = parent[step]
+    del parent[path[-1]]
+    container, _ = document.locate(path[:-1])
+    steps = [span.step for span in document.children(container)]
+    last_index = len(steps) - 1 - steps[::-1].index(path[-1])
+    return _verified(_delete(document, container, last_index), intended, file)
 
 
 def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
@@ -172,328 +149,201 @@ def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     One that holds a comment stays.
 
     Raises:
-        SettingsError: If the file is no JSON.
+        SettingsError: If the file is not JSON.
     """
     while path:
         document = read_settings(text, file)
-        at, missing = _follow(document, path)
-        if missing or document.plain[at] not in "[{":
+        container, missing = document.locate(path)
+        is_container = not missing and document.plain[container] in "[{"
+        if not is_container or not _is_blank_inside(document, container):
             return text
-        content = text[at : _closing(document, at) + 1]
-        if content[1:-1].strip():
-            return text
-        text = _collapsed(remove_member(text, path, file=file), path[:-1], file)
+        text = remove_member(text, path, file=file)
         path = path[:-1]
+        text = _collapse_empty_object(text, path, file)
     return text
 
 
-def _collapsed(text: str, path: JsonPath, file: str) -> str:
+def _is_blank_inside(document: Document, container: int) -> bool:
+    """Return whether a list or object holds nothing, not even a comment."""
+    return not document.text[container + 1 : _closing_bracket(document, container)].strip()
+
+
+def _collapse_empty_object(text: str, path: JsonPath, file: str) -> str:
     """Write an object that holds nothing, not even a comment, as `{}`."""
     document = read_settings(text, file)
-    at, _ = _follow(document, path)
-    end = _closing(document, at)
-    is_empty = document.plain[at] == "{" and not text[at + 1 : end].strip()
-    return text[: at + 1] + text[end:] if is_empty else text
-
-
-def stay_inside(project: Path, path: Path) -> None:
-    """Refuse to edit a file of the project that a link of the repository puts elsewhere.
-
-    Raises:
-        SettingsError: If the path leads out of the project.
-    """
-    real = os.path.realpath(path)
-    if not Path(real).is_relative_to(os.path.realpath(project)):
-        raise SettingsError(
-            f"a link leads to {real}, outside the project; it was not touched", path=str(path)
-        )
-
-
-def write_atomically(
-    path: Path, text: str, *, expected: str | None, backup: bool = False
-) -> Path | None:
-    """Replace a file's content in one step, keeping its mode and following links.
-
-    Args:
-        path: The file; its directory is made if it is missing.
-        text: The new content, written as UTF-8 as it is.
-        expected: What the file holds now, or `None` if it must not exist yet.
-        backup: Keep what it holds now in a file beside it (`NAME.bak`, `NAME.bak1`, …).
-
-    Returns:
-        The file that keeps what was there before; `None` if nothing had to be kept.
-
-    Raises:
-        SettingsError: If the file holds something else by now, another process of anyhook or an
-            agent (`NAME.lock` beside it) is editing it, or it cannot be written. Then the file is
-            as it was.
-    """
-    real = Path(os.path.realpath(path))
-    try:
-        real.parent.mkdir(parents=True, exist_ok=True)
-        _refuse_read_only(real, path)
-        with _uninterrupted(), locked(real), _locked_for_agents(real, path):
-            before = None if expected is None else expected.encode()
-            if not _is_still(real, before):
-                told = "it changed while it was being edited; try again"
-                raise SettingsError(told, path=str(path))
-            kept, is_new = _keep(real, before) if backup and before is not None else (None, False)
-            try:
-                replace_file(real, text.encode())
-            except BaseException:
-                if kept and is_new and _is_still(real, before):
-                    kept.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        told = f"it cannot be written ({error.strerror}); it was not changed"
-        raise SettingsError(told, path=str(path)) from error
-    return kept
-
-
-def _refuse_read_only(real: Path, path: Path) -> None:
-    """Refuse a file whose mode says so; the system would let an administrator write it."""
-    if real.exists() and not (os.access(real, os.W_OK) and real.stat().st_mode & 0o222):
-        raise SettingsError("it is read-only; it was not changed", path=str(path))
-
-
-def _is_still(real: Path, before: bytes | None) -> bool:
-    """Read the file again and tell whether it holds what it held before."""
-    try:
-        return read_user_file(real, len(before or b"")) == before
-    except FileNotFoundError:
-        return before is None
-    except OSError as error:
-        if error.errno == errno.EFBIG:  # it holds more
-            return False
-        raise
-
-
-def _keep(real: Path, before: bytes) -> tuple[Path, bool]:
-    """Keep what a file holds under a name that nobody has.
-
-    Returns:
-        The file that keeps it, and whether it was made for that.
-    """
-    status = real.stat()
-    temporary = real.with_name(f".{real.name}.{secrets.token_hex(8)}")
-    try:
-        replace_file(temporary, before, mode=stat.S_IMODE(status.st_mode))
-        with suppress(OSError):  # only an administrator may give files away
-            os.chown(temporary, status.st_uid, status.st_gid)
-        for number in count():
-            copy = real.with_name(f"{real.name}.bak{number or ''}")
-            if _keeps(copy, before):
-                return copy, False  # it was kept already
-            with suppress(FileExistsError):
-                _take_name(temporary, copy)
-                return copy, True
-    finally:
-        temporary.unlink(missing_ok=True)
-    raise AssertionError
-
-
-def _take_name(temporary: Path, copy: Path) -> None:
-    """Give a file a name, unless somebody has it: no file is ever overwritten."""
-    try:
-        os.link(temporary, copy)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links
-        if os.path.lexists(copy):
-            raise FileExistsError from None
-        temporary.replace(copy)
-
-
-def _keeps(copy: Path, before: bytes) -> bool:
-    """Tell whether a file, and no link to another one, holds this already."""
-    try:
-        return not copy.is_symlink() and read_user_file(copy, len(before)) == before
-    except OSError:
-        return False
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let signals wait: none may come between what is written and what is tidied up."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    waiting = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, waiting)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _locked_for_agents(real: Path, path: Path) -> Iterator[None]:
-    """Hold a directory beside the file, which is how agents lock their files.
-
-    A directory outlives a process that is killed. One that its owner has not touched for `STALE`
-    seconds is taken over; the caller holds the lock that excludes other processes of anyhook.
-    """
-    lock = real.with_name(f"{real.name}.lock")
-    if not _take(lock):
-        told = f"another program is editing it ({lock.name} is there); it was not changed"
-        raise SettingsError(told, path=str(path))
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # another program removed it, or put a file into it
-            lock.rmdir()
-
-
-def _take(lock: Path) -> bool:
-    """Make the directory, in place of one that was left behind if need be."""
-    for _ in range(2):
-        try:
-            lock.mkdir()
-        except FileExistsError:
-            if _is_held(lock):
-                return False
-            with suppress(FileNotFoundError):
-                lock.rmdir()
-        else:
-            return True
-    return False
-
-
-def _is_held(lock: Path) -> bool:
-    try:
-        return abs(time.time() - lock.lstat().st_mtime) < STALE
-    except FileNotFoundError:  # it was given back just now: the next attempt will do
-        return True
-
-
-def _with_object(text: str) -> str:
-    """Give a file that holds nothing, or comments alone, an object to add to."""
-    try:
-        holds_nothing = not strip_comments(text).strip()
-    except JsonSyntaxError:  # to be told with its line, when it is parsed
+    container, _ = document.locate(path)
+    if document.plain[container] != "{" or not _is_blank_inside(document, container):
         return text
-    if holds_nothing:
-        return text + ("\n" if text and not text.endswith("\n") else "") + "{}\n"
-    return text
+    return text[: container + 1] + text[_closing_bracket(document, container) :]
 
 
-def read_settings(text: str, file: str) -> Document:
-    """Parse a settings file.
+# -- the intended value
 
-    Raises:
-        SettingsError: If it is no JSON with comments, or holds no object.
-    """
+
+def _ensure_object(text: str) -> str:
+    """Append an object to a file that is empty or holds comments alone."""
     try:
-        document = parse(text, file)
-    except JsonSyntaxError as problem:
-        line = sum(start <= problem.offset for start in line_starts(text))
-        raise SettingsError(f"{problem}; it was not changed", path=file, line=line) from None
-    if not isinstance(document.value, dict):
-        raise SettingsError("it must hold an object; it was not changed", path=file)
-    return document
+        is_empty = not strip_comments(text).strip()
+    except JsonSyntaxError:
+        return text  # reported with its line when the file is parsed
+    if not is_empty:
+        return text
+    needs_newline = text and not text.endswith("\n")
+    return text + ("\n" if needs_newline else "") + "{}\n"
 
 
-def _follow(document: Document, path: JsonPath) -> tuple[int, tuple[str | int, ...]]:
-    """Return the offset of the deepest container on the path, and the steps that are missing."""
-    at = document.offset(())
-    for done, step in enumerate(path):
-        span = next((s for s in reversed(document.children(at)) if s.step == step), None)
-        if span is None:
-            return at, path[done:]
-        at = span.start
-    return at, ()
+def _copy(document: Document) -> Any:
+    return json.loads(json.dumps(document.value))
 
 
-def _make(value: Any, path: JsonPath, file: str, document: Document) -> list[Any]:
-    for done, step in enumerate(path):
-        if isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
-            value = value[step]
-            continue
-        if not isinstance(value, dict) or isinstance(step, int):
-            shown = ".".join(map(str, path[:done]))
-            kind = f"a list with an item {step}" if isinstance(step, int) else "an object"
-            raise SettingsError(
-                f"{shown} must be {kind}; it was not changed",
-                path=file,
-                line=document.place(path[:done]).line,
-            )
-        value = value.setdefault(step, [] if done == len(path) - 1 else {})
-    if not isinstance(value, list):
-        raise SettingsError(
-            f"{'.'.join(map(str, path))} must be a list; it was not changed",
-            path=file,
-            line=document.place(path).line,
-        )
+def _nest(value: Any, steps: JsonPath) -> Any:
+    for step in reversed(steps):
+        value = {step: value}
     return value
 
 
-def _append(document: Document, at: int, value: Any, *, key: str | int | None = None) -> str:
-    text = document.text
-    unit, newline = _indent_unit(text), "\r\n" if "\r\n" in text else "\n"
-    spans = document.children(at)
-    close = _closing(document, at)
-    last = spans[-1].end if spans else at + 1
-    own_line = "\n" in text[at : spans[0].key if spans else close]
-    outer = _indent_at(text, at)
-    inner = _indent_at(text, spans[-1].key) if spans and own_line else outer + unit
-    compact = not own_line and (bool(spans) or key is None)
-    entry = _render(value, key, None if compact else inner, unit, newline)
-    if compact:
-        return text[:last] + (", " if spans else "") + entry + text[last:]
-    if not own_line and not spans:
-        kept = text[last:close].strip()
-        kept = newline + inner + kept if kept else ""
-        return text[:last] + kept + newline + inner + entry + newline + outer + text[close:]
-    comma = comma_after(document, last, close) if spans else None
-    after = end_of_line_comment(document, last if comma is None else comma + 1)
-    head = text[:last] + ("," if spans and comma is None else "") + text[last:after]
-    tail = "," if comma is not None else ""
-    rest = text[after:]
-    if not rest.lstrip(" \t").startswith(("\n", "\r")):
-        rest = newline + outer + rest.lstrip(" \t")
-    return head + newline + inner + entry + tail + rest
+def _list_at(value: Any, path: JsonPath, document: Document) -> list[Any]:
+    """Return the list at a path; missing objects on the way, and the list, are created."""
+    for depth, step in enumerate(path):
+        if isinstance(step, int):
+            if not isinstance(value, list) or not 0 <= step < len(value):
+                raise _wrong_type(document, path[:depth], f"a list with an item {step}")
+            value = value[step]
+        else:
+            if not isinstance(value, dict):
+                raise _wrong_type(document, path[:depth], "an object")
+            value = value.setdefault(step, [] if depth == len(path) - 1 else {})
+    if not isinstance(value, list):
+        raise _wrong_type(document, path, "a list")
+    return value
 
 
-def _without(document: Document, at: int, index: int) -> str:
-    text, spans = document.text, document.children(at)
-    span = spans[index]
-    following = spans[index + 1].key if index + 1 < len(spans) else _closing(document, at)
-    comma = comma_after(document, span.end, following)
-    if comma is None and index > 0:
-        comma = comma_after(document, spans[index - 1].end, span.key)
-    cuts = [(span.key, span.end)] + ([(comma, comma + 1)] if comma is not None else [])
-    for start, end in sorted(cuts, reverse=True):
-        text = text[:start] + text[end:]
-    at_cut = span.key - (1 if comma is not None and comma < span.key else 0)
-    line_start = text.rfind("\n", 0, at_cut) + 1
-    line_end = text.find("\n", at_cut)
-    if line_end >= 0 and not text[line_start:line_end].strip():
-        return text[:line_start] + text[line_end + 1 :]
-    before, after = text[at_cut - 1 : at_cut], text[at_cut : at_cut + 1]
-    if after == " " and before in ("[", " "):
-        return text[:at_cut] + text[at_cut + 1 :]
-    opened = text[at_cut - 2 : at_cut - 1] in ("/", "[", "{")
-    if after in ("]", "}") and before == " " and not opened:
-        return text[: at_cut - 1] + text[at_cut:]
+def _wrong_type(document: Document, path: JsonPath, expected: str) -> SettingsError:
+    return SettingsError(
+        f"{'.'.join(map(str, path))} must be {expected}; it was not changed",
+        path=document.file,
+        line=document.place(path).line,
+    )
+
+
+def _verified(text: str, intended: Any, file: str) -> str:
+    """Return the text if it parses to the intended value; protects the user's file from bugs."""
+    try:
+        is_intended = parse(text, file).value == intended
+    except JsonSyntaxError:
+        is_intended = False
+    if not is_intended:
+        message = "the edit would change more than was requested; it was not changed"
+        raise SettingsError(message, path=file)
     return text
 
 
-def _closing(document: Document, at: int) -> int:
-    spans = document.children(at)
-    pattern = re.compile(r"[^}\]]*")
-    match = pattern.match(document.plain, spans[-1].end if spans else at + 1)
-    return match.end() if match else at + 1
+# -- changes of the text
 
 
-def _render(value: Any, key: str | int | None, indent: str | None, unit: str, newline: str) -> str:
-    layout = None if indent is None else unit
-    body = json.dumps(value, ensure_ascii=False, indent=layout)
+def _insert(document: Document, container: int, value: Any, *, key: str | int | None = None) -> str:
+    """Return the text with a value at the end of the list or object that starts at an offset."""
+    text = document.text
+    spans = document.children(container)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    close = _closing_bracket(document, container)
+    last_end = spans[-1].end if spans else container + 1
+    is_multiline = "\n" in text[container : spans[0].key if spans else close]
+    if not is_multiline and (spans or key is None):
+        entry = _render(value, key)
+        return text[:last_end] + (", " if spans else "") + entry + text[last_end:]
+
+    unit = _indent_unit(text)
+    outer = newline + _indent_of_line(text, container)
+    inner = outer + unit
+    if spans and is_multiline:
+        inner = newline + _indent_of_line(text, spans[-1].key)
+    entry = inner + _render(value, key, unit, inner)
+    if not spans and not is_multiline:
+        comment = text[last_end:close].strip()
+        kept = inner + comment if comment else ""
+        return text[:last_end] + kept + entry + outer + text[close:]
+
+    comma = _comma_between(document, last_end, close) if spans else None
+    has_trailing_comma = comma is not None
+    # A comment on the line of the last value stays on that line.
+    after = _end_of_line_comment(text, last_end if comma is None else comma + 1)
+    separator = "," if spans and not has_trailing_comma else ""
+    rest = text[after:]
+    if not rest.lstrip(" \t").startswith(("\n", "\r")):
+        rest = outer + rest.lstrip(" \t")
+    trailing_comma = "," if has_trailing_comma else ""
+    return text[:last_end] + separator + text[last_end:after] + entry + trailing_comma + rest
+
+
+def _delete(document: Document, container: int, index: int) -> str:
+    """Return the text without one member or item, and without the comma that separated it."""
+    text, spans = document.text, document.children(container)
+    span = spans[index]
+    is_last = index + 1 == len(spans)
+    following = _closing_bracket(document, container) if is_last else spans[index + 1].key
+    comma = _comma_between(document, span.end, following)
+    if comma is None and index > 0:
+        comma = _comma_between(document, spans[index - 1].end, span.key)
+    cuts = [(span.key, span.end)]
+    cut = span.key
+    if comma is not None:
+        cuts.append((comma, comma + 1))
+        cut -= comma < span.key
+    for start, end in sorted(cuts, reverse=True):
+        text = text[:start] + text[end:]
+    return _without_blanks_at(text, cut)
+
+
+def _without_blanks_at(text: str, cut: int) -> str:
+    """Remove the line, or the blank, that a deletion at an offset left behind."""
+    line_start = text.rfind("\n", 0, cut) + 1
+    line_end = text.find("\n", cut)
+    if line_end >= 0 and not text[line_start:line_end].strip():
+        return text[:line_start] + text[line_end + 1 :]
+    before, after = text[cut - 1 : cut], text[cut : cut + 1]
+    if after == " " and before in ("[", " "):
+        return text[:cut] + text[cut + 1 :]
+    # `[ ]` and the end of a comment keep their blank.
+    was_padded = text[cut - 2 : cut - 1] in ("/", "[", "{")
+    if after in ("]", "}") and before == " " and not was_padded:
+        return text[: cut - 1] + text[cut:]
+    return text
+
+
+def _comma_between(document: Document, start: int, stop: int) -> int | None:
+    """Return the offset of the first comma that is in no comment or string."""
+    for match in TOKENS.finditer(document.text, start):
+        if match.start() >= stop:
+            break
+        if match["comma"] is not None:
+            return match.start()
+    comma = document.plain.find(",", start, stop)
+    return comma if comma >= 0 else None
+
+
+def _end_of_line_comment(text: str, offset: int) -> int:
+    """Return the offset after a comment that follows on the same line; else the offset itself."""
+    match = _END_OF_LINE_COMMENT.match(text, offset)
+    return match.end() if match else offset
+
+
+def _closing_bracket(document: Document, container: int) -> int:
+    spans = document.children(container)
+    start = spans[-1].end if spans else container + 1
+    match = _UP_TO_CLOSING_BRACKET.match(document.plain, start)
+    return match.end() if match else start
+
+
+def _render(value: Any, key: str | int | None, unit: str | None = None, newline: str = "") -> str:
+    """Write a value, on one line without `unit`; `newline` includes the indentation."""
+    body = json.dumps(value, ensure_ascii=False, indent=unit)
     try:
         body.encode()
-    except UnicodeEncodeError:  # halves of characters can only be escaped
-        body = json.dumps(value, indent=layout)
-    if indent is not None:
-        body = body.replace("\n", newline + indent)
+    except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
+        body = json.dumps(value, indent=unit)
+    if unit is not None:
+        body = body.replace("\n", newline)
     return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
 
 
@@ -502,17 +352,6 @@ def _indent_unit(text: str) -> str:
     return match[1] if match else DEFAULT_INDENT
 
 
-def _indent_at(text: str, at: int) -> str:
-    start = text.rfind("\n", 0, at) + 1
-    return text[start : start + len(text[start:]) - len(text[start:].lstrip(" \t"))]
-
-
-def _checked(text: str, wanted: Any, file: str) -> str:
-    """Return the text if it says what was meant: the last defence of a user's file."""
-    try:
-        as_meant = parse(text, file).value == wanted
-    except JsonSyntaxError:
-        as_meant = False
-    if not as_meant:
-        raise SettingsError("the edit would change more than was asked; not changed", path=file)
-    return text
+def _indent_of_line(text: str, offset: int) -> str:
+    line = text[text.rfind("\n", 0, offset) + 1 :]
+    return line[: len(line) - len(line.lstrip(" \t"))]

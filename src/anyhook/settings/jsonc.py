@@ -1,8 +1,8 @@
 """JSON with comments and trailing commas, with the position of every value.
 
-Comments and trailing commas are blanked out, so that every offset stays, and the standard
-library's parser does the rest: it is strict, fast, and says where it stopped. Positions are found
-when they are asked for.
+Comments and trailing commas are replaced by blanks, so that every offset stays valid, and the
+standard library's parser does the rest: it is strict, fast, and reports where it stopped. Positions
+of values are computed on demand.
 """
 
 from __future__ import annotations
@@ -17,22 +17,28 @@ from typing import TYPE_CHECKING, Any
 from anyhook.model.diagnostics import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+JsonPath = tuple[str | int, ...]
+"""Keys of objects and indexes of lists, from the root."""
 
 _COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+# Atomic: a comment must end at its own end and not, by backtracking, at that of a later one.
 _BLANK = rf"(?>\s+|{_COMMENT})*+"
-"""Atomic: a comment that begins ends at its own end, not at that of a later one."""
-_TOKENS = re.compile(
-    r'"(?:[^"\\\n]|\\.)*+"?'  # strings are passed over, in one go also if they have no end
+# Strings are matched first, in one step even if the closing quote is missing, so that comment
+# marks and commas inside of them are skipped.
+TOKENS = re.compile(
+    r'"(?:[^"\\\n]|\\.)*+"?'
     rf"|(?P<comment>{_COMMENT})"
     rf"|(?P<comma>,)(?={_BLANK}[}}\]])",
     re.DOTALL,
 )
-_SOMETHING = re.compile(r"//|/\*|,\s*[}\]]")
-"""Text without any of these, wherever they stand, has nothing that is blanked out."""
-_CLOSED = re.compile(r"/\*.*?\*/\Z", re.DOTALL)
+# Text without a match has neither comments nor trailing commas.
+_MAY_NEED_BLANKING = re.compile(r"//|/\*|,\s*[}\]]")
+_CLOSED_COMMENT = re.compile(r"/\*.*?\*/\Z", re.DOTALL)
+_NOT_LINE_BREAK = re.compile(r"[^\n\r]")
 _SPACE = re.compile(r"\s*")
-_BLANKS = frozenset(" \t\n\r\f\v")
+_SPACES = frozenset(" \t\n\r\f\v")
 _DECODER = json.JSONDecoder()
 
 _ADVICE = {
@@ -49,101 +55,31 @@ _ADVICE = {
     "Invalid \\uXXXX escape": "four hexadecimal digits belong after \\u",
     "Extra data": "the JSON ends before this; only one object is allowed",
 }
+"""Message of the standard library's parser to what it means for the author of the file."""
 
-Path = tuple[str | int, ...]
-DEEPEST = 20
-"""Levels below which repeated keys are not looked for."""
+# Every level is decoded again to find repeated keys, so the cost grows with the depth.
+MAX_REPEATED_KEY_DEPTH = 20
 
 
 class JsonSyntaxError(Exception):
-    """Text that is no JSON with comments.
+    """Text that is not JSON with comments.
 
     Attributes:
         offset: Where the parser stopped, in characters.
+        line: 1-based line of the offset.
+        column: 1-based column of the offset, in characters.
     """
 
-    def __init__(self, message: str, offset: int) -> None:
+    def __init__(self, message: str, text: str, offset: int) -> None:
         self.offset = offset
+        self.line = text.count("\n", 0, offset) + 1
+        self.column = offset - text.rfind("\n", 0, offset)
         super().__init__(message)
-
-
-@dataclass(frozen=True)
-class Document:
-    """A parsed text.
-
-    Attributes:
-        file: Its path, for places.
-        text: The text as it is.
-        plain: The text without comments and trailing commas, every offset unchanged.
-        value: What it says.
-        repeated: Whether some object has the same key twice.
-    """
-
-    file: str
-    text: str
-    plain: str
-    value: Any
-    repeated: bool
-    _spans: dict[int, list[Span]] = field(default_factory=dict, repr=False, compare=False)
-    _starts: dict[int, dict[str | int, int]] = field(
-        default_factory=dict, repr=False, compare=False
-    )
-
-    @cached_property
-    def _line_starts(self) -> list[int]:
-        return line_starts(self.text)
-
-    def place_at(self, offset: int) -> Place:
-        """Return the line and column of an offset."""
-        line = bisect_right(self._line_starts, offset)
-        return Place(self.file, line, offset - self._line_starts[line - 1] + 1)
-
-    def place(self, path: Path) -> Place:
-        """Return the place of the value at a path, or of the deepest container on the way there."""
-        return self.place_at(self.offset(path))
-
-    def offset(self, path: Path) -> int:
-        """Return the offset of the value at a path, or of the deepest container on the way."""
-        at = _skip(self.plain, 0)
-        for step in path:
-            start = self._starts_in(at).get(step)
-            if start is None:
-                return at
-            at = start
-        return at
-
-    def _starts_in(self, at: int) -> dict[str | int, int]:
-        """Return the offsets of the values inside of one; of the same key the last one counts."""
-        if at not in self._starts:
-            self._starts[at] = {span.step: span.start for span in self.children(at)}
-        return self._starts[at]
-
-    def children(self, at: int) -> list[Span]:
-        """Return the members of the object, or the items of the list, that starts at an offset."""
-        if at not in self._spans:
-            self._spans[at] = list(_iter_children(self.plain, at))
-        return self._spans[at]
-
-    def repeated_keys(self) -> Iterator[tuple[str, Place]]:
-        """Find every key that its object has twice, with the place of the later one.
-
-        Every level is decoded anew, so what is nested deeper than `DEEPEST` is not looked at.
-        """
-        waiting = [(_skip(self.plain, 0), 0)]
-        while waiting:
-            at, depth = waiting.pop()
-            seen: set[str | int] = set()
-            for span in _iter_children(self.plain, at):
-                if span.step in seen:
-                    yield str(span.step), self.place_at(span.key)
-                seen.add(span.step)
-                if self.plain[span.start] in "{[" and depth < DEEPEST:
-                    waiting.append((span.start, depth + 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A member or an item.
+    """Offsets of a member of an object or of an item of a list.
 
     Attributes:
         step: Its key or index.
@@ -158,15 +94,89 @@ class Span:
     end: int
 
 
+@dataclass(frozen=True)
+class Document:
+    """A parsed text.
+
+    Attributes:
+        file: Its path, for places.
+        text: The text as it is.
+        plain: The text without comments and trailing commas, every offset unchanged.
+        value: The parsed value.
+        repeated: Whether an object has the same key twice.
+    """
+
+    file: str
+    text: str
+    plain: str
+    value: Any
+    repeated: bool
+    _spans: dict[int, list[Span]] = field(default_factory=dict, repr=False, compare=False)
+    _starts: dict[int, dict[str | int, int]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def place_at(self, offset: int) -> Place:
+        """Return the line and column of an offset."""
+        line = bisect_right(self._line_starts, offset)
+        return Place(self.file, line, offset - self._line_starts[line - 1] + 1)
+
+    def place(self, path: JsonPath) -> Place:
+        """Return the place of the value at a path, or of its deepest container that exists."""
+        offset, _ = self.locate(path)
+        return self.place_at(offset)
+
+    def locate(self, path: JsonPath) -> tuple[int, JsonPath]:
+        """Follow a path as far as it exists; of repeated keys the last one counts.
+
+        Returns:
+            The offset of the last value on the path, and the steps that are missing.
+        """
+        offset = _skip_space(self.plain, 0)
+        for depth, step in enumerate(path):
+            start = self._starts_in(offset).get(step)
+            if start is None:
+                return offset, path[depth:]
+            offset = start
+        return offset, ()
+
+    def _starts_in(self, container: int) -> dict[str | int, int]:
+        if container not in self._starts:
+            starts = {span.step: span.start for span in self.children(container)}
+            self._starts[container] = starts
+        return self._starts[container]
+
+    def children(self, container: int) -> list[Span]:
+        """Return the members or items of the value that starts at an offset."""
+        if container not in self._spans:
+            self._spans[container] = list(_iter_children(self.plain, container))
+        return self._spans[container]
+
+    def repeated_keys(self) -> Iterator[tuple[str, Place]]:
+        """Yield every key that its object has twice, with the place of the later one."""
+        pending = [(_skip_space(self.plain, 0), 0)]
+        while pending:
+            container, depth = pending.pop()
+            keys: set[str | int] = set()
+            for span in _iter_children(self.plain, container):
+                if span.step in keys:
+                    yield str(span.step), self.place_at(span.key)
+                keys.add(span.step)
+                is_container = self.plain[span.start] in "{["
+                if is_container and depth < MAX_REPEATED_KEY_DEPTH:
+                    pending.append((span.start, depth + 1))
+
+
 def parse(text: str, file: str = "<text>") -> Document:
-    """Parse JSON with comments and trailing commas.
+    """Parse JSON with comments and trailing commas; a byte order mark is allowed.
 
     Args:
-        text: The text; a byte order mark is allowed.
+        text: The text.
         file: Its path, for places.
-
-    Returns:
-        The document.
 
     Raises:
         JsonSyntaxError: If it is anything else.
@@ -174,108 +184,98 @@ def parse(text: str, file: str = "<text>") -> Document:
     plain = strip_comments(text)
     repeated = False
 
-    def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal repeated
         members = dict(pairs)
         repeated = repeated or len(members) != len(pairs)
         return members
 
     if not plain.strip():
-        raise JsonSyntaxError("the file is empty; write {} for no settings", 0)
+        raise JsonSyntaxError("the file is empty; write {} for no settings", text, 0)
     try:
-        value = json.loads(plain, object_pairs_hook=collect, parse_constant=_no_constant)
+        value = json.loads(plain, object_pairs_hook=make_object, parse_constant=_reject_constant)
     except json.JSONDecodeError as error:
-        raise JsonSyntaxError(_advice(plain, error), error.pos) from None
+        advice = _ADVICE.get(error.msg, error.msg)
+        if plain.startswith("'", error.pos):
+            advice = "strings are written in double quotes"
+        raise JsonSyntaxError(advice, text, error.pos) from None
     except RecursionError:
-        raise JsonSyntaxError("nested too deep", 0) from None
-    except ValueError as error:  # an integer of thousands of digits
-        raise JsonSyntaxError(str(error), 0) from None
+        raise JsonSyntaxError("nested too deep", text, 0) from None
+    # An integer of thousands of digits, or a constant like NaN.
+    except ValueError as error:
+        raise JsonSyntaxError(str(error), text, 0) from None
     return Document(file, text, plain, value, repeated)
 
 
 def strip_comments(text: str) -> str:
-    """Blank out comments and trailing commas; every offset and line break stays.
+    """Replace comments and trailing commas by blanks; every offset and line break stays.
 
     Raises:
         JsonSyntaxError: If a comment has no end.
     """
-    open_comment = None
-
-    def blank(match: re.Match[str]) -> str:
-        nonlocal open_comment
-        found = match["comment"]
-        if found is not None and found.startswith("/*") and not _CLOSED.match(found):
-            open_comment = match.start()
-        return _blank(match)
-
-    plain = _TOKENS.sub(blank, text) if _SOMETHING.search(text) else text
-    if open_comment is not None:
-        raise JsonSyntaxError("the comment that starts here has no end", open_comment)
+    plain = TOKENS.sub(_blank, text) if _MAY_NEED_BLANKING.search(text) else text
     return " " + plain[1:] if plain.startswith("\ufeff") else plain
 
 
-def line_starts(text: str) -> list[int]:
-    """Return the offsets at which lines start."""
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
-def comma_after(document: Document, start: int, stop: int) -> int | None:
-    """Return the offset of the first comma between two offsets that is in no comment or string."""
-    for match in _TOKENS.finditer(document.text, start, len(document.text)):
-        if match["comma"] is not None and match.start() < stop:
-            return match.start()
-        if match.start() >= stop:
-            break
-    found = document.plain.find(",", start, stop)
-    return found if found >= 0 else None
-
-
-def end_of_line_comment(document: Document, at: int) -> int:
-    """Return the offset after a comment that follows on the same line, or `at` if there is none."""
-    match = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n]*?\*/)").match(document.text, at)
-    return match.end() if match else at
-
-
 def _blank(match: re.Match[str]) -> str:
-    if match["comment"] is not None:
-        return re.sub(r"[^\n\r]", " ", match[0])
-    return " " if match["comma"] is not None else match[0]
+    comment = match["comment"]
+    if comment is None:
+        return match[0] if match["comma"] is None else " "
+    if comment.startswith("/*") and not _CLOSED_COMMENT.match(comment):
+        message = "the comment that starts here has no end"
+        raise JsonSyntaxError(message, match.string, match.start())
+    return _NOT_LINE_BREAK.sub(" ", comment)
 
 
-def _no_constant(word: str) -> Any:
+def value_at(value: Any, path: Sequence[str | int]) -> Any:
+    """Return the value at a path of keys; `None` if there is none."""
+    for key in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def dict_at(value: Any, path: Sequence[str | int]) -> dict[str, Any]:
+    """Return the object at a path of keys; an empty one if there is none."""
+    member = value_at(value, path)
+    return member if isinstance(member, dict) else {}
+
+
+def list_at(value: Any, path: Sequence[str | int]) -> list[Any]:
+    """Return the list at a path of keys; an empty one if there is none."""
+    member = value_at(value, path)
+    return member if isinstance(member, list) else []
+
+
+def _reject_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _advice(plain: str, error: json.JSONDecodeError) -> str:
-    rest = plain[error.pos : error.pos + 2]
-    if rest[:1] == "'":
-        return "strings are written in double quotes"
-    return _ADVICE.get(error.msg, error.msg)
+def _skip_space(plain: str, offset: int) -> int:
+    # Usually there is nothing to skip; the test costs less than the match.
+    if plain[offset : offset + 1] not in _SPACES:
+        return offset
+    match = _SPACE.match(plain, offset)
+    return match.end() if match else offset
 
 
-def _skip(plain: str, at: int) -> int:
-    if plain[at : at + 1] not in _BLANKS:
-        return at  # mostly, there is nothing to skip
-    match = _SPACE.match(plain, at)
-    return match.end() if match else at
-
-
-def _iter_children(plain: str, at: int) -> Iterator[Span]:
-    opening = plain[at : at + 1]
+def _iter_children(plain: str, container: int) -> Iterator[Span]:
+    opening = plain[container : container + 1]
     if opening not in ("{", "["):
         return
     decode = _DECODER.raw_decode
     index = 0
-    at = _skip(plain, at + 1)
+    at = _skip_space(plain, container + 1)
     while plain[at] not in "}]":
-        key_at = at
+        key_start = at
         step: str | int = index
         if opening == "{":
             step, at = decode(plain, at)
-            at = _skip(plain, _skip(plain, at) + 1)
+            at = _skip_space(plain, _skip_space(plain, at) + 1)
         _, end = decode(plain, at)
-        yield Span(step, key_at, at, end)
-        at = _skip(plain, end)
+        yield Span(step, key_start, at, end)
+        at = _skip_space(plain, end)
         if plain[at] == ",":
-            at = _skip(plain, at + 1)
+            at = _skip_space(plain, at + 1)
         index += 1

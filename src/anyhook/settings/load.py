@@ -1,54 +1,51 @@
-"""Reads one settings file: from bytes to hooks, and never twice."""
+"""Reads one settings file, and parses it only if its content changed."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from anyhook.files import changed_within_tick, identity_of, read_user_file
+from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
-from anyhook.settings.jsonc import JsonSyntaxError, line_starts, parse
+from anyhook.settings.file_stamp import FileStamp
+from anyhook.settings.jsonc import JsonSyntaxError, parse
 from anyhook.settings.reader import LoadedFile, read_document
 from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
-    from anyhook.files import FileIdentity
     from anyhook.settings.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """A file as it was read last.
+class _CacheEntry:
+    """A file as it was last read.
 
     Attributes:
-        identity: Its identity before it was read.
+        stamp: Its stamp before it was read.
         content: Its bytes, or why they could not be read.
-        is_settled: Whether every later edit changes the identity.
-        file: What the bytes mean.
+        file: The result.
     """
 
-    identity: FileIdentity
+    stamp: FileStamp
     content: bytes | Diagnostic | None
-    is_settled: bool
     file: LoadedFile
 
 
-_CACHE: dict[tuple[object, ...], _Read] = {}
-_CACHE_SIZE = 256
+_CACHE: dict[tuple[object, ...], _CacheEntry] = {}
+MAX_CACHE_ENTRIES = 256
 
 
 def load_file(agent: AgentSpec, source: Source) -> LoadedFile:
     """Read a file; one with the same content as last time is not parsed again.
 
     Args:
-        agent: Whose settings they are.
+        agent: The agent whose settings the file holds.
         source: The file and its layer.
 
     Returns:
-        Its hooks and switches; the same object as last time if nothing changed. Never raises for
-        what a file holds.
+        Its hooks and switches; the same object as last time if nothing changed. Never raises
+        because of the content of a file.
     """
     key = (
         agent.name,
@@ -60,93 +57,81 @@ def load_file(agent: AgentSpec, source: Source) -> LoadedFile:
         tuple(source.placeholders.items()),
         source.hooks_path,
     )
-    identity = identity_of(source.path)
-    known = _CACHE.get(key)
-    if known is not None and known.is_settled and known.identity == identity:
-        return known.file
-    is_settled = not changed_within_tick(identity, time.time_ns())
-    content = _content(source)
-    if known is not None and known.content == content:
-        file = known.file
+    cached = _CACHE.get(key)
+    if cached is not None and cached.stamp.is_current():
+        return cached.file
+    stamp = FileStamp.take(source.path)
+    content = _read_content(source)
+    if cached is not None and cached.content == content:
+        file = cached.file
     else:
-        file = _parsed(agent, source, content)
-    if key not in _CACHE and len(_CACHE) >= _CACHE_SIZE:
-        _CACHE.pop(next(iter(_CACHE)))  # the oldest
-    _CACHE[key] = _Read(identity, content, is_settled, file)
+        file = _parse_content(agent, source, content)
+    if key not in _CACHE and len(_CACHE) >= MAX_CACHE_ENTRIES:
+        oldest = next(iter(_CACHE))
+        del _CACHE[oldest]
+    _CACHE[key] = _CacheEntry(stamp, content, file)
     return file
 
 
-def last_good(file: LoadedFile, before: LoadedFile | None) -> LoadedFile:
-    """Keep what a file held before it was broken.
+def keep_last_good(file: LoadedFile, before: LoadedFile | None) -> LoadedFile:
+    """Return a file, with its former hooks and switches if it is broken now.
 
-    Editors and agents rewrite files in place: a reader may see them empty or half-written.
+    Editors and agents rewrite files in place: a reader may see them empty or half-written. A file
+    that is deleted has no hooks.
 
     Args:
         file: The file as it is now.
         before: The file as it was before; `None` if it was not loaded.
-
-    Returns:
-        The file; if it is broken, with the hooks and switches that it had before. A file that is
-        gone has no hooks.
     """
     if before is None or not before.exists or before.is_broken:
         return file
     count = sum(len(definition.handlers) for definition in before.definitions)
     place = Place(str(file.source.path))
-    if not file.exists:
-        if not count:
-            return file
-        gone = diagnose("settings-gone", f"the file is gone; its {count} hook(s) do not run", place)
+    if not file.exists and count:
+        message = f"the file is gone; its {count} hook(s) do not run"
+        gone = diagnose("settings-gone", message, place)
         return replace(file, diagnostics=(*file.diagnostics, gone))
-    if not file.is_broken:
-        return file
-    kept = diagnose(
-        "settings-kept",
-        f"the file cannot be read now; its {count} hook(s) stay in force as they were before",
-        place,
-    )
-    return replace(before, diagnostics=(*file.diagnostics, kept))
+    if file.is_broken:
+        message = (
+            f"the file cannot be read now; its {count} hook(s) stay in force as they were before"
+        )
+        kept = diagnose("settings-kept", message, place)
+        return replace(before, diagnostics=(*file.diagnostics, kept))
+    return file
 
 
-def _content(source: Source) -> bytes | Diagnostic | None:
+def _read_content(source: Source) -> bytes | Diagnostic | None:
     """Return the bytes of a file, why it cannot be read, or `None` if there is none."""
     try:
         return read_user_file(source.path, SIZE_LIMIT)
     except FileNotFoundError:
         return None
     except OSError as error:
-        why = error.strerror or str(error)
-        return diagnose("settings-unreadable", why, Place(str(source.path)))
+        reason = error.strerror or str(error)
+        return diagnose("settings-unreadable", reason, Place(str(source.path)))
 
 
-def _parsed(agent: AgentSpec, source: Source, content: bytes | Diagnostic | None) -> LoadedFile:
-    file = str(source.path)
+def _parse_content(
+    agent: AgentSpec, source: Source, content: bytes | Diagnostic | None
+) -> LoadedFile:
     if content is None:
         return LoadedFile(source)
     if isinstance(content, Diagnostic):
         return _broken(source, content)
+    file = str(source.path)
     try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        return _broken(
-            source,
-            diagnose("settings-unreadable", f"not UTF-8 at byte {error.start}", Place(file)),
-        )
-    try:
-        document = parse(text, file)
-    except JsonSyntaxError as problem:
-        starts = [s for s in line_starts(text) if s <= problem.offset]
-        place = Place(file, len(starts), problem.offset - starts[-1] + 1)
-        return _broken(
-            source, diagnose("settings-syntax", f"{problem}; no hook of this file runs", place)
-        )
-    try:
+        document = parse(content.decode(), file)
         return read_document(agent, source, document)
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 at byte {error.start}"
+        return _broken(source, diagnose("settings-unreadable", message, Place(file)))
+    except JsonSyntaxError as error:
+        place = Place(file, error.line, error.column)
+        message = f"{error}; no hook of this file runs"
+        return _broken(source, diagnose("settings-syntax", message, place))
     except RecursionError:
-        told = diagnose(
-            "settings-syntax", "nested too deep; no hook of this file runs", Place(file)
-        )
-        return _broken(source, told)
+        message = "nested too deep; no hook of this file runs"
+        return _broken(source, diagnose("settings-syntax", message, Place(file)))
 
 
 def _broken(source: Source, diagnostic: Diagnostic) -> LoadedFile:

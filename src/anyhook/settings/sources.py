@@ -14,20 +14,22 @@ from anyhook.agents.spec import Extensions
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.settings.jsonc import list_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec
 
-
+# Bytes. People write far smaller files; a repository must not be able to fill the memory.
 SIZE_LIMIT = 1024 * 1024
-"""Bytes; settings are written by people, and a repository must not fill the memory."""
+ADMINISTRATOR_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
+"""Layers whose first file lies in the directory `{system_dir}` of their other files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """What the place of a file depends on; given, so that nothing here asks the machine.
+    """Everything that the places of settings files depend on.
 
     Attributes:
         project: Directory of the project.
@@ -50,11 +52,19 @@ class Location:
         environ: Mapping[str, str] | None = None,
         home_variable: str | None = None,
     ) -> Location:
-        """Fill in what was not given from the machine."""
+        """Take from this process what is not given.
+
+        Args:
+            project: Directory of the project.
+            home: Home directory of the user.
+            environ: Environment of the host.
+            home_variable: Environment variable of an agent that names another home directory.
+        """
         environ = os.environ if environ is None else environ
-        stand_in = environ.get(home_variable) if home_variable and home is None else None
-        where = Path(home or stand_in or environ.get("HOME") or Path.home())
-        return cls(Path(project).absolute(), where.absolute(), environ)
+        if home is None and home_variable:
+            home = environ.get(home_variable)
+        user_home = Path(home or environ.get("HOME") or Path.home())
+        return cls(Path(project).absolute(), user_home.absolute(), environ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +75,11 @@ class Source:
         layer: Its layer.
         path: The file; it need not exist.
         origin: Name of the extension or plugin that it belongs to.
-        path_variables: Paths that commands in it may name like variables.
+        path_variables: Paths that commands in it may use like variables.
         text_variables: Other variables in its texts.
         env: Variables for every command in it.
-        placeholders: What stands for itself in the arguments of programs, and nowhere else.
-        forbidden: What no line for the shell may hold.
+        placeholders: Placeholders in arguments of programs, with their values.
+        forbidden: Text that no command line for a shell may hold.
         hooks_path: Keys to the hooks, where they are not at the agent's usual place.
     """
 
@@ -84,184 +94,190 @@ class Source:
     hooks_path: tuple[str, ...] | None = None
 
 
+@dataclass(slots=True)
+class SourceSearch:
+    """A search for the files of an agent, and its results.
+
+    Attributes:
+        agent: The agent.
+        location: The project, home, environment and platform.
+        objects: Manifests and records as they were last read.
+        sources: The files, whether they exist or not.
+        diagnostics: Problems of extensions and plugins.
+        watched: Other paths whose change could change the results.
+    """
+
+    agent: AgentSpec
+    location: Location
+    objects: dict[Path, dict[str, Any]]
+    sources: list[Source] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    watched: list[Path] = field(default_factory=list)
+
+    def report(self, message: str, path: Path) -> None:
+        """Report a problem of an extension or plugin."""
+        self.diagnostics.append(diagnose("extension-unreadable", message, Place(str(path))))
+
+    def read_object(self, path: Path) -> dict[str, Any] | None:
+        """Read a JSON object.
+
+        Returns:
+            The object; `None` if there is no such file, or it could never be read. A file that
+            cannot be read now keeps its former content, as it may be half-written.
+        """
+        try:
+            value = json.loads(read_user_file(path, SIZE_LIMIT).decode())
+        except (FileNotFoundError, NotADirectoryError):
+            self.objects.pop(path, None)
+            return None
+        except (OSError, ValueError, RecursionError) as error:
+            problem = getattr(error, "strerror", None) or str(error)
+        else:
+            if isinstance(value, dict):
+                self.objects[path] = value
+                return value
+            problem = "it must hold an object"
+        if path in self.objects:
+            problem = f"{problem}; it stays in force as it was before"
+        self.report(problem, path)
+        return self.objects.get(path)
+
+
 def find_sources(
     agent: AgentSpec, location: Location, objects: dict[Path, dict[str, Any]] | None = None
-) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...], tuple[Path, ...]]:
-    """List the files of every layer, in the order of a plan.
+) -> SourceSearch:
+    """Find the files of every layer, in the order of a plan; plugins are not included.
 
     Args:
-        agent: Whose files.
+        agent: The agent.
         location: The project, home, environment and platform.
-        objects: Manifests and records as they were read last; updated.
-
-    Returns:
-        The files, whether they exist or not, what is wrong with extensions, and the places whose
-        change could add or remove one.
+        objects: Manifests and records as they were last read; updated.
     """
-    known = places(agent, location)
-    sources = []
-    seen: set[str] = set()
-    by_strength = sorted(known, key=lambda place: -agent.authority[place[0]])
-    for layer, path in by_strength:  # a file that is two layers at once is the stronger one
-        real = os.path.realpath(path)
-        if real not in seen:
-            seen.add(real)
-            sources.append(Source(layer, path))
-    problems: list[Diagnostic] = []
-    watched = [path.parent for _, path in patterns(agent, location) if "*" in path.name]
+    search = SourceSearch(agent, location, {} if objects is None else objects)
+    # A file that belongs to two layers counts for the one with more authority.
+    by_authority = sorted(places(agent, location), key=lambda place: -agent.authority[place[0]])
+    real_paths: set[str] = set()
+    for layer, path in by_authority:
+        real_path = os.path.realpath(path)
+        if real_path not in real_paths:
+            real_paths.add(real_path)
+            search.sources.append(Source(layer, path))
+    for _, path in _place_patterns(agent, location):
+        if "*" in path.name:
+            search.watched.append(path.parent)
     if isinstance(agent.packages, Extensions):
-        objects = {} if objects is None else objects
-        sources += _extension_sources(agent.packages, location, problems, watched, objects)
-    order = {layer: rank for rank, layer in enumerate(agent.layer_order)}
-    found = tuple(sorted(sources, key=lambda s: order[s.layer]))
-    return found, tuple(problems), tuple(watched)
+        _find_extensions(search, agent.packages)
+    search.sources.sort(key=lambda source: agent.layer_order.index(source.layer))
+    return search
 
 
 def config_dir(agent: AgentSpec, location: Location) -> Path:
     """Return the agent's own directory in the home."""
-    given = location.environ.get(agent.config_variable) if agent.config_variable else None
-    return Path(given or agent.config_dir.format(home=location.home))
+    override = location.environ.get(agent.config_variable) if agent.config_variable else None
+    return Path(override or agent.config_dir.format(home=location.home))
 
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
-    found: list[tuple[Layer, Path]] = []
-    for layer, path in patterns(agent, location):
+    files: list[tuple[Layer, Path]] = []
+    for layer, path in _place_patterns(agent, location):
         if "*" in path.name:
-            found += [(layer, one) for one in sorted(path.parent.glob(path.name))]
+            files += [(layer, file) for file in sorted(path.parent.glob(path.name))]
         else:
-            found.append((layer, path))
-    return found
+            files.append((layer, path))
+    return files
 
 
-def patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Layer, Path]]:
-    """Yield the places of settings files of every layer; a `*` stands for many files."""
-    known = {
+def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Layer, Path]]:
+    """Yield the places of settings files of every layer; a `*` in the name stands for many."""
+    fields = {
         "home": str(location.home),
         "project": str(location.project),
         "config": str(config_dir(agent, location)),
         "system_dir": "",
     }
-    for entry in agent.settings:
-        override = location.environ.get(entry.variable) if entry.variable else None
-        template = entry.paths.get(location.platform) or entry.paths["*"]
-        path = Path(override or template.format(**known))
-        if entry.layer in SYSTEM_LAYERS and not known["system_dir"]:
-            known["system_dir"] = str(path.parent)
-        yield entry.layer, path
+    for file in agent.settings:
+        override = location.environ.get(file.variable) if file.variable else None
+        template = file.paths.get(location.platform) or file.paths["*"]
+        path = Path(override or template.format(**fields))
+        if file.layer in ADMINISTRATOR_LAYERS and not fields["system_dir"]:
+            fields["system_dir"] = str(path.parent)
+        yield file.layer, path
 
 
-SYSTEM_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
-"""Layers whose first file says where the administrator's other files are."""
-
-
-def _extension_sources(
-    spec: Extensions,
-    location: Location,
-    problems: list[Diagnostic],
-    watched: list[Path],
-    objects: dict[Path, dict[str, Any]],
-) -> Iterator[Source]:
-    root = Path(spec.directory.format(home=location.home))
-    watched += [root, root / spec.enablement]
+def _find_extensions(search: SourceSearch, spec: Extensions) -> None:
+    root = Path(spec.directory.format(home=search.location.home))
+    search.watched += [root, root / spec.enablement]
     try:
         directories = sorted(root.iterdir()) if root.is_dir() else []
     except OSError as error:
-        problems.append(diagnose("extension-unreadable", f"{error.strerror}", Place(str(root))))
+        search.report(f"{error.strerror}", root)
         return
-    overrides = read_object(root / spec.enablement, problems, objects) or {}
+    overrides = search.read_object(root / spec.enablement) or {}
     for directory in directories:
-        if not os.path.isdir(directory):  # noqa: PTH112 - never raises
-            continue
-        record = read_object(directory / spec.install_record, problems, objects) or {}
-        linked = record.get("source") if record.get("type") == "link" else None
-        base = Path(linked) if isinstance(linked, str) else directory
-        watched += [base / spec.manifest, base / ".env"]
-        manifest = read_object(base / spec.manifest, problems, objects)
-        if manifest is None:
-            if (base / spec.hooks).is_file() and not (base / spec.manifest).exists():
-                text = f"it has hooks and no {spec.manifest}, so they do not run"
-                place = Place(str(base / spec.hooks))
-                problems.append(diagnose("extension-unreadable", text, place))
-            continue
-        name = str(manifest.get("name") or directory.name)
-        if not _is_enabled(overrides.get(name), location.project):
-            continue
-        paths = {"extension": str(base), "project": str(location.project)}
-        yield Source(
-            Layer.EXTENSION,
-            base / spec.hooks,
-            origin=name,
-            path_variables={k: paths[v] for k, v in spec.path_variables.items()},
-            text_variables=spec.text_variables,
-            env=_extension_env(manifest, base),
-        )
+        if os.path.isdir(directory):  # noqa: PTH112 - never raises
+            _find_extension(search, spec, directory, overrides)
+
+
+def _find_extension(
+    search: SourceSearch, spec: Extensions, directory: Path, overrides: Mapping[str, Any]
+) -> None:
+    record = search.read_object(directory / spec.install_record) or {}
+    base = directory
+    if record.get("type") == "link" and isinstance(record.get("source"), str):
+        base = Path(record["source"])
+    search.watched += [base / spec.manifest, base / ".env"]
+    manifest = search.read_object(base / spec.manifest)
+    hooks_file = base / spec.hooks
+    if manifest is None:
+        if hooks_file.is_file() and not (base / spec.manifest).exists():
+            search.report(f"it has hooks and no {spec.manifest}, so they do not run", hooks_file)
+        return
+    name = str(manifest.get("name") or directory.name)
+    project = search.location.project
+    if not _is_enabled(overrides.get(name), project):
+        return
+    paths = {"extension": str(base), "project": str(project)}
+    source = Source(
+        Layer.EXTENSION,
+        hooks_file,
+        origin=name,
+        path_variables={variable: paths[key] for variable, key in spec.path_variables.items()},
+        text_variables=spec.text_variables,
+        env=_extension_env(manifest, base),
+    )
+    search.sources.append(source)
 
 
 def _is_enabled(entry: object, project: Path) -> bool:
-    """Apply the rules of an extension in order; the last one that covers the project stands."""
-    rules = entry.get("overrides") if isinstance(entry, dict) else None
+    """Apply the rules of an extension in order; the last one that covers the project counts."""
+    path = str(project)
     enabled = True
-    for rule in rules if isinstance(rules, list) else ():
+    for rule in list_at(entry, ("overrides",)):
         text = str(rule)
-        negated, pattern = text.startswith("!"), text.removeprefix("!").rstrip("/")
-        here = str(project)
-        if fnmatch.fnmatchcase(here, pattern) or (
-            pattern.endswith("/*") and here == pattern.removesuffix("/*")
-        ):
-            enabled = not negated
+        pattern = text.removeprefix("!").rstrip("/")
+        is_root = pattern.endswith("/*") and path == pattern.removesuffix("/*")
+        if is_root or fnmatch.fnmatchcase(path, pattern):
+            enabled = not text.startswith("!")
     return enabled
 
 
 def _extension_env(manifest: Mapping[str, Any], base: Path) -> dict[str, str]:
     """Read the values of an extension's declared settings from its `.env` file."""
-    settings = manifest.get("settings")
-    declared = {
-        str(item["envVar"])
-        for item in (settings if isinstance(settings, list) else ())
-        if isinstance(item, dict) and item.get("envVar")
-    }
-    file = base / ".env"
-    try:
-        text = read_user_file(file, SIZE_LIMIT).decode("utf-8", "replace") if declared else ""
-    except OSError:  # it has none, or none for us
+    declared: set[str] = set()
+    for setting in list_at(manifest, ("settings",)):
+        if isinstance(setting, dict) and setting.get("envVar"):
+            declared.add(str(setting["envVar"]))
+    if not declared:
         return {}
-    lines = (line.strip() for line in text.splitlines())
-    pairs = (line.partition("=") for line in lines if "=" in line and not line.startswith("#"))
-    values = {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
-    return {key: values[key] for key in sorted(declared & values.keys()) if "\0" not in values[key]}
-
-
-def read_object(
-    path: Path, problems: list[Diagnostic], objects: dict[Path, dict[str, Any]]
-) -> dict[str, Any] | None:
-    """Read a JSON object.
-
-    Args:
-        path: The file.
-        problems: What is wrong with it is added here.
-        objects: Objects as they were read last. One that cannot be read now stays as it was: it may
-            be half-written.
-
-    Returns:
-        The object; `None` if there is no such file, or if it never could be read.
-    """
     try:
-        value = _as_object(json.loads(read_user_file(path, SIZE_LIMIT).decode()))
-    except (FileNotFoundError, NotADirectoryError):
-        objects.pop(path, None)
-        return None
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        if path in objects:
-            why = f"{why}; it stays in force as it was before"
-        problems.append(diagnose("extension-unreadable", why, Place(str(path))))
-        return objects.get(path)
-    objects[path] = value
-    return value
-
-
-def _as_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise TypeError("it must hold an object")
-    return value
+        text = read_user_file(base / ".env", SIZE_LIMIT).decode("utf-8", "replace")
+    except OSError:  # there is none, or this user may not read it
+        return {}
+    values: dict[str, str] = {}
+    for line in text.splitlines():
+        name, separator, value = line.strip().partition("=")
+        if separator and not name.startswith("#"):
+            values[name.strip()] = value.strip().strip("\"'")
+    present = sorted(declared & values.keys())
+    return {name: values[name] for name in present if "\0" not in values[name]}

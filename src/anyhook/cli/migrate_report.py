@@ -1,0 +1,211 @@
+"""Shows a migration and its proof to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from anyhook.cli.output import console, show_path, show_place
+from anyhook.migrate.scratch import copied_directories, linked_directories
+from anyhook.model.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from anyhook.migrate.comparison import Difference, HookProof, Proof
+    from anyhook.migrate.losses import Loss
+    from anyhook.migrate.plan import Migration
+    from anyhook.settings.sources import Location
+
+HOOK_WIDTH = 40
+NARROW_HOOK_WIDTH = 16
+"""Columns of the name of a hook, in a wide and in a narrow terminal."""
+WIDE_TERMINAL = 100
+MAX_DIFFERENCES = 3
+"""Differences of one hook that are shown."""
+KIND_STYLES = {"lost": "bold red", "weaker": "yellow", "changed": "yellow", "note": "cyan"}
+
+
+def show_moved_hooks(migration: Migration, losses: Sequence[Loss], project: Path) -> None:
+    """Show the hooks that are migrated."""
+    source = migration.source
+    if not migration.entries:
+        if not losses:
+            paths = [str(file.source.path) for file in migration.hooks.files]
+            files = ", ".join(show_path(path, project) for path in paths)
+            message = f"There are no hooks of {source.title} here ({files})."
+            console().print(message, markup=False)
+        return
+    table = Table(
+        title=f"{source.title} → {migration.target.title}", title_justify="left", box=None
+    )
+    _add_hook_column(table)
+    for name in ("from", "to", "matcher", ""):
+        table.add_column(name, overflow="fold")
+    for entry, origin in migration.origins():
+        event = source.by_canonical[origin.event].wire
+        table.add_row(
+            Text(origin.handler.label),
+            f"{event} {show_place(origin.handler.place, project, short=True)}",
+            entry.event,
+            Text(printable(str(entry.definition.get("matcher", "")))),
+            Text("shim" if origin.shimmed else "direct", style="dim"),
+        )
+    console().print(table)
+
+
+def show_losses(migration: Migration, losses: Sequence[Loss], project: Path) -> None:
+    """Show what is lost or changes."""
+    if not losses:
+        if migration.entries:
+            console().print(Text("nothing is lost", style="green"))
+        return
+    table = Table(title="Lost or changed", title_justify="left", box=None)
+    for name in ("", "where", "what", "why", "what to do"):
+        table.add_column(name, overflow="fold")
+    for loss in losses:
+        table.add_row(
+            Text(loss.kind, style=KIND_STYLES[loss.kind]),
+            show_place(loss.place, project, short=True),
+            Text(printable(loss.subject)),
+            Text(printable(loss.reason)),
+            Text(printable(loss.remedy)),
+        )
+    console().print(table)
+
+
+def show_refusal(reason: str) -> None:
+    """Show why nothing is written."""
+    console().print(Text.assemble(("not written", "bold red"), f"  {reason}"))
+
+
+def show_what_runs(migration: Migration, location: Location) -> None:
+    """Show which commands a proof runs, and where."""
+    out = console()
+    out.print("The proof runs these commands, on both sides and several times:")
+    commands = [origin.handler.shown_identifier for _, origin in migration.origins()]
+    for command in dict.fromkeys(map(printable, commands)):
+        out.print(Text(f"  {command}"), soft_wrap=True)
+    copies = "copies of the project"
+    linked = linked_directories(location.project)
+    if linked:
+        copies += f" that share {', '.join(linked)}"
+    home = "which is empty"
+    directories = [show_path(str(path)) for path in copied_directories(location)]
+    if directories:
+        home = f"with copies of {', '.join(directories)}"
+    out.print(f"They run in {copies}, with a home directory of their own {home}.", soft_wrap=True)
+    out.print("What a command writes elsewhere, it writes for real.")
+
+
+# -- the proof
+
+
+def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
+    """Show the results of a proof."""
+    out = console()
+    table = Table(title=f"Proof over {proof.events} events", title_justify="left", box=None)
+    table.add_column("")
+    _add_hook_column(table)
+    for name in ("where", "event", "reached it", "it decided", "differ"):
+        table.add_column(name, overflow="fold")
+    for hook in proof.hooks:
+        table.add_row(
+            _verdict(hook),
+            Text(hook.label),
+            show_place(hook.place, project, short=True),
+            hook.event,
+            str(hook.events),
+            str(hook.decided),
+            str(len(hook.differences)),
+        )
+    out.print(table)
+    _show_differences(proof, migration)
+    undecided = sum(not hook.decided for hook in proof.hooks)
+    if undecided:
+        out.print(
+            f"{undecided} hook(s) had no effect on any of these events; prove them with "
+            "recorded ones: --events FILE",
+            style="yellow",
+        )
+    if not proof.differs:
+        out.print("both sides decide the same", style="green")
+    elif proof.holds:
+        out.print("the two sides differ only as reported above", style="yellow")
+
+
+def _add_hook_column(table: Table) -> None:
+    width = HOOK_WIDTH if console().width >= WIDE_TERMINAL else NARROW_HOOK_WIDTH
+    table.add_column("hook", overflow="ellipsis", no_wrap=True, max_width=width)
+
+
+def _verdict(hook: HookProof) -> Text:
+    if any(not difference.is_explained for difference in hook.differences):
+        return Text("✗", style="bold red")
+    if hook.differences:
+        return Text("~", style="yellow")
+    return Text("✓", style="green") if hook.decided else Text("·", style="dim")
+
+
+def _show_differences(proof: Proof, migration: Migration) -> None:
+    out = console()
+    for hook in proof.hooks:
+        for difference in hook.differences[:MAX_DIFFERENCES]:
+            _show_difference(hook.label, difference, migration)
+        more = len(hook.differences) - MAX_DIFFERENCES
+        if more > 0:
+            out.print(Text(f"         and on {more} more events; --json has them", style="dim"))
+    for hook in proof.hooks:
+        for event, fields in hook.unstable.items():
+            message = f"  {event}  ({hook.label}): {', '.join(fields)} differs from run to run"
+            out.print(Text.assemble(("unstable", "yellow"), printable(message)))
+    for difference in proof.combined:
+        _show_difference("all hooks together", difference, migration)
+
+
+def _show_difference(label: str, difference: Difference, migration: Migration) -> None:
+    out = console()
+    style, status = "bold red", "not reported above"
+    if difference.is_explained:
+        style, status = "yellow", "reported above"
+    event = printable(difference.event)
+    out.print(Text.assemble(("differs", style), f"  {event}  ({label}; {status})"))
+    for agent, answer in (
+        (migration.source, difference.source_answer),
+        (migration.target, difference.target_answer),
+    ):
+        fields = ", ".join(f"{key}: {value!r}" for key, value in answer.items()) or "nothing"
+        out.print(Text(f"    {agent.title}: {printable(fields)}"))
+
+
+def proof_json(proof: Proof) -> dict[str, Any]:
+    """Return the results of a proof, for programs."""
+    return {
+        "events": proof.events,
+        "holds": proof.holds,
+        "hooks": [
+            {
+                "hook": hook.label,
+                "place": str(hook.place),
+                "event": hook.event,
+                "reached": hook.events,
+                "decided": hook.decided,
+                "differences": [_difference_json(difference) for difference in hook.differences],
+                "unstable": {event: list(fields) for event, fields in hook.unstable.items()},
+            }
+            for hook in proof.hooks
+        ],
+        "combined": [_difference_json(difference) for difference in proof.combined],
+    }
+
+
+def _difference_json(difference: Difference) -> dict[str, Any]:
+    return {
+        "event": difference.event,
+        "from": difference.source_answer,
+        "to": difference.target_answer,
+        "told": difference.is_explained,
+    }

@@ -1,0 +1,196 @@
+"""What one definition becomes for another agent: one entry for each event and matcher."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.translate import counterparts
+from anyhook.migrate.commands import unwrap
+from anyhook.migrate.context import HandlerMigration
+from anyhook.migrate.entries import Entry, Origin
+from anyhook.migrate.handler import migrate_handler
+from anyhook.migrate.losses import MORE, event_advice, kind_advice
+from anyhook.migrate.matchers import translate_matcher
+from anyhook.migrate.original import read_original, restore_matcher
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from anyhook.agents.spec import EventSpec
+    from anyhook.migrate.context import MigrationContext
+    from anyhook.migrate.matchers import TranslatedMatcher
+    from anyhook.migrate.options import ShimOptions
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.model.diagnostics import Place
+
+WrittenHooks = dict["Place", "Mapping[str, Any]"]
+"""Definitions and handlers as they are written, by their places."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What one handler becomes on one event with one matcher.
+
+    Attributes:
+        event: Name of the event in the target's settings.
+        matcher: The matcher there.
+        members: Other former members of its definition.
+        handler: The handler, as JSON.
+        origin: Where it comes from.
+    """
+
+    event: str
+    matcher: str | None
+    members: dict[str, Any]
+    handler: dict[str, Any]
+    origin: Origin
+
+
+def migrate_definition(
+    context: MigrationContext,
+    definition: HookDefinition,
+    handlers: Sequence[HandlerSpec],
+    written: WrittenHooks,
+) -> list[Entry]:
+    """Return what a definition becomes.
+
+    Args:
+        context: The migration.
+        definition: The definition.
+        handlers: Those of its handlers that are migrated.
+        written: The source's settings as they are written.
+    """
+    groups: dict[str, list[_Piece]] = {}
+    for handler in handlers:
+        for piece in _migrate_to_events(context, definition, handler, written):
+            key = json.dumps([piece.event, piece.matcher, piece.members], sort_keys=True)
+            groups.setdefault(key, []).append(piece)
+    fields = context.target.definition_fields
+    is_sequence = definition.sequential and len(definition.handlers) > 1
+    if is_sequence and groups and "sequential" not in fields:
+        context.record_loss(
+            "changed",
+            definition.place,
+            "sequential",
+            f"{context.target.title} runs the hooks of a definition in parallel, so none sees "
+            "what another one changed",
+            "put what depends on each other into one command",
+            *("tool_input", "llm_request", "context"),
+        )
+    own_members = {
+        "sequential": definition.sequential,
+        "description": written.get(definition.place, {}).get("description"),
+    }
+    entries: list[Entry] = []
+    for pieces in groups.values():
+        first = pieces[0]
+        value: dict[str, Any] = {} if first.matcher is None else {"matcher": first.matcher}
+        value |= {key: member for key, member in own_members.items() if member and key in fields}
+        for key, member in first.members.items():
+            if key in fields and key not in value and member is not None:
+                value[key] = member
+        value["hooks"] = [piece.handler for piece in pieces]
+        entries.append(Entry(first.event, value, tuple(piece.origin for piece in pieces)))
+    return entries
+
+
+def _migrate_to_events(
+    context: MigrationContext,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+    written: WrittenHooks,
+) -> Iterator[_Piece]:
+    """Yield what a handler becomes on each event with each matcher."""
+    target = context.target
+    inner = unwrap(handler.command)
+    own_options = inner if inner is not None and inner.agent == target.name else None
+    for event in _target_events(context, definition, handler, own_options):
+        target_event = target.by_canonical[event]
+        if (
+            target_event.handler_kinds is not None
+            and handler.kind not in target_event.handler_kinds
+        ):
+            continue
+        matcher = _migrate_matcher(context, definition, target_event, own_options)
+        if not matcher.patterns:
+            continue
+        members = read_original(own_options).definition if own_options is not None else {}
+        members.pop("matcher", None)
+        move = HandlerMigration(
+            context,
+            definition,
+            handler,
+            written.get(handler.place, {}),
+            target_event,
+            matcher,
+            inner,
+        )
+        value, is_shimmed = migrate_handler(move)
+        origin = Origin(definition.event, handler, is_shimmed)
+        for pattern in matcher.patterns:
+            yield _Piece(target_event.wire, pattern, members, value, origin)
+
+
+def _target_events(
+    context: MigrationContext,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+    own_options: ShimOptions | None,
+) -> Sequence[str]:
+    """Return the events that a handler is migrated to; if there is none, record the loss."""
+    source, target = context.source, context.target
+    if own_options is not None and own_options.event in target.by_wire:
+        events: Sequence[str] = [target.by_wire[own_options.event].canonical]
+    else:
+        events = counterparts(source, definition.event, target)
+    if not events:
+        context.record_loss(
+            "lost",
+            handler.place,
+            f"{source.by_canonical[definition.event].wire}: {handler.label}",
+            f"{target.title} has no such event",
+            event_advice(definition.event, target),
+        )
+        return ()
+    kinds = {handler_type.kind for handler_type in target.handler_types.values()}
+    if handler.kind not in kinds:
+        reason = "it has no such kind"
+        if len(target.handler_types) == 1:
+            reason = f"{target.title} runs commands only"
+        subject = f"{handler.kind}: {handler.label}"
+        context.record_loss("lost", handler.place, subject, reason, kind_advice(handler.kind))
+        return ()
+    return events
+
+
+def _migrate_matcher(
+    context: MigrationContext,
+    definition: HookDefinition,
+    target_event: EventSpec,
+    own_options: ShimOptions | None,
+) -> TranslatedMatcher:
+    """Translate the matcher of a definition, or restore it; losses are recorded."""
+    source, target = context.source, context.target
+    event = source.by_canonical[definition.event]
+    if own_options is None:
+        matcher = translate_matcher(source, event, definition.matcher, target, target_event)
+    else:
+        matcher = restore_matcher(
+            own_options,
+            definition.matcher,
+            source=source,
+            source_event=event,
+            target=target,
+            target_event=target_event,
+        )
+    for piece, reason in matcher.missing:
+        remedy = "the definition is left out"
+        if matcher.patterns:
+            remedy = "nothing runs for it; guard the tool that does the same there"
+        context.record_loss("lost", definition.place, f"matcher {piece!r}", reason, remedy)
+    for piece, reason in matcher.wider:
+        remedy = "nothing, if that is meant"
+        context.record_loss("note", definition.place, f"matcher {piece!r}", reason, remedy, MORE)
+    return matcher

@@ -1,0 +1,167 @@
+"""Answers of a command, and fields of events that it reads, that another agent does not have.
+
+What a command may answer is found by the words in its text, as it is not run.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from anyhook.agents.capabilities import ABILITIES, Support, support
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
+from anyhook.agents.spec import Denial, PlainText
+from anyhook.authoring.degrade import NAMES, fit
+from anyhook.migrate.losses import ANYTHING
+from anyhook.model.answers import Outcome
+from anyhook.model.events import event_class
+
+if TYPE_CHECKING:
+    from anyhook.agents.spec import AgentSpec, EventSpec, OutputField
+    from anyhook.migrate.context import HandlerMigration
+
+SUPPORTED = (Support.YES, Support.UNDOCUMENTED)
+DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
+"""Abilities that guards depend on."""
+PLAIN_TEXT_ABILITIES = {
+    PlainText.SYSTEM_MESSAGE: "tell",
+    PlainText.CONTEXT: "context",
+    PlainText.TOOL_NAMES: "filter_tools",
+}
+"""Meaning of plain text on standard output to the ability that it uses."""
+DENIALS = {
+    Denial.PREVENTS: "a denial prevents it",
+    Denial.HIDES: "the reason takes the place of the result",
+    Denial.INFORMS: "the reason stands beside the result",
+    Denial.ENDS: "the agent ends its turn",
+    Denial.CONTINUES: "the agent continues with the reason as its next prompt",
+    Denial.NOTHING: "a denial does nothing",
+}
+COMMON_WORDS = frozenset({"prompt", "model", "title", "error", "effort", "timestamp", "details"})
+"""Fields of events whose names stand in any script."""
+# Prints plain text, not JSON, and not to standard error or a file.
+_PRINTS = re.compile(
+    r"""\b(?:echo|printf|print|puts|console\.log)\b(?![\s(]*["']?\{)"""
+    r"""(?![^;\n|&]*(?:>&2|stderr|>>?\s*[\w"'$./~]))"""
+)
+_SILENT = re.compile(r"\s*(?:true|:|exit\s+\d+)?\s*\Z")
+_EXITS_WITH_2 = re.compile(r"exit[ (]*2\b")
+
+
+def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) -> None:
+    """Record the answers of a command that have less or another effect under the target.
+
+    Args:
+        move: The migration of the handler.
+        text: The known text of the command.
+        is_whole: Whether that is all of its text; otherwise it may give any answer.
+    """
+    abilities = [ability for ability in ABILITIES if not is_whole or _mentions(move, ability, text)]
+    for ability in abilities:
+        # Of a command with unknown text only the loss of what guards depend on is worth a line.
+        is_relevant = is_whole or ability in DECIDING
+        source_has = support(move.source, move.source_event.canonical, ability) in SUPPORTED
+        if is_relevant and source_has and not _target_has(move, ability):
+            _record_lost_ability(move, ability)
+    if "deny" in abilities:
+        _record_changed_denial(move)
+
+
+def _target_has(move: HandlerMigration, ability: str) -> bool:
+    return support(move.target, move.target_event.canonical, ability) in SUPPORTED
+
+
+def _record_lost_ability(move: HandlerMigration, ability: str) -> None:
+    target = move.target
+    field, sample = ABILITIES[ability]
+    if ability == "ask":
+        sample = sample.replace(reason="…")
+    event, _ = decode_event(target, {target.event_key: move.target_event.wire})
+    _, notes = fit(target, event, sample)
+    reason = "; ".join(notes) or f"{target.title} does not do it"
+    explains = ability if field == "outcome" else field
+    _record(move, "weaker", ability, reason, explains)
+
+
+def _record_changed_denial(move: HandlerMigration) -> None:
+    """Record a denial that both agents have and that does something else under the target."""
+    before, after = move.source_event.denial, move.target_event.denial
+    denies = support(move.source, move.source_event.canonical, "deny") is Support.YES
+    if not denies or not _target_has(move, "deny") or after in (before, Denial.NOTHING):
+        return
+    target, event = move.target, move.target_event
+    hides = before is Denial.HIDES
+    # The shim puts the reason in the place of the result.
+    if hides and support(target, event.canonical, "replace_result") is Support.YES:
+        return
+    reason = f"{DENIALS[before]}; on {event.wire} in {target.title} {DENIALS[after]}"
+    _record(move, "weaker" if hides else "changed", "deny", reason, "deny")
+
+
+def _record(move: HandlerMigration, kind: str, ability: str, reason: str, explains: str) -> None:
+    subject = f"{move.handler.label}: {NAMES[ability]}"
+    remedy = "test it with --prove, and answer another way if that is not enough"
+    move.record_loss(kind, subject, reason, remedy, explains)
+
+
+def _mentions(move: HandlerMigration, ability: str, text: str) -> bool:
+    """Return whether a text has the words that use an ability."""
+    source, event = move.source, move.source_event
+    field, sample = ABILITIES[ability]
+    uses_plain_text = PLAIN_TEXT_ABILITIES.get(event.plain_text) == ability
+    if uses_plain_text and _prints_text(source, event, text):
+        return True
+    if sample.outcome is Outcome.DENY and _EXITS_WITH_2.search(text):
+        return True
+    answer_field = "outcome" if field == "approve" else field
+    for item in source.output_fields:
+        if item.field != answer_field or not item.belongs_to(event.canonical):
+            continue
+        if answer_field != "outcome":
+            if _sets_member(item, text):
+                return True
+            continue
+        for word, (outcome, approve) in (item.words or source.decision_words).items():
+            is_meant = outcome is sample.outcome and approve >= sample.approve
+            if is_meant and re.search(rf"""["']{word}\\?["']""", text):
+                return True
+    return False
+
+
+def _sets_member(item: OutputField, text: str) -> bool:
+    if not all(re.search(rf"\b{key}\b", text) for key in item.path):
+        return False
+    if item.kind != "not_boolean":
+        return True
+    return re.search(rf"{item.path[-1]}\W+(?:false|False)", text) is not None
+
+
+def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
+    """Return whether a text prints something that is not the JSON of an answer."""
+    if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output_fields):
+        return False
+    # Such hooks exist to print: every command that is not silent counts.
+    if event.plain_text is PlainText.CONTEXT:
+        return _SILENT.match(text) is None
+    return _PRINTS.search(text) is not None
+
+
+def record_lost_fields(move: HandlerMigration, text: str) -> None:
+    """Record what a command reads of its event that the target does not send."""
+    source, event = move.source, move.source_event
+    target, target_event = move.target, move.target_event
+    # The shim constructs one event from another.
+    if target_event.canonical != event.canonical:
+        return
+    lost: list[tuple[str, str]] = []
+    for name in event_class(event.canonical).record_fields:
+        key = None if name in NOT_IN_PAYLOAD else payload_key(source, event, name)
+        if key is None or name in target.field_defaults or name in COMMON_WORDS:
+            continue
+        if payload_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
+            lost.append((f"reads {key!r}", f"{target.title} does not send it"))
+    if re.search(r"\btranscript_path\b", text) and source.config_dir != target.config_dir:
+        lost.append(("reads the transcript", f"the transcripts of {target.title} differ in form"))
+    for subject, reason in lost:
+        remedy = "change the command so that it does not need it"
+        move.record_loss("changed", f"{move.handler.label}: {subject}", reason, remedy, ANYTHING)

@@ -1,0 +1,104 @@
+"""Splits a matcher into its alternatives."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from anyhook.matching.matchers import MATCH_ALL
+from anyhook.model.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MATCHES_EVERYTHING = re.compile(r"\^?\(?(?:\.\*|\.\+)\)?\$?\Z")
+NAME_LIST = re.compile(r"[\w\- ,|]*\Z")
+
+
+class Piece(Record, kw_only=False):
+    """One alternative of a matcher.
+
+    Attributes:
+        text: The alternative without anchors.
+        start: Whether it holds at the start of a name only.
+        end: Whether it holds at the end of a name only.
+    """
+
+    text: str
+    start: bool
+    end: bool
+
+
+def split_matcher(text: str) -> list[Piece]:
+    """Split a matcher at its alternatives, without anchors and a group around all of them."""
+    if NAME_LIST.match(text):
+        names = (name.strip() for name in re.split(r"[|,]", text))
+        return [Piece(name, True, True) for name in names if name]
+    whole = _strip_anchors(text)
+    if whole.text.startswith("(") and _group_end(whole.text) == len(whole.text) - 1:
+        inner = whole.text[1:-1].removeprefix("?:")
+        if not inner.startswith("?"):
+            pieces = [_strip_anchors(part) for part in _split_alternatives(inner) if part]
+            return [
+                Piece(piece.text, piece.start or whole.start, piece.end or whole.end)
+                for piece in pieces
+            ]
+    # Only the whole shows what a lookaround covers.
+    if "(?" in text:
+        return [Piece(text, False, False)]
+    return [_strip_anchors(part) for part in _split_alternatives(text) if part]
+
+
+def covers_same(first: str | None, second: str | None) -> bool:
+    """Return whether two matchers are written the same except for order and blanks."""
+    return _piece_set(first) == _piece_set(second)
+
+
+def _piece_set(pattern: str | None) -> frozenset[tuple[str, bool, bool]]:
+    text = (pattern or "").strip()
+    if text in MATCH_ALL or MATCHES_EVERYTHING.match(text):
+        return frozenset()
+    return frozenset((piece.text, piece.start, piece.end) for piece in split_matcher(text))
+
+
+def _strip_anchors(text: str) -> Piece:
+    has_end = text.endswith("$") and not text.endswith("\\$")
+    inner = text[:-1] if has_end else text
+    return Piece(inner.removeprefix("^"), inner.startswith("^"), has_end)
+
+
+def _group_end(text: str) -> int:
+    """Return where the group ends that a text starts with; -1 if it has no end."""
+    for offset, _, depth in _characters(text):
+        if depth == 0:
+            return offset
+    return -1
+
+
+def _split_alternatives(text: str) -> list[str]:
+    parts: list[str] = []
+    start = 0
+    for offset, char, depth in _characters(text):
+        if char == "|" and depth == 0:
+            parts.append(text[start:offset])
+            start = offset + 1
+    return [*parts, text[start:]]
+
+
+def _characters(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield offset, character and depth of groups after it, without escapes and classes."""
+    depth = 0
+    is_in_class = False
+    offset = 0
+    while offset < len(text):
+        char = text[offset]
+        if char == "\\":
+            offset += 1
+        elif is_in_class:
+            is_in_class = char != "]"
+        elif char == "[":
+            is_in_class = True
+        else:
+            depth += (char == "(") - (char == ")")
+            yield offset, char, depth
+        offset += 1

@@ -1,0 +1,304 @@
+"""Validates one handler of a settings file: an object with `type` and `command`."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.spec import MIN_TIMEOUT
+from anyhook.model.definitions import HandlerSpec
+from anyhook.model.suggest import did_you_mean
+from anyhook.shell.variables import controls_shell
+
+if TYPE_CHECKING:
+    from anyhook.agents.spec import AgentSpec, EventSpec, HandlerField, HandlerType
+    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.report import Reporter
+    from anyhook.settings.sources import Source
+
+
+FIELD_KINDS: dict[str, tuple[type, type, str]] = {
+    "string": (str, object, "a string"),
+    "boolean": (bool, object, "true or false"),
+    "strings": (list, str, "a list of strings"),
+    "object": (dict, object, "an object"),
+    "texts": (dict, str, "an object of strings"),
+}
+"""`HandlerField.kind` to the type of the value, the type of its items, and a description."""
+
+
+class HandlerReader:
+    """Reads the handlers of one settings file and reports their problems.
+
+    Args:
+        agent: The agent whose settings the file holds.
+        source: The file.
+        reporter: Collects the problems.
+    """
+
+    def __init__(self, agent: AgentSpec, source: Source, reporter: Reporter) -> None:
+        self.agent = agent
+        self.source = source
+        self.reporter = reporter
+
+    def read(self, event: EventSpec, value: object, path: JsonPath) -> HandlerSpec | None:
+        """Return the handler at a path; `None` if it cannot run."""
+        reporter = self.reporter
+        if not isinstance(value, dict):
+            message = "a hook is an object with type and command; left out"
+            reporter.report("wrong-type", message, path)
+            return None
+        handler_type = self._read_type(value, path)
+        if handler_type is None:
+            return None
+        is_command = handler_type.kind == "command"
+        own_fields = {"command", "args"} if is_command else set()
+        known_fields = self.agent.handler_fields | own_fields | handler_type.fields.keys()
+        reporter.report_unknown_fields(value, known_fields, path)
+        command: str | None = None
+        argv: tuple[str, ...] | None = None
+        is_usable = True
+        if is_command:
+            words = self._read_command(value, handler_type, path)
+            is_usable = words is not None
+            if isinstance(words, str):
+                command = words
+            else:
+                argv = words
+        options = self._read_options(value, handler_type, path)
+        if options is None or not is_usable:
+            return None
+        name = reporter.typed_member(value, "name", str, "a string", path)
+        handler = HandlerSpec(
+            kind=handler_type.kind,
+            layer=self.source.layer,
+            place=reporter.document.place(path),
+            name=self._fill_in(name) or None,
+            command=command,
+            argv=argv,
+            description=reporter.typed_member(value, "description", str, "a string", path),
+            timeout=self._read_timeout(event, handler_type, value, path),
+            env={**self._read_env(value, path), **self.source.env},
+            variables=self.source.path_variables,
+            placeholders=self.source.placeholders,
+            forbidden=self.source.forbidden,
+            origin=self.source.origin,
+            condition=options.pop("condition", None),
+            on_failure=options.pop("on_failure", "continue"),
+            background=bool(options.pop("background", False) or options.get("wakes")),
+            options=options,
+        )
+        self._check_runs_on_event(event, handler, path)
+        return handler
+
+    def _check_runs_on_event(self, event: EventSpec, handler: HandlerSpec, path: JsonPath) -> None:
+        """Report a handler that never runs on its event, or whose condition is ignored."""
+        if event.handler_kinds is not None and handler.kind not in event.handler_kinds:
+            self.reporter.report(
+                "type-not-here",
+                f"{self.agent.title} runs no hook of this type on {event.wire}; it runs "
+                f"{', '.join(sorted(event.handler_kinds))}",
+                (*path, "type"),
+            )
+        if handler.condition is None:
+            return
+        if not event.supports_conditions:
+            message = f'{event.wire} has no tool call, so a hook with "if" never runs on it'
+            self.reporter.report("condition-not-here", message, (*path, "if"))
+        from anyhook.matching.conditions import compile_condition
+
+        problem = compile_condition(handler.condition).problem
+        if problem:
+            message = f"{problem}; the hook runs on every call"
+            self.reporter.report("bad-condition", message, (*path, "if"))
+
+    def _read_type(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
+        name = value.get("type")
+        known = ", ".join(map(repr, self.agent.handler_types))
+        if name is None:
+            message = f'a hook needs "type": {known}; left out'
+            self.reporter.report("missing-field", message, path)
+            return None
+        other_agent = None
+        if isinstance(name, str):
+            if name in self.agent.handler_types:
+                return self.agent.handler_types[name]
+            other_agent = self.agent.foreign_types.get(name)
+        belongs = f" (it belongs to {other_agent})" if other_agent else ""
+        hint = did_you_mean(str(name), self.agent.handler_types) or f"known: {known}"
+        message = f"{self.agent.title} has no hook type {name!r}{belongs}; {hint}; left out"
+        self.reporter.report("unknown-type", message, (*path, "type"))
+        return None
+
+    def _read_options(
+        self, value: dict[str, Any], handler_type: HandlerType, path: JsonPath
+    ) -> dict[str, Any] | None:
+        """Return the members that only this type has; `None` if a required one is missing."""
+        options = dict(handler_type.fixed)
+        for key, field in handler_type.fields.items():
+            member = value.get(key)
+            if member is not None and self._is_valid_option(key, field, member, path):
+                options[field.option] = self._fill_in(member)
+            elif field.required:
+                if member is None:
+                    message = f"a hook of this type needs {key!r}"
+                    self.reporter.report("missing-field", message, path)
+                return None
+        return options
+
+    def _is_valid_option(
+        self, key: str, field: HandlerField, member: object, path: JsonPath
+    ) -> bool:
+        value_type, item_type, description = FIELD_KINDS[field.kind]
+        if not _has_type(member, value_type, item_type):
+            problem = f"{key} must be {description}; left out"
+        elif field.words and member not in field.words:
+            known = ", ".join(map(repr, field.words))
+            problem = f"{key} must be one of {known}; left out"
+        else:
+            return True
+        self.reporter.report("wrong-type", problem, (*path, key))
+        return False
+
+    # -- the command
+
+    def _read_command(
+        self, value: dict[str, Any], handler_type: HandlerType, path: JsonPath
+    ) -> str | tuple[str, ...] | None:
+        """Return a command line, or a program with its arguments; `None` if it cannot run."""
+        command: Any = value.get("command")
+        args: Any = value.get("args")
+        is_list = isinstance(command, list)
+        is_line = isinstance(command, str) and command.strip() != ""
+        words: list[Any] = []
+        if (is_list or is_line) and (not args or isinstance(args, list)):
+            words = [*(command if is_list else [command]), *(args or [])]
+        if not all(map(_is_valid_argument, [command, *words])):
+            self.reporter.report(
+                "wrong-type",
+                "a command holds no null characters and no halves of characters; left out",
+                (*path, "command"),
+            )
+            return None
+        if not words or not words[0] or not _has_type(words, list, str):
+            is_missing = command is None or command in ("", [])
+            self.reporter.report(
+                "missing-field" if is_missing else "wrong-type",
+                'a hook needs "command": a command line, or a list of program and arguments; '
+                "left out",
+                path if is_missing else (*path, "command"),
+            )
+            return None
+        if is_line and args is None:
+            line: str = self._fill_in(words[0])
+            return line
+        if is_list or not handler_type.programs:
+            self.reporter.report(
+                "anyhook-only",
+                f"{self.agent.title} itself runs command lines only; a program with arguments as "
+                "a list runs under anyhook",
+                (*path, "command"),
+            )
+        return tuple(map(self._fill_in, words))
+
+    # -- the timeout
+
+    def _read_timeout(
+        self, event: EventSpec, handler_type: HandlerType, value: dict[str, Any], path: JsonPath
+    ) -> float:
+        """Return the timeout in seconds."""
+        default = event.default_timeouts.get(handler_type.kind, handler_type.timeout)
+        seconds = default
+        timeout = value.get("timeout")
+        if timeout is not None:
+            seconds = self._checked_seconds(timeout, default, (*path, "timeout"))
+        return min(seconds, event.max_timeouts.get(self.source.layer, math.inf))
+
+    def _checked_seconds(self, timeout: Any, default: float, path: JsonPath) -> float:
+        unit = self.agent.timeout_unit
+        if not _is_duration(timeout):
+            self.reporter.report(
+                "bad-timeout",
+                f"timeout must be a positive number, like {default / unit:.0f}, "
+                f"not {json.dumps(timeout)}; {default:g} s is used",
+                path,
+            )
+            return default
+        seconds: float = timeout * unit
+        if seconds < MIN_TIMEOUT:
+            self.reporter.report(
+                "bad-timeout",
+                f"timeout must be at least {MIN_TIMEOUT:g} s, and {timeout:g} means "
+                f"{seconds:g} s here; for {timeout:g} seconds write {timeout / unit:g}; "
+                f"{default:g} s is used",
+                path,
+            )
+            return default
+        if seconds < self.agent.short_timeout:
+            self.reporter.report(
+                "timeout-unit",
+                f"{timeout:g} means {seconds:g} s here; "
+                f"for {timeout:g} seconds write {timeout / unit:.0f}",
+                path,
+            )
+        elif seconds > self.agent.long_timeout:
+            self.reporter.report(
+                "timeout-unit",
+                f"{timeout:g} means {seconds / 3600:.0f} hours here; was {timeout / 1000:g} meant?",
+                path,
+            )
+        return seconds
+
+    # -- the environment
+
+    def _read_env(self, value: dict[str, Any], path: JsonPath) -> dict[str, str]:
+        members = self.reporter.typed_member(value, "env", dict, "an object of strings", path)
+        env: dict[str, str] = {}
+        for name, text in (members or {}).items():
+            is_variable = isinstance(text, str) and name and "=" not in name
+            if not is_variable:
+                problem, code = "must be a string", "wrong-type"
+            elif controls_shell(name):
+                problem, code = "would change the shell that runs the hook", "shell-variable"
+            elif name == "PATH" and not text:
+                problem, code = "is empty, so that no program would be found", "shell-variable"
+            elif not _is_valid_argument(name + text):
+                problem, code = "must be a string", "wrong-type"
+            else:
+                env[name] = self._fill_in(text)
+                continue
+            self.reporter.report(code, f"env.{name} {problem}; left out", (*path, "env", name))
+        return env
+
+    def _fill_in(self, value: Any) -> Any:
+        """Replace the variables of an extension, if the value is a text."""
+        if isinstance(value, str):
+            for name, replacement in self.source.text_variables.items():
+                value = value.replace(f"${{{name}}}", replacement)
+        return value
+
+
+def _has_type(value: Any, expected: type, item_type: type) -> bool:
+    if not isinstance(value, expected):
+        return False
+    if item_type is object:
+        return True
+    items: Any = value.values() if isinstance(value, dict) else value
+    return all(isinstance(item, item_type) for item in items)
+
+
+def _is_valid_argument(value: object) -> bool:
+    """Return whether the system accepts a text: no null character, no lone surrogate."""
+    if not isinstance(value, str):
+        return True
+    return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def _is_duration(value: object) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value) and value > 0
+    except OverflowError:  # an integer that no float holds
+        return False

@@ -1,0 +1,76 @@
+"""Collects the diagnostics of one parsed settings file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
+from anyhook.model.json import json_type
+from anyhook.model.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from anyhook.settings.jsonc import Document, JsonPath
+
+Item = TypeVar("Item")
+
+# Events, definitions, hooks and disabled names of one file that are read: people have a few dozen,
+# and a repository must not be able to block the host.
+MAX_ITEMS = 1000
+# Unknown or repeated keys of one object that are reported.
+MAX_REPORTED_KEYS = 50
+
+
+class Reporter:
+    """Collects the diagnostics of one parsed settings file, each with its place.
+
+    Attributes:
+        document: The parsed file.
+        diagnostics: What was reported so far.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.diagnostics: list[Diagnostic] = []
+
+    def report(
+        self, code: str, message: str, path: JsonPath, *, severity: Severity | None = None
+    ) -> None:
+        """Report a problem of the value at a path, by default with the code's severity."""
+        place = self.document.place(path)
+        self.diagnostics.append(diagnose(code, message, place, severity=severity))
+
+    def report_unknown_fields(
+        self, value: dict[str, Any], known: Collection[str], path: JsonPath
+    ) -> None:
+        """Report the members of an object that no rule knows."""
+        unknown = sorted(value.keys() - set(known))
+        for key in unknown[:MAX_REPORTED_KEYS]:
+            hint = did_you_mean(key, known) or "it is ignored"
+            self.report("unknown-field", f"no rule knows the field {key!r}; {hint}", (*path, key))
+
+    def typed_member(
+        self, value: dict[str, Any], key: str, expected: type, description: str, path: JsonPath
+    ) -> Any:
+        """Return a member of an object; `None`, with a diagnostic, if it has another type."""
+        member = value.get(key)
+        if member is None or isinstance(member, expected):
+            return member
+        message = f"{key} must be {description}, not {json_type(member)}; left out"
+        self.report("wrong-type", message, (*path, key))
+        return None
+
+    def limited(
+        self, items: Iterable[Item], description: str, path: JsonPath, limit: int = MAX_ITEMS
+    ) -> list[Item]:
+        """Return at most `limit` items; report how many are left out."""
+        kept = list(items)
+        if len(kept) > limit:
+            self.report(
+                "too-many-hooks",
+                f"{len(kept):,} {description} are more than anyhook reads ({MAX_ITEMS:,} in a "
+                f"file); the last {len(kept) - limit:,} are left out",
+                path,
+            )
+        return kept[:limit]

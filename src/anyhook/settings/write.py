@@ -1,0 +1,197 @@
+"""Atomic replacement of a user's settings file, with locks and backups."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import signal
+import stat
+import time
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.atomic_write import replace_file
+from anyhook.errors import SettingsError
+from anyhook.files import locked, read_user_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Seconds. An agent touches a lock while it holds it, so an older one was left by a killed process.
+STALE_LOCK_AGE = 10.0
+
+
+def stay_inside(project: Path, path: Path) -> None:
+    """Refuse to edit a file of the project that a link of the repository puts elsewhere.
+
+    Raises:
+        SettingsError: If the path leads out of the project.
+    """
+    real = os.path.realpath(path)
+    if not Path(real).is_relative_to(os.path.realpath(project)):
+        message = f"a link leads to {real}, outside the project; it was not changed"
+        raise SettingsError(message, path=str(path))
+
+
+def write_atomically(
+    path: Path, text: str, *, expected: str | None, backup: bool = False
+) -> Path | None:
+    """Replace a file's content in one step, keeping its mode and following links.
+
+    Args:
+        path: The file; its directory is created if it is missing.
+        text: The new content, written as UTF-8.
+        expected: The present content, or `None` if the file must not exist yet.
+        backup: Keep the present content in a file beside it (`NAME.bak`, `NAME.bak1`, …).
+
+    Returns:
+        The backup; `None` if there is none.
+
+    Raises:
+        SettingsError: If the file has another content by now, another process of anyhook or an
+            agent (`NAME.lock` beside it) is editing it, or it cannot be written. Then the file is
+            unchanged.
+    """
+    real = Path(os.path.realpath(path))
+    before = None if expected is None else expected.encode()
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        _refuse_read_only(real, path)
+        with _signals_blocked(), locked(real), _locked_for_agents(real, path):
+            if not _has_content(real, before):
+                message = "it changed while it was being edited; try again"
+                raise SettingsError(message, path=str(path))
+            if before is None or not backup:
+                replace_file(real, text.encode())
+                return None
+            return _replace_with_backup(real, before, text.encode())
+    except OSError as error:
+        message = f"it cannot be written ({error.strerror}); it was not changed"
+        raise SettingsError(message, path=str(path)) from error
+
+
+def _refuse_read_only(real: Path, path: Path) -> None:
+    # The mode is checked too: the system would let an administrator write the file.
+    if real.exists() and not (os.access(real, os.W_OK) and real.stat().st_mode & 0o222):
+        raise SettingsError("it is read-only; it was not changed", path=str(path))
+
+
+def _has_content(path: Path, content: bytes | None) -> bool:
+    """Return whether a file has a content; `None` stands for a file that does not exist."""
+    try:
+        return read_user_file(path, len(content or b"")) == content
+    except FileNotFoundError:
+        return content is None
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            return False
+        raise
+
+
+def _replace_with_backup(path: Path, before: bytes, after: bytes) -> Path:
+    backup, is_new = _back_up(path, before)
+    try:
+        replace_file(path, after)
+    except BaseException:
+        if is_new and _has_content(path, before):
+            backup.unlink(missing_ok=True)
+        raise
+    return backup
+
+
+def _back_up(path: Path, content: bytes) -> tuple[Path, bool]:
+    """Copy a file to an unused name beside it.
+
+    Returns:
+        The copy, and whether it is new: an older one with the same content is used again.
+    """
+    status = path.stat()
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        replace_file(temporary, content, mode=stat.S_IMODE(status.st_mode))
+        with suppress(OSError):  # only an administrator may change the owner
+            os.chown(temporary, status.st_uid, status.st_gid)
+        for number in count():
+            copy = path.with_name(f"{path.name}.bak{number or ''}")
+            if _is_copy(copy, content):
+                return copy, False
+            with suppress(FileExistsError):
+                _rename_without_overwriting(temporary, copy)
+                return copy, True
+    finally:
+        temporary.unlink(missing_ok=True)
+    raise AssertionError
+
+
+def _rename_without_overwriting(temporary: Path, copy: Path) -> None:
+    try:
+        os.link(temporary, copy)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.lexists(copy):
+            raise FileExistsError from None
+        temporary.replace(copy)
+
+
+def _is_copy(path: Path, content: bytes) -> bool:
+    try:
+        return not path.is_symlink() and read_user_file(path, len(content)) == content
+    except OSError:
+        return False
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Delay signals, so that none interrupts between writing and cleaning up."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    delayed = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, delayed)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _locked_for_agents(real: Path, path: Path) -> Iterator[None]:
+    """Hold the directory `NAME.lock` beside the file, which is how agents lock their files.
+
+    A directory outlives a process that is killed, so a stale one is replaced. Other processes of
+    anyhook cannot interfere: the caller holds the lock that excludes them.
+    """
+    lock = real.with_name(f"{real.name}.lock")
+    if not _acquire(lock):
+        message = f"another program is editing it ({lock.name} is there); it was not changed"
+        raise SettingsError(message, path=str(path))
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # another program removed it, or put a file into it
+            lock.rmdir()
+
+
+def _acquire(lock: Path) -> bool:
+    for _ in range(2):
+        try:
+            lock.mkdir()
+        except FileExistsError:
+            if _is_held(lock):
+                return False
+            with suppress(FileNotFoundError):
+                lock.rmdir()
+        else:
+            return True
+    return False
+
+
+def _is_held(lock: Path) -> bool:
+    try:
+        return abs(time.time() - lock.lstat().st_mtime) < STALE_LOCK_AGE
+    except FileNotFoundError:  # it was released just now: the next attempt succeeds
+        return True
