@@ -836,7 +836,7 @@ LIBRARIES = {"asyncio", "filelock", "httpx", "uvicorn", "starlette", "mcp", "ric
 
 
 @pytest.mark.parametrize(
-    ("command", "own"), [("list", {"listing"}), ("check", {"check", "findings"})]
+    ("command", "own"), [("list", {"listing"}), ("check", {"check", "ci_formats"})]
 )
 def test_a_command_imports_no_other_command_and_no_library_of_one(world, command, own):
     program = "import sys; from anyhook.cli import main; main(); print(*sys.modules)"

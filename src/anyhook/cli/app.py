@@ -1,4 +1,4 @@
-"""The table of commands: each is imported when it is run, or when help lists all of them."""
+"""The table of commands. A command's module is imported when it is run or listed in the help."""
 
 from __future__ import annotations
 
@@ -32,21 +32,20 @@ COMMANDS = {
     "capabilities": "capabilities:capabilities",
     "schema": "schema:schema",
 }
-"""Command to its module in this package and its function, or its group of commands, there."""
+"""Command to `MODULE:NAME` in this package, of a function or of a group of commands."""
 
 
 def make_app(arguments: Sequence[str]) -> typer.Typer:
-    """Make the application that runs a command line.
+    """Make the application for a command line.
 
-    Importing every command costs more than most commands take. So the application holds the
-    command that is named, and all of them only for help and for suggestions.
+    It holds only the command that the arguments name, because importing every command takes longer
+    than most commands run. Help and suggestions for a misspelt command need all of them.
 
     Args:
         arguments: The command line without the program's name.
     """
     app = typer.Typer(
         name="anyhook",
-        help="Run, test and explain the lifecycle hooks of AI coding agents.",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="markdown",
@@ -54,9 +53,11 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    is_command = bool(arguments) and arguments[0] in COMMANDS
-    for name in arguments[:1] if is_command else COMMANDS:
-        command = _imported(COMMANDS[name])
+    names: Sequence[str] = list(COMMANDS)
+    if arguments and arguments[0] in COMMANDS:
+        names = arguments[:1]
+    for name in names:
+        command = _import_command(COMMANDS[name])
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
@@ -64,16 +65,15 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
     return app
 
 
-def _imported(place: str) -> typer.Typer | Callable[..., Any]:
-    module, _, name = place.partition(":")
-    command: typer.Typer | Callable[..., Any] = getattr(
-        import_module(f"anyhook.cli.{module}"), name
-    )
+def _import_command(location: str) -> typer.Typer | Callable[..., Any]:
+    module, _, name = location.partition(":")
+    command: typer.Typer | Callable[..., Any]
+    command = getattr(import_module(f"anyhook.cli.{module}"), name)
     return command
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         typer.echo(f"anyhook {__version__}")
         raise typer.Exit
 
@@ -81,7 +81,7 @@ def _show_version(wanted: bool) -> None:
 def root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Run, test and explain the lifecycle hooks of AI coding agents."""

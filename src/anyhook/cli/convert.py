@@ -11,7 +11,7 @@ from anyhook.agents import get_agent, recognise
 from anyhook.agents.translate import call_of, counterparts, translate_payload
 from anyhook.agents.wire import decode_event
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.output import print_json, say_error
+from anyhook.cli.output import print_json, print_error
 from anyhook.errors import EventError, UsageError
 from anyhook.model.events import ToolEvent
 from anyhook.settings.recordings import read_payloads
@@ -65,10 +65,10 @@ def convert_payload(
         made, problems = translate_payload(payload, old, new)
         unknown = _unknown(payload, old, new)
         if unknown:
-            say_error(f"{where}: {unknown}")
+            print_error(f"{where}: {unknown}")
             code = PROBLEMS
         for problem in problems:
-            say_error(f"{where}: {problem.message}")
+            print_error(f"{where}: {problem.message}")
         print_json(made)
     return code
 

@@ -31,7 +31,7 @@ from anyhook.cli.editing import (
     write_edits,
 )
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
-from anyhook.cli.output import console, print_json, say_error, show_path
+from anyhook.cli.output import console, print_json, print_error, show_path
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on
@@ -271,7 +271,7 @@ def uninstall(
             edits.append(_uninstalled(agent, here, scope, file))
         except SettingsError as error:  # one broken file must not keep the hook in the others
             broken = True
-            say_error(str(error))
+            print_error(str(error))
         except UsageError:
             if agents:
                 raise

@@ -19,7 +19,7 @@ from anyhook.cli.options import (
     AsJson,
     Project,
     print_project,
-    print_searched,
+    print_no_hooks,
     scope_of,
 )
 from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
@@ -139,7 +139,7 @@ def _show(scope: Scope, reviews: list[Review], done: bool, *, asked: bool) -> No
     if not any(review.subjects for review in reviews):
         out.print("This project has no hooks of its own; there is nothing to trust.")
         if not reviews:
-            print_searched(out, scope)
+            print_no_hooks(out, scope)
     for review in reviews:
         title = f"  {review.agent.title}" if len(reviews) > 1 else ""
         if review.changes and not asked:
