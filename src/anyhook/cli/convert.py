@@ -11,7 +11,7 @@ from anyhook.agents import get_agent, recognise
 from anyhook.agents.translate import call_of, counterparts, translate_payload
 from anyhook.agents.wire import decode_event
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.output import print_json, print_error
+from anyhook.cli.output import print_error, print_json
 from anyhook.errors import EventError, UsageError
 from anyhook.model.events import ToolEvent
 from anyhook.settings.recordings import read_payloads

@@ -31,7 +31,7 @@ from anyhook.cli.editing import (
     write_edits,
 )
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
-from anyhook.cli.output import console, print_json, print_error, show_path
+from anyhook.cli.output import console, print_error, print_json, show_path
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.migrate.merge import switched_on

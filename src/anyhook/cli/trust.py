@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.cli.options import Scope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.trust.store import Change, Subject
@@ -126,20 +127,8 @@ def trust(
     if as_json:
         hooks = [_hook_json(review, s) for review in reviews for s in review.subjects]
         print_json({"project": str(scope.project), "trusted": trusted, "hooks": hooks})
-        return OK if trusted else PROBLEMS
-    if not any(review.subjects for review in reviews):
-        out.print("This project has no hooks of its own; there is nothing to trust.")
-    if not reviews:
-        print_no_hooks(out, scope)
-    for review in reviews:
-        title = f"  {review.agent.title}" if len(reviews) > 1 else ""
-        if review.changes and not trusted:
-            command = trust_command(review.agent.name, scope.project)
-            out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
-        elif review.subjects:
-            out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}{title}")
-    problems = dict.fromkeys(problem for review in reviews for problem in review.problems)
-    print_diagnostics(console(stderr=True), problems, scope.project)
+    else:
+        _print_result(out, scope, reviews, trusted=trusted)
     return OK if trusted else PROBLEMS
 
 
@@ -166,6 +155,23 @@ def _review(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
         if definition.sequential:
             sequential.update(id(handler) for handler in definition.handlers)
     return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential))
+
+
+def _print_result(out: Console, scope: Scope, reviews: list[Review], *, trusted: bool) -> None:
+    if not any(review.subjects for review in reviews):
+        out.print("This project has no hooks of its own; there is nothing to trust.")
+    if not reviews:
+        print_no_hooks(out, scope)
+    problems: dict[Diagnostic, None] = {}
+    for review in reviews:
+        title = f"  {review.agent.title}" if len(reviews) > 1 else ""
+        if review.changes and not trusted:
+            command = trust_command(review.agent.name, scope.project)
+            out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
+        elif review.subjects:
+            out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}{title}")
+        problems.update(dict.fromkeys(review.problems))
+    print_diagnostics(console(stderr=True), problems, scope.project)
 
 
 # -- what a user reviews
