@@ -55,7 +55,7 @@ BACKGROUND_TIMEOUT = 30.0
 def fire(
     event: Annotated[
         str | None,
-        typer.Argument(metavar="[EVENT]", help="The event, by the agent's or the canonical name."),
+        typer.Argument(metavar="EVENT", help="The event, by the agent's or the canonical name."),
     ] = None,
     tool: Annotated[
         str | None, typer.Option("--tool", metavar="NAME", help="The tool of a tool event.")

@@ -169,6 +169,6 @@ def print_no_hooks(out: Console, scope: Scope) -> None:
         if settings.agent not in scope.agents:
             file = show_path(str(settings.files[0]), scope.project)
             out.print(
-                f"{settings.title} has hooks in {file}; add: --agent {settings.agent}",
+                f"{settings.title} has hooks here, in {file}; add: --agent {settings.agent}",
                 markup=False,
             )
