@@ -45,7 +45,7 @@ AgentName = Annotated[
     typer.Option(
         "--agent",
         metavar="AGENT",
-        help=f"One of {', '.join(AGENTS)}. Default: every agent with hooks here.",
+        help=f"One of {', '.join(AGENTS)}. Default: the agents with hooks here.",
         show_default=False,
     ),
 ]
