@@ -18,6 +18,7 @@ from anyhook.cli.options import (
     AgentName,
     AsJson,
     Project,
+    configured_handlers,
     print_no_hooks,
     print_project,
     scope_of,
@@ -104,8 +105,9 @@ def check(
     engines = list(scope.engines(default=True))
     findings: list[Finding] = []
     for engine in engines:
-        diagnostics = dict.fromkeys(_diagnostics(engine))
-        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in diagnostics]
+        # Several hooks can lead to the same diagnostic.
+        unique = dict.fromkeys(_diagnostics(engine))
+        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
     findings.sort(key=_sort_key)
     diagnostics = [finding.diagnostic for finding in findings]
     severities = {diagnostic.severity for diagnostic in diagnostics}
@@ -166,10 +168,8 @@ def _hook_files(engine: Engine) -> dict[Path, HandlerSpec]:
     """Return the files that commands name, each with the first hook that names it."""
     variables = {**engine.environ, **engine.guard.variables()}
     files: dict[Path, HandlerSpec] = {}
-    for definition in engine.definitions:
-        for handler in definition.handlers:
-            if handler.kind != "command":
-                continue
+    for handler in configured_handlers(engine):
+        if handler.kind == "command":
             own_variables = {**variables, **handler.variables}
             for path in named_files(handler, engine.project_dir, own_variables):
                 files.setdefault(path, handler)
@@ -260,7 +260,7 @@ def _report_json(
     files: dict[str, None] = {}
     hooks = 0
     for engine in engines:
-        hooks += sum(len(definition.handlers) for definition in engine.definitions)
+        hooks += len(configured_handlers(engine))
         files.update((str(file.source.path), None) for file in engine.hooks.files if file.exists)
     return {
         "ok": not failed,

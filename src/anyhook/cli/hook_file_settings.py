@@ -187,8 +187,8 @@ def _without_handlers(
             text = remove_item(text, keys, definition, file=str(path))
             text = prune(text, keys, file=str(path))
         else:
-            handlers = (*keys, installed.index, "hooks")
-            text = remove_item(text, handlers, installed.handler, file=str(path))
+            handlers_path: tuple[str | int, ...] = (*keys, installed.index, "hooks")
+            text = remove_item(text, handlers_path, installed.handler, file=str(path))
 
 
 def _find_installed(

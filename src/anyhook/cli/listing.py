@@ -13,6 +13,7 @@ from anyhook.cli.options import (
     AgentName,
     AsJson,
     Project,
+    configured_handlers,
     print_no_hooks,
     print_project,
     scope_of,
@@ -99,8 +100,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     """Return every hook of an engine by event and layer, then those that were taken out."""
     changes = {id(change.subject.handler): change.what for change in engine.guard.changes()}
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    handlers = [handler for definition in engine.definitions for handler in definition.handlers]
-    labels = unique_labels([*handlers, *(hook.handler for hook in kept)])
+    labels = unique_labels([*configured_handlers(engine), *(hook.handler for hook in kept)])
     rows: list[HookRow] = []
     for definition in _sorted_definitions(engine):
         for handler in definition.handlers:

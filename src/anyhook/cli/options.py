@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from anyhook.model.definitions import HandlerSpec
+
 HERE = Path()
 Project = Annotated[
     Path,
@@ -146,6 +148,11 @@ def existing_project(project: Path) -> Path:
     raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")
 
 
+def configured_handlers(engine: Engine) -> list[HandlerSpec]:
+    """Return the handlers of every definition of an engine."""
+    return [handler for definition in engine.definitions for handler in definition.handlers]
+
+
 def print_project(out: Console, project: Path) -> None:
     """Print the project if it is not the current directory."""
     if os.path.realpath(project) != os.path.realpath(HERE):
@@ -160,9 +167,9 @@ def print_no_hooks(out: Console, scope: Scope) -> None:
         agent = get_agent(name)
         location = Location.of(scope.project, home_variable=agent.home_variable)
         for layer, path in places(agent, location):
-            file = Text(show_path(str(path), scope.project))
+            shown = Text(show_path(str(path), scope.project))
             state = "" if path.exists() else "not found"
-            table.add_row(agent.title, str(layer), file, state)
+            table.add_row(agent.title, str(layer), shown, state)
     out.print(table)
     out.print("To write a hook and configure it for your agent: anyhook init")
     for settings in scope.with_hooks:

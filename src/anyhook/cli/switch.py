@@ -10,7 +10,15 @@ import typer
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.editing import read_text
-from anyhook.cli.options import HERE, AgentName, AsJson, Project, one_agent, scope_of
+from anyhook.cli.options import (
+    HERE,
+    AgentName,
+    AsJson,
+    Project,
+    configured_handlers,
+    one_agent,
+    scope_of,
+)
 from anyhook.cli.output import console, print_error, print_json, show_path, show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -58,7 +66,7 @@ def disable(
     engine = _load_engine(project, agent, name)
     kept = kept_hooks(engine.agent, engine.hooks.files)
     already_off = _handlers_named(name, [hook.handler for hook in kept])
-    if already_off and not _handlers_named(name, _configured_handlers(engine)):
+    if already_off and not _handlers_named(name, configured_handlers(engine)):
         return _report(engine, name, already_off[0], [], as_json=as_json)
     handlers = _find_hook(engine, name, kept)
     if _disabled_lists(engine.agent):
@@ -248,12 +256,8 @@ def _load_engine(project: Path, agent: str | None, name: str) -> Engine:
 
 def _has_hook(engine: Engine, name: str) -> bool:
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    handlers = [*_configured_handlers(engine), *(hook.handler for hook in kept)]
+    handlers = [*configured_handlers(engine), *(hook.handler for hook in kept)]
     return bool(_handlers_named(name, handlers))
-
-
-def _configured_handlers(engine: Engine) -> list[HandlerSpec]:
-    return [handler for definition in engine.definitions for handler in definition.handlers]
 
 
 def _find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[HandlerSpec]:
@@ -263,7 +267,7 @@ def _find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[Hand
         UsageError: If the name stands for several hooks.
         UnknownNameError: If it stands for none.
     """
-    handlers = [*_configured_handlers(engine), *(hook.handler for hook in kept)]
+    handlers = [*configured_handlers(engine), *(hook.handler for hook in kept)]
     matches = _handlers_named(name, handlers)
     if len({handler.identifier for handler in matches}) > 1:
         places = ", ".join(show_place(handler.place, engine.project_dir) for handler in matches)

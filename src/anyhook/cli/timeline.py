@@ -122,7 +122,7 @@ def print_background_results(out: Console, results: list[HandlerResult]) -> None
     """Print the answers of hooks that ran in the background."""
     out.print(Text("in the background", style="bold"))
     for result in results:
-        out.print(Text(f"  {result.handler.label}  ").append_text(_answer_text(result)))
+        out.print(Text(f"  {result.handler.label}  ").append_text(_answer(result)))
         for text in (result.answer.context, result.answer.system_message):
             if text:
                 out.print(Text(f"    {_one_line(text)}", style="dim"))
@@ -148,49 +148,39 @@ def _timeline(
     out: Console, engine: Engine, event: Event, decision: Decision, skipped: list[NotRun]
 ) -> Table:
     width = BAR_WIDTH if out.width >= WIDE else NARROW_BAR_WIDTH
-    table = make_table("hook", "place", "time", "", "answer")
+    table = make_table("hook", "place", "time", "", "answer", no_wrap=("hook", "place", "time", ""))
     table.columns[0].overflow = "ellipsis"
-    ends = [result.started + result.duration for result in decision.results]
-    total = max(ends, default=0.0) or 1.0
+    table.columns[3].justify = "right"
+    total = max((result.started + result.duration for result in decision.results), default=0.0)
     for result in decision.results:
-        handler = result.handler
-        label = _label_with_function(engine, event, handler)
-        duration = f"{result.duration * 1000:.0f} ms"
-        table.add_row(
-            Text(f"  {label}", overflow="ellipsis", no_wrap=True),
-            Text(show_place(handler.place, short=True), style="dim", no_wrap=True),
-            _bar(result, total, width),
-            Text(duration, style="dim", justify="right", no_wrap=True),
-            _answer_text(result),
-        )
+        label = Text(f"  {_label_with_function(engine, event, result.handler)}")
+        place = Text(show_place(result.handler.place, short=True), style="dim")
+        bar = _bar(result, total or 1.0, width)
+        duration = Text(f"{result.duration * 1000:.0f} ms", style="dim")
+        table.add_row(label, place, bar, duration, _answer(result))
     for hook in skipped:
-        handler = hook.handler
-        table.add_row(
-            Text(f"  {handler.label}", style="dim", overflow="ellipsis", no_wrap=True),
-            Text(show_place(handler.place, short=True), style="dim", no_wrap=True),
-            Text("·" * width, style="dim", no_wrap=True),
-            "",
-            Text(f"did not run: {printable(hook.reason)}", style="dim"),
-        )
+        label = Text(f"  {hook.handler.label}", style="dim")
+        place = Text(show_place(hook.handler.place, short=True), style="dim")
+        reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
+        table.add_row(label, place, Text("·" * width, style="dim"), "", reason)
     return table
 
 
 def _bar(result: HandlerResult, total: float, width: int) -> Text:
     if result.status in (Status.WITHHELD, Status.SKIPPED):
-        return Text("·" * width, style="dim", no_wrap=True)
+        return Text("·" * width, style="dim")
     start = min(round(result.started / total * width), width - 1)
     length = max(round(result.duration / total * width), 1)
     length = min(length, width - start)
     style = STATUS_STYLE.get(result.status, OUTCOME_STYLE[result.answer.outcome])
-    bar = Text("─" * start, style="dim", no_wrap=True)
-    bar.append("━" * length, style=f"not dim {style}")
-    return bar.append("─" * (width - start - length))
+    rest = width - start - length
+    return Text.assemble(("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"))
 
 
-def _answer_text(result: HandlerResult) -> Text:
+def _answer(result: HandlerResult) -> Text:
     """Return what a hook answered, or how it ended without an answer."""
     if result.status is not Status.RAN:
-        return _status_text(result)
+        return _status(result)
     answer = result.answer
     effects: list[str] = []
     if answer.stop:
@@ -209,7 +199,7 @@ def _answer_text(result: HandlerResult) -> Text:
     return text
 
 
-def _status_text(result: HandlerResult) -> Text:
+def _status(result: HandlerResult) -> Text:
     text = Text(STATUS_TEXT[result.status], style=STATUS_STYLE[result.status])
     if result.status is Status.WARNED:
         text.append(f" {exit_text(result)}")
