@@ -11,6 +11,7 @@ from rich.text import Text
 from anyhook.agents.wire import answer_of
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import (
+    RESULT_MARKS,
     console,
     diagnostic_json,
     make_table,
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.testing.cases import Case
 
-MARKS = {"ok": ("✓", "green"), "failed": ("✗", "bold red"), "absent": ("-", "dim")}
-"""Status of a result to its mark and style."""
 UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"})
 """Diagnostics that report hooks of the project that do not run."""
 FAILURE_TEXT = {
@@ -227,12 +226,14 @@ def _print_results(results: list[CaseResult], not_run: list[Case]) -> None:
     out = console()
     out.print(_table(results))
     for result in results:
-        mark, style = MARKS[result.status]
+        mark, style = RESULT_MARKS[result.status]
         for note in result.notes:
             text = f"  {result.case.place}: {printable(note)}"
             out.print(Text.assemble((f"{mark} {result.agent}", style), text))
     for case in not_run:
-        out.print(Text.assemble(MARKS["failed"], f"  {case.place}: {case.name} ran for no agent"))
+        out.print(
+            Text.assemble(RESULT_MARKS["failed"], f"  {case.place}: {case.name} ran for no agent")
+        )
 
 
 def _table(results: list[CaseResult]) -> Table:
@@ -240,7 +241,7 @@ def _table(results: list[CaseResult]) -> Table:
     for result in results:
         case = result.case
         cells = (case.name, result.agent, case.expect, result.got, result.decided_by)
-        mark = Text.assemble(MARKS[result.status])
+        mark = Text.assemble(RESULT_MARKS[result.status])
         table.add_row(mark, *(Text(printable(cell)) for cell in cells))
     return table
 

@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic, Place
 
 SEVERITY_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+RESULT_MARKS = {
+    "ok": ("✓", "green"),
+    "degraded": ("~", "yellow"),
+    "failed": ("✗", "bold red"),
+    "absent": ("-", "dim"),
+}
+"""Status of a tried example or case to its mark and style."""
 UNWRAPPED = 10_000
 """Columns of output that is not a terminal: nothing is wrapped or cut in a pipe or a file."""
 UNWRAPPED_HEIGHT = 25

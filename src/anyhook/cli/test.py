@@ -25,7 +25,7 @@ from anyhook.cli.options import (
     TrustOnce,
     existing_project,
 )
-from anyhook.cli.output import WIDE, console, make_table, print_json
+from anyhook.cli.output import RESULT_MARKS, console, make_table, print_json
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
@@ -41,15 +41,6 @@ if TYPE_CHECKING:
 
 FIRST_CASES = "hook-cases.toml"
 """The file that `--init` writes by default."""
-MAX_EXAMPLE_WIDTH = 48
-"""Characters of an example that are shown in a terminal."""
-MARKS = {
-    "ok": ("✓", "green"),
-    "degraded": ("~", "yellow"),
-    "failed": ("✗", "bold red"),
-    "absent": ("-", "dim"),
-}
-"""Status of a result to its mark and style."""
 
 
 def test(
@@ -115,7 +106,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
         return exit_code
     out = console()
     if results:
-        out.print(_table(out, hooks.examples, results, agent_names))
+        out.print(_table(hooks.examples, results, agent_names))
     for result in results:
         if result.status in ("failed", "degraded"):
             _print_notes(out, result)
@@ -131,25 +122,19 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
     return exit_code
 
 
-def _table(
-    out: Console, examples: list[Example], results: list[ExampleResult], agent_names: list[str]
-) -> Table:
-    """Return a row for each example; a narrow terminal shows its tool alone, and no answers."""
-    is_wide = out.width >= WIDE or not out.is_terminal
+def _table(examples: list[Example], results: list[ExampleResult], agent_names: list[str]) -> Table:
     headings = ("#", "event", "what", "expect", *agent_names)
-    table = make_table(*headings, no_wrap=headings)
-    for column in table.columns:
-        column.overflow = "ellipsis"
+    # Only the column of what is tried shrinks in a narrow terminal.
+    no_wrap = [heading for heading in headings if heading != "what"]
+    table = make_table(*headings, no_wrap=no_wrap)
     by_example = {(id(result.example), result.agent): result for result in results}
     for number, example in enumerate(examples, 1):
-        what = _example_text(example) if is_wide else str(example.fields.get("tool_name", ""))
-        if out.is_terminal and len(what) > MAX_EXAMPLE_WIDTH:
-            what = what[: MAX_EXAMPLE_WIDTH - 1] + "…"
-        cells = [
-            _result_cell(by_example.get((id(example), name)), with_answer=is_wide)
-            for name in agent_names
-        ]
-        table.add_row(str(number), example.event, Text(what), example.expect, *cells)
+        what = Text(_example_text(example), no_wrap=True, overflow="ellipsis")
+        cells: list[Text] = []
+        for name in agent_names:
+            result = by_example.get((id(example), name))
+            cells.append(_result_cell(result) if result else Text())
+        table.add_row(str(number), example.event, what, example.expect, *cells)
     return table
 
 
@@ -162,17 +147,13 @@ def _example_text(example: Example) -> str:
     return f"{tool} {printable(text)}".strip()
 
 
-def _result_cell(result: ExampleResult | None, *, with_answer: bool) -> Text:
-    if result is None:
-        return Text()
-    text = Text.assemble(MARKS[result.status])
-    if with_answer and result.status != "absent":
-        text.append(f" {result.got}", style="dim")
-    return text
+def _result_cell(result: ExampleResult) -> Text:
+    answer = "" if result.status == "absent" else f" {result.got}"
+    return Text.assemble(RESULT_MARKS[result.status], (answer, "dim"))
 
 
 def _print_notes(out: Console, result: ExampleResult) -> None:
-    mark, style = MARKS[result.status]
+    mark, style = RESULT_MARKS[result.status]
     for note in result.notes:
         text = f"  {result.example.place}: {note}"
         out.print(Text.assemble((f"{mark} {result.agent}", style), text))
