@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 MARKS = {
     Support.YES: ("yes", "green"),
     Support.PROMISED: ("promised", "yellow"),
-    Support.UNTOLD: ("untold", "cyan"),
+    Support.UNTOLD: ("undocumented", "cyan"),
     Support.NO: ("-", "dim"),
 }
 """Support to its text and style in tables."""
 LEGEND = (
     "yes: the reference promises it and the observed release does it. promised: the reference "
-    "promises it, the release ignores it. untold: the release does it, the reference does not "
-    "mention it."
+    "promises it, the release ignores it. undocumented: the release does it, the reference does "
+    "not mention it."
 )
 
 

@@ -108,6 +108,7 @@ def run_case_file(
         untrusted += untrusted_hooks(engine)
         with SyncEngine(engine) as sync:
             results += [run_case(sync, case) for case in agent_cases]
+    # A file whose cases all belong to other agents has tested nothing.
     if not results:
         raise UsageError(
             f"no case of {path} is for an agent that has hooks in {project}; see: anyhook list"
@@ -169,6 +170,7 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
     for result in decision.results:
         if result.status in FAILURE_TEXT:
             failures.append(_result_text(result, FAILURE_TEXT[result.status]))
+        # A shell that finds no program ends with 127, which agents take for a warning.
         elif result.status is Status.WARNED and result.exit_code in CANNOT_RUN:
             failures.append(_result_text(result, "could not be run"))
         elif result.status is Status.WARNED:

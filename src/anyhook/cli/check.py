@@ -185,6 +185,7 @@ def _check_subjects(engine: Engine, use: Use, path: Path) -> Iterator[Diagnostic
     for subject in use.subjects:
         is_pattern = not subject.replace("_", "").isalnum()
         is_mcp_tool = "__" in subject
+        # A pattern or the tool of a server may match something that is not known here.
         if subject in tools or is_pattern or is_mcp_tool:
             continue
         suggestion = closest(subject, tools)

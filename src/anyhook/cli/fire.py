@@ -144,6 +144,7 @@ def _choose_agent(
     """Return the named agent, else the one of the event, of the payloads, or of the project."""
     if agent is not None:
         return get_agent(agent).name
+    # `PreToolUse` is an event of one agent, `SessionStart` of several.
     if event is not None:
         agent_name = agent_of_event(event)
         if agent_name is not None:
@@ -171,6 +172,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
         for decoded in _with_progress(events):
             event = engine.complete(decoded.event)
             decision = sync.dispatch(event)
+            # One event that is denied for certain outweighs events about which rule sets differ.
             if exit_code != DECIDED:
                 exit_code = _exit_code(engine, event, decision) or exit_code
             if as_json:
@@ -178,6 +180,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
                 print_json(fired_event_json(engine, event, decision, notes))
             else:
                 print_timeline(out, engine, event, decision, decoded.diagnostics)
+        # JSON has one line for each event, and a late answer belongs to none of them.
         if not as_json:
             engine.background.wait(BACKGROUND_TIMEOUT)
             results = engine.background.collect()

@@ -123,6 +123,7 @@ def _sample_fields(agent: AgentSpec, definition: HookDefinition) -> dict[str, An
 
 def _sample_tool(agent: AgentSpec, matcher: str | None) -> str:
     """Return a tool that a matcher matches, by its canonical name if it has one."""
+    # The first alternative of `Edit|Write`, `Edit,Write` or `^(Edit|Write)$`.
     alternatives = re.split(r"[|,]", (matcher or "").strip().strip("^$()"))
     first = alternatives[0].strip()
     if _TOOL_NAME.fullmatch(first):
@@ -145,6 +146,7 @@ def _case_toml(case: Case, handler: HandlerSpec, expect: str | None) -> str:
         lines.append(f"tool = {_toml(case.tool)}")
     if case.input:
         lines.append(f"input = {_toml(dict(case.input))}")
+    # Without `expect` the file is refused until the user has completed the case.
     if expect is None:
         lines.append('# expect = "deny"  # the project is not trusted, so the hook was not run')
     else:

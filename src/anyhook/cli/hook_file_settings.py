@@ -82,6 +82,7 @@ def _definition(
     }
     if {"name", "env"} <= agent.handler_fields:
         handler["name"] = installation.file.stem
+    # `10`, as people write it, not `10.0`.
     timeout = installation.hooks.timeout
     if timeout is not None:
         units = (timeout + TIMEOUT_MARGIN) / agent.timeout_unit
@@ -124,6 +125,7 @@ def _tool_names(agent: AgentSpec, subject: str) -> list[str]:
 def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> str:
     """Return the hook file as a word of a shell command: relative to the project if shared."""
     script, root = file.resolve(), project.resolve()
+    # Only settings in the project move with it; those of the user need the whole path.
     if scope == "user" or not script.is_relative_to(root):
         return shlex.quote(str(script))
     variables = [name for name, value in agent.environment.items() if value == "project_dir"]
@@ -183,6 +185,7 @@ def _without_handlers(
         if installed is None:
             return text
         keys, definition = installed.keys, installed.definition
+        # A definition that has hooks of others too keeps those.
         if all(runs_file(handler, arguments) for handler in definition["hooks"]):
             text = remove_item(text, keys, definition, file=str(path))
             text = prune(text, keys, file=str(path))
@@ -199,6 +202,7 @@ def _find_installed(
     keep: Mapping[KeyPath, Definition],
 ) -> _InstalledHandler | None:
     for keys, index, definition in _definitions(agent, parsed(text, path)):
+        # An unchanged definition stays where it is, with its comments.
         if definition == keep.get(keys):
             continue
         for handler in definition["hooks"]:

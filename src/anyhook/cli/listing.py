@@ -112,6 +112,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
                 state = STATE_OF_CHANGE[changes[id(handler)]]
             label = labels[id(handler)]
             rows.append(HookRow(definition, handler, label, state, switched_off_by))
+    # `disable` took these out of their settings file.
     for hook in kept:
         label = labels[id(hook.handler)]
         rows.append(HookRow(hook.definition, hook.handler, label, "off", str(hook.record)))

@@ -108,6 +108,7 @@ def _disabled_lists(agent: AgentSpec) -> list[tuple[str, ...]]:
 
 
 def _add_to_disabled(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
+    # A hook can be configured in several layers: a switch of the strongest one covers them all.
     authority = engine.agent.authority
     layer = max((handler.layer for handler in handlers), key=lambda layer: authority[layer])
     file = _file_with_switches(engine, layer)
@@ -199,6 +200,7 @@ def _take_out(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
         source = sources[handler.place.file]
         before = _read_for_edit(engine, source)
         after, entry = take_out(engine.agent, before or "", handler)
+        # First the record: a crash between the two writes must not lose the hook.
         record = keep(source, entry)
         try:
             write_atomically(source.path, after, expected=before)
@@ -276,6 +278,7 @@ def _find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[Hand
         )
     if matches:
         return matches
+    # The hook may be in the file that cannot be read.
     for diagnostic in engine.hooks.diagnostics:
         if diagnostic.code.startswith("settings-"):
             raise UsageError(
@@ -337,6 +340,7 @@ def _report(
     should_be_on: bool = False,
 ) -> int:
     """Print the state of a hook after an edit. Returns the exit code."""
+    # The state is what the files say now: another file can still switch the hook off.
     engine.reload()
     records = [
         hook.record

@@ -169,6 +169,7 @@ def _timeline(
 def _bar(result: HandlerResult, total: float, width: int) -> Text:
     if result.status in (Status.WITHHELD, Status.SKIPPED):
         return Text("·" * width, style="dim")
+    # A hook that ends at once still gets one column.
     start = min(round(result.started / total * width), width - 1)
     length = max(round(result.duration / total * width), 1)
     length = min(length, width - start)
@@ -191,6 +192,7 @@ def _answer(result: HandlerResult) -> Text:
     if not effects:
         return Text("no opinion", style="dim")
     style = "bold red" if answer.stop else OUTCOME_STYLE[answer.outcome]
+    # The whole reason stands below, among the fields of the decision.
     text = Text.assemble((", ".join(effects), style), no_wrap=True, overflow="ellipsis")
     decides = answer.outcome is not Outcome.NONE or answer.stop
     reason = answer.reason or answer.stop_reason
@@ -268,6 +270,7 @@ def _field_table(decision: Decision) -> Table:
     """Return the fields of a decision with the hooks that set them."""
     table = Table.grid(padding=(0, 2))
     for name, blames in decision.blame.items():
+        # `tool_input.content` and the like are shown in place of the whole `tool_input`.
         has_parts = any(other.startswith(f"{name}.") for other in decision.blame)
         if name in HEADLINE_FIELDS or has_parts:
             continue

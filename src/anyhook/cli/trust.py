@@ -109,6 +109,7 @@ def trust(
         return _revoke(store, scope.project, as_json=as_json)
     reviews = [_review(store, scope.project, get_agent(name)) for name in scope.agents]
     changed = [review for review in reviews if review.changes]
+    # With --json alone, programs get what would be asked and nothing is trusted.
     should_ask = bool(changed) and not (show or yes or as_json)
     if should_ask and not _is_interactive():
         raise UsageError("there is no terminal to ask on; use --show to review, --yes to trust")
@@ -253,7 +254,9 @@ def _as_text(value: Any) -> str:
 
 def _print_value(out: Console, title: str, value: str) -> None:
     """Print a value of the settings on one line, or quoted if it does not fit on one."""
+    # Names of options and variables come from the project too.
     title = printable(" ".join(title.split()))
+    # `splitlines` knows more line ends than terminals do, so that none of them stays in a line.
     shown = "".join(value.splitlines(keepends=True)[:MAX_LINES])[:MAX_CHARACTERS]
     line = f"  {title}: {printable(shown.strip())}"
     if len(shown.splitlines()) > 1 or cell_len(line) > out.width:

@@ -280,6 +280,7 @@ class _CaseReader:
             text = "a case has an event (with tool, input, fields) or a payload, and one only"
             raise self.error(None, text)
         event = ""
+        # Without an agent, a payload would be sent to agents that do not have its event.
         if has_payload:
             agents = agents or self._recognise_agent(entry["payload"])
         else:

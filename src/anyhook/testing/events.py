@@ -72,6 +72,7 @@ def make_payload(
     values: dict[str, Any] = {}
     for name in cls.record_required:
         values[name] = SAMPLE_VALUES.get(name, NEUTRAL_VALUES[json_kind(cls, name)])
+    # Where the agent has a fixed set of words, an empty text would not be a valid subject.
     if event_spec.subject and event_spec.subjects:
         values[event_spec.subject] = event_spec.subjects[0]
     values |= SESSION

@@ -52,6 +52,7 @@ class HookFile(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for each example and agent."""
+        # Late, because pytest loads the plugin also in projects without hook files.
         from anyhook.agents import CODING_AGENTS
         from anyhook.authoring.load import load_hooks
 

@@ -161,7 +161,9 @@ def _run_process(
     diagnostics: tuple[Diagnostic, ...] = ()
     if spec is not None:
         answer, diagnostics = _decode_reply(agent, spec, stdout, stderr, process.returncode)
+    # Text that is no object is no reply: some agents show it to the user.
     reply = json.loads(stdout) if stdout.startswith("{") else None
+    # A hook reports what it did instead on standard error.
     notes = [line for line in stderr.splitlines() if line.startswith("anyhook: ")]
     return HookRun(
         agent.name,
