@@ -10,29 +10,37 @@ import typer
 
 from anyhook import __version__
 
-COMMANDS = {
-    "init": "install:init",
-    "fire": "fire:fire",
-    "list": "listing:list_hooks",
-    "check": "check:check",
-    "enable": "switch:enable",
-    "disable": "switch:disable",
-    "trust": "trust:trust",
-    "test": "test:test",
-    "serve": "serve:serve",
-    "doctor": "doctor:doctor",
-    "bench": "bench:bench",
-    "worker": "worker:worker",
-    "install": "install:install",
-    "uninstall": "install:uninstall",
-    "migrate": "migrate:migrate",
-    "run": "run:run",
-    "shim": "shim:shim",
-    "convert-payload": "convert:convert_payload",
-    "capabilities": "capabilities:capabilities",
-    "schema": "schema:schema",
+GROUPS = {
+    "Write hooks": {
+        "init": "install:init",
+        "test": "test:test",
+        "install": "install:install",
+        "uninstall": "install:uninstall",
+    },
+    "Inspect and control hooks": {
+        "fire": "fire:fire",
+        "list": "listing:list_hooks",
+        "check": "check:check",
+        "trust": "trust:trust",
+        "enable": "switch:enable",
+        "disable": "switch:disable",
+    },
+    "Run hooks": {
+        "run": "run:run",
+        "serve": "serve:serve",
+        "worker": "worker:worker",
+        "doctor": "doctor:doctor",
+        "bench": "bench:bench",
+    },
+    "Use several agents": {
+        "migrate": "migrate:migrate",
+        "shim": "shim:shim",
+        "convert-payload": "convert:convert_payload",
+        "capabilities": "capabilities:capabilities",
+        "schema": "schema:schema",
+    },
 }
-"""Command to `MODULE:NAME` in this package, of a function or of a group of commands."""
+"""Heading in the help to its commands, each as `MODULE:NAME` of a function or of an app."""
 
 
 def make_app(arguments: Sequence[str]) -> typer.Typer:
@@ -53,15 +61,17 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    names: Sequence[str] = list(COMMANDS)
-    if arguments and arguments[0] in COMMANDS:
-        names = arguments[:1]
-    for name in names:
-        command = _import_command(COMMANDS[name])
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
-        else:
-            app.command(name)(command)
+    named = arguments[0] if arguments else None
+    is_command = any(named in commands for commands in GROUPS.values())
+    for heading, commands in GROUPS.items():
+        for name, location in commands.items():
+            if is_command and name != named:
+                continue
+            command = _import_command(location)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name, rich_help_panel=heading)
+            else:
+                app.command(name, rich_help_panel=heading)(command)
     return app
 
 

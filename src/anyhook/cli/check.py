@@ -89,11 +89,11 @@ def check(
     ] = Format.TEXT,
     as_json: AsJson = False,
 ) -> int:
-    """Check settings and the scripts that hooks run, without running them.
+    """Check settings and hook scripts for mistakes.
 
-    It reports mistakes in settings, matchers that match nothing, missing or broken scripts, hooks
-    that are switched off or not trusted, and common mistakes in scripts. It covers every agent that
-    has hooks here. Exits with 1 if there are errors.
+    No hook is run. It reports mistakes in settings, matchers that match nothing, missing or broken
+    scripts, hooks that are switched off or not trusted, and common mistakes in scripts. It covers
+    every agent that has hooks here. Exits with 1 if there are errors.
 
     For example:
 

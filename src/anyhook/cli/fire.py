@@ -101,10 +101,11 @@ def fire(
         ),
     ] = False,
 ) -> int:
-    """Fire an event, or every event of a file, and show the decision.
+    """Fire an event and show what the hooks decide.
 
-    Every hook on the event is shown with its answer, or with the reason why it did not run. Hooks
-    of the project run only if they are trusted (`anyhook trust`), or with `--trust-once`.
+    The event is described by options, or read from a file of payloads. Every hook on the event is
+    shown with its answer, or with the reason why it did not run. Hooks of the project run only if
+    they are trusted (`anyhook trust`), or with `--trust-once`.
 
     For example:
 

@@ -149,7 +149,9 @@ def uninstall(
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> int:
-    """Remove a hook file from the settings of your agents; the file stays.
+    """Remove a hook file from the settings of your agents.
+
+    The file itself stays.
 
     For example:
 

@@ -35,7 +35,7 @@ def schema(
     agent: AgentName = None,
     as_json: AsJson = False,
 ) -> int:
-    """Write the JSON Schema of the settings, of an event, or of a reply.
+    """Write the JSON Schema of settings, events or replies.
 
     The schemas are made of the tables with which anyhook reads the files.
 

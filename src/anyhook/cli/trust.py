@@ -89,11 +89,11 @@ def trust(
     revoke: Annotated[bool, typer.Option("--revoke", help="Withdraw the trust.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Review the hooks of a project and their scripts, and allow them to run.
+    """Review the hooks of a project and allow them to run.
 
-    Trust is bound to what is shown: when a definition or a script changes, the hook does not run
-    until you trust it again. Scripts that a script loads are not followed. Hooks of the user, of
-    extensions and of the system need no trust.
+    The hooks are shown with their scripts. Trust is bound to what is shown: when a definition or a
+    script changes, the hook does not run until you trust it again. Scripts that a script loads are
+    not followed. Hooks of the user, of extensions and of the system need no trust.
 
     For example:
 
