@@ -64,7 +64,9 @@ def capabilities(
         anyhook capabilities --json
     """
     agents = [get_agent(name) for name in CODING_AGENTS]
-    canonical_names = list(dict.fromkeys(spec.canonical for d in agents for spec in d.events))
+    canonical_names: list[str] = []
+    for agent in agents:
+        canonical_names += [name for name in agent.by_canonical if name not in canonical_names]
     events = canonical_names
     if event is not None:
         events = [_canonical_name(event, canonical_names)]
@@ -124,7 +126,7 @@ def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]
         else:
             yield "Nothing: the agents ignore what hooks answer."
         for row in rows:
-            cells = [MARKS[cell][0] if cell else "" for cell in row.support]
+            cells = [_mark(cell)[0] for cell in row.support]
             yield f"| {row.ability} | {' | '.join(cells)} |"
         yield ""
 
@@ -135,10 +137,15 @@ def _markdown_heading(agent: AgentSpec, event: str) -> str:
     return f"{agent.title} `{agent.by_canonical[event].wire}`"
 
 
+def _mark(cell: Support | None) -> tuple[str, str]:
+    """Return the text and the style of a cell."""
+    return MARKS[cell] if cell is not None else ("", "")
+
+
 def _table(agents: list[AgentSpec], event: str) -> Table:
     table = make_table(event, *(agent.title for agent in agents))
     table.columns[0].min_width = 16
     for row in _ability_rows(agents, event):
-        cells = [Text(*MARKS[cell]) if cell else Text() for cell in row.support]
+        cells = [Text(*_mark(cell)) for cell in row.support]
         table.add_row(Text(row.ability, style="bold"), *cells)
     return table

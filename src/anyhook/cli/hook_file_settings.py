@@ -98,23 +98,27 @@ def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -
     is_tool_event = spec.subject == "tool_name"
     if spec.subject is None or any(not function.subjects for function in functions):
         return "*" if is_tool_event else None
-    subjects = dict.fromkeys(subject for f in functions for subject in f.subjects)
-    if not is_tool_event:
-        return "|".join(subjects)
-    names = dict.fromkeys(name for subject in subjects for name in _tool_names(agent, subject))
-    if not any("*" in name for name in names):
-        return "|".join(names)
-    patterns = [name.replace(".", r"\.").replace("*", ".*") for name in names]
+    names: list[str] = []
+    for function in functions:
+        for subject in function.subjects:
+            names += _tool_names(agent, subject) if is_tool_event else [subject]
+    unique = list(dict.fromkeys(names))
+    if not is_tool_event or not any("*" in name for name in unique):
+        return "|".join(unique)
+    patterns = [name.replace(".", r"\.").replace("*", ".*") for name in unique]
     return f"^(?:{'|'.join(patterns)})$"
 
 
 def _tool_names(agent: AgentSpec, subject: str) -> list[str]:
     """Return the agent's names of the tools that a subject, which may be a pattern, stands for."""
     vocabulary = agent.vocabulary
-    tools = [tool for tool in vocabulary.tools if fnmatchcase(tool, subject)]
-    names = [name for tool in tools for name in vocabulary.tools[tool].names]
+    names: list[str] = []
+    for canonical, tool in vocabulary.tools.items():
+        if fnmatchcase(canonical, subject):
+            names.extend(tool.names)
+    # A pattern may also match tools of extensions, and an unknown name may be one of them.
     is_pattern = "*" in subject and subject not in vocabulary.tools
-    if not tools or is_pattern:
+    if not names or is_pattern:
         names.append(vocabulary.name(subject) or subject)
     return names
 

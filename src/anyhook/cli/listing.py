@@ -76,15 +76,19 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     """
     scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
-    rows_by_engine = [(engine, hook_rows(engine)) for engine in engines]
-    has_rows = any(rows for _, rows in rows_by_engine)
     if as_json:
-        print_json([_row_json(engine, row) for engine, rows in rows_by_engine for row in rows])
+        items: list[dict[str, Any]] = []
+        for engine in engines:
+            items += [_row_json(engine, row) for row in hook_rows(engine)]
+        print_json(items)
         return OK
     out = console()
     print_project(out, scope.project)
-    for engine, rows in rows_by_engine:
+    has_rows = False
+    for engine in engines:
+        rows = hook_rows(engine)
         if rows:
+            has_rows = True
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
             out.print(_table(out, engine, rows))

@@ -150,7 +150,10 @@ def existing_project(project: Path) -> Path:
 
 def configured_handlers(engine: Engine) -> list[HandlerSpec]:
     """Return the handlers of every definition of an engine."""
-    return [handler for definition in engine.definitions for handler in definition.handlers]
+    handlers: list[HandlerSpec] = []
+    for definition in engine.definitions:
+        handlers.extend(definition.handlers)
+    return handlers
 
 
 def print_project(out: Console, project: Path) -> None:

@@ -126,7 +126,9 @@ def trust(
             store.trust(scope.project, review.subjects, agent=review.agent.name)
     trusted = is_agreed or not changed
     if as_json:
-        hooks = [_hook_json(review, s) for review in reviews for s in review.subjects]
+        hooks: list[dict[str, Any]] = []
+        for review in reviews:
+            hooks += [_hook_json(review, subject) for subject in review.subjects]
         print_json({"project": str(scope.project), "trusted": trusted, "hooks": hooks})
     else:
         _print_result(out, scope, reviews, trusted=trusted)
