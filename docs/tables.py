@@ -1,4 +1,4 @@
-"""Writes the tables of `capabilities.md` and `integrations.md` from the code; `make docs` runs it."""
+"""Writes tables of `capabilities.md` and `integrations.md` from the code (`make docs`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The structure of the package: layers, cycles, size of modules, and what the documents say about it."""
+"""The structure of the package: layers, cycles, size of modules, and what is written about it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def layers():
 
 def layer_of(module):
     """Return the number of the layer of a module; -1 for the package itself."""
-    top = (module.split(".") + [""])[1]
+    top = [*module.split("."), ""][1]
     for number, names in enumerate(layers()):
         if top in names:
             return number
@@ -129,7 +129,9 @@ def test_every_path_that_a_page_names_is_there(page):
 
 def test_every_target_that_contributing_names_is_in_the_makefile():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    targets = re.findall(r"^\$ make ([\w-]+)", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.M)
+    targets = re.findall(
+        r"^\$ make ([\w-]+)", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE
+    )
 
     assert targets
     assert [name for name in targets if f"\n{name}:" not in makefile] == []

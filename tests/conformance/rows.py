@@ -27,7 +27,7 @@ def load(feature: str) -> list[dict]:
 
 
 def _expand_repetition(value: dict) -> dict | str:
-    """Make the long text that `{"repeat": TEXT, "times": N, "before": …, "after": …}` stands for."""
+    """Make the text that `{"repeat": TEXT, "times": N, "before": …, "after": …}` stands for."""
     if not {"repeat", "times"} <= value.keys():
         return value
     return value.get("before", "") + value["repeat"] * value["times"] + value.get("after", "")

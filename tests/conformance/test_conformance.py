@@ -329,7 +329,7 @@ def test_matcher(row):
 
 @rows.parametrize("payload")
 def test_payload(row):
-    from anyhook.agents.wire import decode_event, encode_event
+    from anyhook.agents.payloads import decode_event, encode_event
 
     event, problems = decode_event(GEMINI, row["given"]["payload"])
     expect = row["expect"]

@@ -62,7 +62,7 @@ def check_covers(agent, event, definitions, tools):
     """Every tool is covered, by the documents of the agent and by what it was seen to do."""
     canonical = agent.by_wire[event].canonical
     for rules in agent.rule_sets.values():
-        style = rules.by_canonical[canonical].style
+        style = rules.by_canonical[canonical].matcher_style
         matchers = [compile_matcher(d.get("matcher"), style) for d in definitions]
         for tool in tools:
             assert any(matcher.matches(tool) for matcher in matchers), (tool, matchers)

@@ -1,4 +1,4 @@
-"""JSON that an agent's own parser accepts loses no guard, whatever its depth and its numbers."""
+"""JSON of any depth and with numbers of any length, as an agent parses it, reaches the guards."""
 
 from __future__ import annotations
 

@@ -646,7 +646,7 @@ async def test_what_a_function_may_not_return(world, said, error):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (deny("no", context=["a"]), "context must be str, not list"),
+        (deny("no", context=["a"]), "context must be a string, not a list"),
         (deny("no", llm_request={"messages": "x"}), "llm_request: messages must be a list"),
         (deny("no", tool_config={"mode": "x"}), "tool_config: toolConfig.mode must be"),
     ],

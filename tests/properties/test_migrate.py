@@ -153,7 +153,7 @@ def test_a_matcher_covers_at_least_what_it_covered(source, target, pattern, grou
     old, new = here.event("before_tool"), there.event("before_tool")
     text = f"^({pattern})$" if grouped and pattern else pattern
     found = translate_matcher(here, old, text, there, new)
-    before = compile_matcher(text, old.style)
+    before = compile_matcher(text, old.matcher_style)
     missing = [piece for piece, _ in found.missing]
     for name, (tool, _mcp) in tools_of(here).items():
         counterpart = there.vocabulary.name(tool)
@@ -161,7 +161,7 @@ def test_a_matcher_covers_at_least_what_it_covered(source, target, pattern, grou
             continue
         if before.names is None and is_plain_name_inside(text, name):
             continue  # among alternatives a plain name means that tool, no piece of another's name
-        after = [compile_matcher(p, new.style).matches(counterpart) for p in found.patterns]
+        after = [compile_matcher(p, new.matcher_style).matches(counterpart) for p in found.patterns]
         assert any(after) or missing, (name, found)
 
 
@@ -358,7 +358,9 @@ def varied_settings(draw, agent):
             | ({} if agent == "claude" else {"sequential": st.booleans()})
             | {"description": st.just("what it is for")},
         )
-        hooks[agent_spec.by_canonical[event].wire] = draw(st.lists(definition, min_size=1, max_size=2))
+        hooks[agent_spec.by_canonical[event].wire] = draw(
+            st.lists(definition, min_size=1, max_size=2)
+        )
     return {"hooks": hooks, **({"tools": {"enableHooks": True}} if agent == "terminai" else {})}
 
 

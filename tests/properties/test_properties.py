@@ -19,7 +19,8 @@ from anyhook.agents.gemini.model_api import (
     response_to_api,
 )
 from anyhook.agents.output import ProcessExit, decode_exit, decode_reply
-from anyhook.agents.wire import decode_event, encode_decision, encode_event
+from anyhook.agents.payloads import decode_event, encode_event
+from anyhook.agents.replies import encode_decision
 from anyhook.engine.combine import combine
 from anyhook.engine.plan import make_plan
 from anyhook.matching.matchers import compile_matcher
@@ -122,7 +123,7 @@ def test_advancing_and_combining_take_any_event(spec, answer, request, response)
     )
 
     for said in (answer, checked):
-        advance(spec.chain, event, said)
+        advance(spec.chained_fields, event, said)
         deny = make.result(2, Answer(outcome=Outcome.DENY, reason="no"))
         decision = combine(RULES, spec, event, ((make.result(1, said),), (deny,)))
         assert decision.outcome is Outcome.DENY

@@ -14,7 +14,7 @@ from anyhook.agents.capabilities import (
     support,
 )
 from anyhook.agents.output import decode_reply
-from anyhook.agents.wire import encode_answer
+from anyhook.agents.replies import encode_answer
 from anyhook.authoring.degrade import FALLBACKS, NAMES, UnsupportedError, fit
 from anyhook.model.answers import Answer, Outcome
 from anyhook.testing import make_event
@@ -65,8 +65,8 @@ def test_a_cell_says_what_happens(name, event, ability):
     spec = agent.by_canonical[event]
     happened = event_of(agent, event)
     how = support(agent, event, ability)
-    given, notes = fit(agent, happened, ANSWERS[ability])
-    reply = encode_answer(agent, spec, given)
+    fitted, notes = fit(agent, happened, ANSWERS[ability])
+    reply = encode_answer(agent, spec, fitted)
     understood, problems = decode_reply(agent, agent.documented, spec, handler(1), reply)
 
     if how is Support.NO and ability == "tell" and shows_stderr(agent, event):

@@ -110,9 +110,9 @@ def test_every_switch_and_variable_is_in_the_settings_page():
     agent = get_agent("gemini")
 
     words = [
-        *(".".join(switch.path) for switch in agent.switches),
+        *(".".join(switch.path) for switch in agent.hook_toggles),
         *(file.variable for file in agent.settings if file.variable),
-        *agent.environment,
+        *agent.hook_environment,
         *(file.layer for file in agent.settings),
     ]
     for word in words:

@@ -94,7 +94,7 @@ def test_a_changed_copy_has_only_fields():
         Given(x=1).replace(z=3)
     claude = get_agent("claude")
     assert claude.by_wire
-    assert claude.members("before_tool")
+    assert claude.output_fields_of("before_tool")
     with pytest.raises(TypeError, match="no field 'nope'"):
         claude.replace(nope=1)
     assert Given(x=1).replace(y=3) == Given(x=1, y=3)

@@ -1,4 +1,4 @@
-"""Payloads that real agents sent: nothing is lost on the way in and out, and each is told apart."""
+"""Payloads that real agents sent: they are translated without loss, and recognized."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from anyhook.agents import AGENTS, get_agent, recognise
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, encode_event, payload_key
 from anyhook.agents.translate import translate_event, translate_payload
-from anyhook.agents.wire import NOT_ON_WIRE, decode_event, encode_event, wire_key
 from anyhook.model.events import ToolEvent, UnknownEvent
 
 DATA = Path(__file__).parents[1] / "data"
@@ -18,13 +18,13 @@ SPEAKS = {"claude": "claude", "codex": "claude", "qwen": "claude", "gemini": "ge
 
 
 def payloads(*agents):
-    found = []
+    params = []
     for agent in agents:
         for file in sorted((DATA / agent).glob("*.jsonl")):
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
                 name = f"{agent}-{file.stem}-{number}"
-                found.append(pytest.param(SPEAKS[agent], json.loads(line), id=name))
-    return found
+                params.append(pytest.param(SPEAKS[agent], json.loads(line), id=name))
+    return params
 
 
 @pytest.mark.parametrize(("agent", "payload"), payloads(*SPEAKS))
@@ -39,7 +39,7 @@ def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
     tables = get_agent(agent)
     event, problems = decode_event(tables, payload)
     spec = tables.by_canonical[event.name]
-    keys = {wire_key(tables, spec, f) for f in event.record_fields if f not in NOT_ON_WIRE}
+    keys = {payload_key(tables, spec, f) for f in event.record_fields if f not in NOT_IN_PAYLOAD}
 
     assert problems == ()
     assert payload.keys() - {tables.event_key} <= keys
@@ -57,7 +57,7 @@ def test_a_member_that_names_events_elsewhere_misleads_nobody(agent, payload, ot
 
 
 @pytest.mark.parametrize("name", [{}, [], 1, None, "x"], ids=repr)
-def test_an_event_without_a_proper_name_is_told_by_the_environment(name):
+def test_an_event_without_a_proper_name_is_recognized_by_the_environment(name):
     assert recognise({"hook_event_name": name}, {}) is None
     assert recognise({"hook_event_name": name}, {"CLAUDECODE": "1"}) == "claude"
 
@@ -67,10 +67,10 @@ def test_the_generic_form_keeps_everything_and_comes_back(agent, payload):
     source, generic = get_agent(agent), get_agent("generic")
     made, problems = translate_payload(payload, source, generic)
     event, _ = decode_event(source, payload)
-    back, found = decode_event(generic, made)
+    back, problems_of_translated = decode_event(generic, made)
 
     assert problems == ()
-    assert found == ()
+    assert problems_of_translated == ()
     assert made["raw_input"] == payload
     assert made["platform"] == agent
     assert made["event"] == event.name == back.name

@@ -28,7 +28,7 @@ def test_the_newest_release_can_be_named(agent):
 
 def test_two_releases_differ_only_where_their_table_says_so():
     newest, former = CLAUDE.rules("observed"), CLAUDE.rules("observed@2.1.197")
-    table = CLAUDE.older["2.1.197"]
+    table = CLAUDE.older_releases["2.1.197"]
 
     names = set(newest.record_fields) - {"name", "release", "events", *table.rules}
     assert all(getattr(newest, name) == getattr(former, name) for name in names)

@@ -1,13 +1,13 @@
 """The registry of coding agents.
 
-An agent is a folder of this package and a line of `AGENTS`. The folder's `__init__.py` holds what
-recognizes the agent's payloads; its tables are imported when `get_agent` asks for them, because a
-hook that an agent starts on every event needs those of one agent only.
+An agent is a folder of this package and a line of `NAMES`. The folder's `__init__.py` holds the
+marks by which payloads are recognized. The tables are imported by `get_agent`, because a hook that
+an agent starts on every event needs those of one agent only.
 """
 
 from __future__ import annotations
 
-from anyhook.agents import claude, gemini, generic, terminai
+from anyhook.agents.entry import load_object
 from anyhook.errors import UnknownNameError
 
 TYPE_CHECKING = False
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from anyhook.agents.entry import AgentEntry
     from anyhook.agents.spec import AgentSpec
 
+NAMES = (
+    "gemini",
+    "claude",
+    "terminai",
+    "generic",
+)
+
 AGENTS: Mapping[str, AgentEntry] = {
-    "gemini": gemini.ENTRY,
-    "claude": claude.ENTRY,
-    "terminai": terminai.ENTRY,
-    "generic": generic.ENTRY,
+    name: load_object(f"anyhook.agents.{name}:ENTRY") for name in NAMES
 }
-"""Name to entry. A payload that fits several agents is taken for the first of them."""
+"""Name to entry. A payload that could be of several agents is attributed to the first one."""
 
 CODING_AGENTS = tuple(name for name, entry in AGENTS.items() if entry.is_program)
-"""The agents that are programs; `generic` is none."""
-
-EVENT_KEYS = tuple(dict.fromkeys(entry.event_key for entry in AGENTS.values()))
-"""The members by which payloads name their event."""
+"""The agents that are programs, which `generic` is not."""
 
 
 def get_agent(name: str) -> AgentSpec:
@@ -41,8 +42,7 @@ def get_agent(name: str) -> AgentSpec:
     """
     if name not in AGENTS:
         raise UnknownNameError("agent", name, AGENTS)
-    module, _, attribute = AGENTS[name].spec.partition(":")
-    spec: AgentSpec = getattr(__import__(module, fromlist=[attribute]), attribute)
+    spec: AgentSpec = load_object(AGENTS[name].spec)
     return spec
 
 
@@ -58,43 +58,34 @@ def agents_of_event(name: str) -> tuple[str, ...]:
 def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
     """Return the name of the agent that sent a payload.
 
-    The payload decides: its event, its members, the path of its transcript, its tool. The
-    environment decides between agents that the payload fits equally.
+    The payload decides: its event, its members, the path of its transcript, its tool. Between
+    agents whose payloads are alike the environment decides.
 
     Args:
-        payload: The event, as read from standard input.
-        environ: The environment that the agent gave the hook.
+        payload: The payload of an event.
+        environ: The environment of the hook.
 
     Returns:
         The name of the agent; `None` if it cannot be determined.
     """
-    candidates = _with_event(payload)
+    candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
     for has_mark in (_has_members, _has_transcript, _has_tool):
-        if len(candidates) < 2:
-            break
-        marked = [entry for entry in candidates if has_mark(entry, payload)]
-        candidates = marked or candidates
+        if len(candidates) > 1:
+            marked = [entry for entry in candidates if has_mark(entry, payload)]
+            candidates = marked or candidates
     in_environment = [
         entry for entry in candidates or AGENTS.values() if _has_variable(entry, environ)
     ]
-    candidates = in_environment or candidates
-    extended = {entry.extends for entry in candidates}
-    for entry in candidates:
-        if entry.name not in extended or not in_environment:
-            return entry.name
-    return None
+    if in_environment:
+        # A fork sets the variables of the agent that it was made from, too.
+        originals = {entry.extends for entry in in_environment}
+        candidates = [entry for entry in in_environment if entry.name not in originals]
+    return candidates[0].name if candidates else None
 
 
-def _with_event(payload: Mapping[str, Any]) -> list[AgentEntry]:
-    """Return the agents that have the event that a payload names."""
-    return [
-        entry for entry in AGENTS.values() if _event_name(payload, entry.event_key) in entry.events
-    ]
-
-
-def _event_name(payload: Mapping[str, Any], key: str) -> str | None:
-    name = payload.get(key)
-    return name if isinstance(name, str) else None
+def _has_event(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
+    name = payload.get(entry.event_key)
+    return isinstance(name, str) and name in entry.events
 
 
 def _has_members(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:

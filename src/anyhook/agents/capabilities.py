@@ -1,7 +1,7 @@
 """What each agent can do on each event: the table that degrading, checking and the docs read.
 
-It is not written down but follows from the agents' own tables: an ability is there when the
-agent's reference gives it an effect, and kept when the release that was observed does so too.
+It is derived from the agents' tables: an ability is there if the reference gives it an effect, and
+kept if the observed release does so too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from anyhook.agents.spec import Denial
-from anyhook.model.answers import Answer, Audience, Outcome
+from anyhook.model.answers import Answer, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Support(StrEnum):
-    """How far an agent goes."""
+    """How far an agent supports an ability."""
 
     YES = "yes"
     PROMISED = "promised"
-    """Its reference says so; the release that was observed ignores it."""
-    UNTOLD = "untold"
-    """Its reference does not say so; the release that was observed does it."""
+    """The reference describes it; the observed release ignores it."""
+    UNDOCUMENTED = "undocumented"
+    """The reference does not describe it; the observed release has it."""
     NO = "no"
 
 
@@ -43,54 +43,48 @@ ABILITIES: dict[str, tuple[str, Answer]] = {
     "clear_context": ("clear_context", Answer(clear_context=True)),
     "tail_call": ("tail_tool_call", Answer(tail_tool_call={})),
 }
-"""Ability to the field of an answer that stands for it, and an answer that asks for it."""
+"""Ability to the field of an answer that it is about, and an answer that asks for it."""
+
+VERDICT_ABILITIES = {Outcome.DENY: "deny", Outcome.ASK: "ask", Outcome.DEFER: "defer"}
 
 
 def support(agent: AgentSpec, event: str, ability: str) -> Support:
-    """Look up what an agent does with an ability on an event.
+    """Return how far an agent supports an ability on an event.
 
     Args:
         agent: The agent.
         event: Canonical name of the event.
         ability: A key of `ABILITIES`.
     """
-    found: Support | None = agent.known.get((support, event, ability))
-    if found is None:
-        found = agent.known[support, event, ability] = _support(agent, event, ability)
-    return found
-
-
-def _support(agent: AgentSpec, event: str, ability: str) -> Support:
-    promised = _has(agent, agent.documented.by_canonical.get(event), ability)
-    observed = agent.rule_sets.get("observed")
-    kept = _has(agent, observed.by_canonical.get(event), ability) if observed else promised
-    if promised:
-        return Support.YES if kept else Support.PROMISED
-    return Support.UNTOLD if kept else Support.NO
+    is_documented = _has_ability(agent, agent.by_canonical.get(event), ability)
+    is_observed = is_documented
+    if "observed" in agent.rule_sets:
+        observed = agent.rule_sets["observed"].by_canonical.get(event)
+        is_observed = _has_ability(agent, observed, ability)
+    if is_documented:
+        return Support.YES if is_observed else Support.PROMISED
+    return Support.UNDOCUMENTED if is_observed else Support.NO
 
 
 def shows_stderr(agent: AgentSpec, event: str) -> bool:
     """Return whether exit code 2 shows standard error to the user on an event, and does no more.
 
-    That is a way to reach the user where the agent's JSON has no message, if the reference and the
-    release that was observed agree on it.
+    The reference and the observed release have to agree. Hooks use it to reach the user where
+    replies have no message.
     """
     specs = [rules.by_canonical.get(event) for rules in agent.rule_sets.values()]
-    return all(
-        spec is not None and not spec.can_block and spec.block_audience is Audience.USER
-        for spec in specs
-    )
+    return all(spec is not None and spec.shows_stderr for spec in specs)
 
 
 def stderr_message(agent: AgentSpec, event: str, answer: Answer) -> str | None:
-    """Return the message to the user that has to go to standard error, with exit code 2."""
+    """Return the message to the user that has to be written to stderr, with exit code 2."""
     if answer.system_message is None or support(agent, event, "tell") is not Support.NO:
         return None
     return answer.system_message if shows_stderr(agent, event) else None
 
 
 def can_express(agent: AgentSpec, event: str, ability: str) -> bool:
-    """Return whether a reply to an event has a member for an ability, with an effect or without.
+    """Return whether replies to an event have a member for an ability, with effect or without.
 
     Args:
         agent: The agent.
@@ -103,39 +97,41 @@ def can_express(agent: AgentSpec, event: str, ability: str) -> bool:
 
 
 def abilities_of(answer: Answer) -> list[str]:
-    """List the abilities that an answer asks for."""
-    found = [
-        ability
-        for ability, (field, sample) in ABILITIES.items()
-        if field != "outcome"
-        and (value := getattr(answer, field)) is not None
-        and value is not False
-        if field != "approve" or answer.outcome is sample.outcome
-    ]
-    wanted = {Outcome.DENY: "deny", Outcome.ASK: "ask", Outcome.DEFER: "defer"}
-    return ([wanted[answer.outcome]] if answer.outcome in wanted else []) + found
+    """Return the abilities that an answer asks for."""
+    abilities = []
+    if answer.outcome in VERDICT_ABILITIES:
+        abilities.append(VERDICT_ABILITIES[answer.outcome])
+    for ability, (field, sample) in ABILITIES.items():
+        value = getattr(answer, field)
+        is_verdict = field == "outcome"
+        is_other_verdict = field == "approve" and answer.outcome is not sample.outcome
+        if value is not None and value is not False and not is_verdict and not is_other_verdict:
+            abilities.append(ability)
+    return abilities
 
 
-def _has(agent: AgentSpec, spec: EventSpec | None, ability: str) -> bool:
+def _has_ability(agent: AgentSpec, spec: EventSpec | None, ability: str) -> bool:
     field, sample = ABILITIES[ability]
-    if spec is None or field not in spec.acts_on or field in spec.backfires:
+    if spec is None or field not in spec.effective_fields or field in spec.inverted_fields:
         return False
-    if spec.any_output and field not in spec.any_output:
-        return False  # saying it would say something else too
+    # Where any output sets some fields, a reply with another field has a side effect.
+    if spec.any_output_sets and field not in spec.any_output_sets:
+        return False
     if ability == "deny" and spec.denial is Denial.NOTHING:
         return False
-    if spec.outcomes is not None and field in ("outcome", "approve"):
-        return sample.outcome in spec.outcomes and _has_member(agent, spec, field, sample)
+    is_verdict = field in ("outcome", "approve")
+    if is_verdict and spec.outcomes is not None and sample.outcome not in spec.outcomes:
+        return False
     return _has_member(agent, spec, field, sample)
 
 
 def _has_member(agent: AgentSpec, spec: EventSpec, field: str, sample: Answer) -> bool:
-    """Tell whether the agent's JSON has a member for it on the event."""
-    wanted = "outcome" if field == "approve" else field
-    for item in agent.written(spec.canonical):
-        if item.field != wanted:
-            continue
-        words = item.words or agent.words
-        if wanted != "outcome" or (sample.outcome, sample.approve) in words.values():
+    """Return whether replies to an event have a member for a field; for a verdict, its word."""
+    if field not in ("outcome", "approve"):
+        return any(item.field == field for item in agent.written_fields(spec.canonical))
+    verdict = (sample.outcome, sample.approve)
+    for item in agent.written_fields(spec.canonical):
+        words = item.words or agent.decision_words
+        if item.field == "outcome" and verdict in words.values():
             return True
     return False

@@ -1,25 +1,39 @@
-"""What the registry knows of an agent before the agent's tables are loaded."""
+"""What the registry holds of an agent before the agent's tables are loaded."""
 
 from __future__ import annotations
 
 from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def load_object(path: str) -> Any:
+    """Import a module that is only needed now, and return one of its objects.
+
+    Args:
+        path: `module:NAME`.
+    """
+    module, _, name = path.partition(":")
+    return getattr(__import__(module, fromlist=[name]), name)
 
 
 class AgentEntry(Record):
     """An agent's name, where its tables are, and the marks by which its payloads are recognized.
 
     Attributes:
-        name: Its name in options and parameters: `claude`.
-        spec: `module:NAME` of its `AgentSpec`.
-        is_program: It is a coding agent with settings and hooks of its own.
-        event_key: Member of a payload that holds the event's name.
-        events: Its events, as payloads name them.
+        name: Name in options and parameters: `claude`.
+        spec: `module:NAME` of the agent's `AgentSpec`.
+        is_program: Whether it is a coding agent with settings and hooks of its own.
+        event_key: Member of payloads that holds the name of the event.
+        events: The names of its events in payloads.
         required_members: Members that all of its payloads have.
         absent_members: Members that none of its payloads has.
         transcript_part: A part of the path of its transcripts.
-        tools: Tool names that payloads of other agents with the same events never have.
+        tools: Tool names by which it differs from other agents with the same events.
         variables: Environment variables that it sets for hooks.
-        extends: The agent that it is built on, whose variables it sets too; empty if none.
+        extends: Name of the agent that it is a fork of, whose variables it sets too; empty if none.
     """
 
     name: str

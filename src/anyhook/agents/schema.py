@@ -1,11 +1,11 @@
-"""JSON Schemas of settings, payloads and replies, from the same tables that read them."""
+"""JSON Schemas of settings, payloads and replies, from the tables by which they are read."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.spec import SHORTEST_TIMEOUT, Denial
-from anyhook.agents.wire import NOT_ON_WIRE, wire_key
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
+from anyhook.agents.spec import MIN_TIMEOUT, Denial
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import COUNTS, FINISH_REASONS, MODES, ROLES
@@ -123,47 +123,50 @@ _BY_KIND: dict[str, dict[str, Any]] = {
 
 def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     """Return the schema of the parts of a settings file that are about hooks."""
-    handlers = [_handler_schema(agent, word, kind) for word, kind in agent.types.items()]
+    handlers = [_handler_schema(agent, word, kind) for word, kind in agent.handler_types.items()]
     handler = handlers[0] if len(handlers) == 1 else {"oneOf": handlers}
-    definition: dict[str, Any] = {
-        "type": "object",
-        "required": ["hooks"],
-        "properties": {
-            "matcher": {
-                "type": "string",
-                "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
-            },
-            "sequential": {"type": "boolean", "default": False},
-            "description": {"type": "string"},
-            "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
-        },
-        "additionalProperties": False,
-    }
-    for name in [n for n in definition["properties"] if n not in agent.definition_fields]:
-        del definition["properties"][name]
-    hooks = {
-        spec.wire: {"type": "array", "items": {"$ref": "#/$defs/definition"}}
-        for spec in agent.events
-    }
+    definitions = {"type": "array", "items": {"$ref": "#/$defs/definition"}}
+    events: dict[str, Any] = {spec.wire: definitions for spec in agent.events}
     root: dict[str, Any] = {
         "$schema": DRAFT,
         "title": f"Hooks of {agent.title}",
         "type": "object",
         "properties": {},
-        "$defs": {"handler": handler, "definition": definition},
+        "$defs": {"handler": handler, "definition": _definition_schema(agent)},
     }
-    _put(root, agent.hooks_path, {"type": "object", "properties": hooks})
-    for switch in agent.switches:
-        kind: dict[str, Any] = {"type": "boolean"}
-        if switch.kind == "disabled" or switch.value is not None:
-            kind = {"type": "array", "items": {"type": "string"}}
-        _put(root, switch.path, {**kind, "deprecated": True} if switch.legacy else kind)
-    known = {*hooks, *agent.not_events}
-    root["properties"][agent.hooks_path[0]]["additionalProperties"] = False
-    root["properties"][agent.hooks_path[0]]["properties"] |= {
-        name: {} for name in known - root["properties"][agent.hooks_path[0]]["properties"].keys()
-    }
+    _put(root, agent.hooks_path, {"type": "object", "properties": events})
+    for toggle in agent.hook_toggles:
+        schema: dict[str, Any] = {"type": "boolean"}
+        if toggle.kind == "disabled" or toggle.value is not None:
+            schema = {"type": "array", "items": {"type": "string"}}
+        if toggle.legacy:
+            schema["deprecated"] = True
+        _put(root, toggle.path, schema)
+    hooks = root["properties"][agent.hooks_path[0]]
+    hooks["additionalProperties"] = False
+    for name in (*events, *agent.non_event_keys):
+        hooks["properties"].setdefault(name, {})
     return root
+
+
+def _definition_schema(agent: AgentSpec) -> dict[str, Any]:
+    members: dict[str, Any] = {
+        "matcher": {
+            "type": "string",
+            "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
+        },
+        "sequential": {"type": "boolean", "default": False},
+        "description": {"type": "string"},
+        "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
+    }
+    return {
+        "type": "object",
+        "required": ["hooks"],
+        "properties": {
+            name: schema for name, schema in members.items() if name in agent.definition_fields
+        },
+        "additionalProperties": False,
+    }
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -192,29 +195,30 @@ _SHARED: dict[str, dict[str, Any]] = {
 
 
 def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str, Any]:
-    own = _COMMAND if kind.kind == "command" else {}
-    options = {
-        key: {**_OPTIONS[item.kind], **({"enum": list(item.words)} if item.words else {})}
-        for key, item in kind.fields.items()
-    }
-    shared = {key: value for key, value in _SHARED.items() if key in agent.handler_fields}
-    timeout = {
+    properties: dict[str, Any] = {"type": {"const": word, "description": "Kind of handler."}}
+    required = ["type"]
+    if kind.kind == "command":
+        properties |= _COMMAND
+        required.append("command")
+    for name, field in kind.fields.items():
+        properties[name] = dict(_OPTIONS[field.kind])
+        if field.words:
+            properties[name]["enum"] = list(field.words)
+        if field.required:
+            required.append(name)
+    for name, schema in _SHARED.items():
+        if name in agent.handler_fields:
+            properties[name] = schema
+    properties["timeout"] = {
         "type": "number",
-        "minimum": SHORTEST_TIMEOUT / agent.timeout_unit,
+        "minimum": MIN_TIMEOUT / agent.timeout_unit,
         "default": kind.timeout / agent.timeout_unit,
         "description": f"In units of {agent.timeout_unit:g} s.",
     }
-    needed = [key for key, item in kind.fields.items() if item.required]
     return {
         "type": "object",
-        "required": ["type", *(["command"] if own else []), *needed],
-        "properties": {
-            "type": {"const": word, "description": "Kind of handler."},
-            **own,
-            **options,
-            **shared,
-            "timeout": timeout,
-        },
+        "required": required,
+        "properties": properties,
         "additionalProperties": False,
     }
 
@@ -224,14 +228,14 @@ def event_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
     cls = event_class(spec.canonical)
     properties: dict[str, Any] = {}
     always = cls.record_required | _BASE
-    if agent.defaults.get("timestamp"):  # what this agent itself sends always
+    if agent.field_defaults.get("timestamp"):  # what this agent itself sends always
         always |= {"timestamp"}
     required = {agent.event_key}
     for name in cls.record_fields:
-        key = None if name in NOT_ON_WIRE else wire_key(agent, spec, name)
+        key = None if name in NOT_IN_PAYLOAD else payload_key(agent, spec, name)
         if key is None:
             continue
-        if name in always and name not in spec.optional:
+        if name in always and name not in spec.optional_fields:
             required.add(key)
         schema = dict(_BY_FIELD.get(name) or _BY_KIND[json_kind(cls, name)])
         if name not in cls.record_required and getattr(cls, name) is None and "type" in schema:
@@ -258,8 +262,8 @@ def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
         "type": "object",
         "properties": {},
     }
-    for item in agent.output:
-        if item.field in spec.acts_on and item.belongs_to(spec.canonical):
+    for item in agent.output_fields:
+        if item.field in spec.effective_fields and item.belongs_to(spec.canonical):
             _put(root, item.path, _reply_member(agent, item))
     if agent.output_event_key:
         _put(root, agent.output_event_key, {"const": spec.wire})
@@ -270,26 +274,25 @@ def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
 
 
 def _refuse_mistaken(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> None:
-    """Refuse names that are mistaken for a member; other unknown members are kept."""
-    containers = agent.containers(spec.canonical)
-    everywhere = {name for names in containers.values() for name in names}
-    for parent, names in containers.items():
+    """Refuse names that are mistaken for a member; other unknown members are allowed."""
+    objects = agent.reply_objects(spec.canonical)
+    all_names = {name for names in objects.values() for name in names}
+    for parent, names in objects.items():
         schema: dict[str, Any] = root
         for key in parent:
             schema = schema.get("properties", {}).get(key, {})
-        if "properties" not in schema:  # the event gives this object no effect
+        # An object without effect on the event has no schema.
+        if "properties" not in schema:
             continue
-        here = {item.path[len(parent)] for item in agent.output if item.path[:-1] == parent}
-        foreign = [path[-1] for path in agent.foreign_output if path[:-1] == parent]
-        alike = "|".join(_alike(name) for name in sorted(names))
-        mistaken: list[dict[str, Any]] = [
-            {"enum": sorted({*(everywhere - names - here), *foreign})}
-        ]
-        mistaken.append({"pattern": f"^(?:{alike})$"})
+        siblings = {item.path[-1] for item in agent.output_fields if item.path[:-1] == parent}
+        foreign = {path[-1] for path in agent.foreign_members if path[:-1] == parent}
+        misplaced = all_names - names - siblings
+        misspelled = "|".join([_alike(name) for name in sorted(names)])
+        mistaken = [{"enum": sorted(misplaced | foreign)}, {"pattern": f"^(?:{misspelled})$"}]
         if agent.needs_event_name and parent == agent.output_event_key[:-1]:
             schema["required"] = [agent.output_event_key[-1]]
         schema["propertyNames"] = {
-            "anyOf": [{"enum": sorted(names | here)}, {"not": {"anyOf": mistaken}}]
+            "anyOf": [{"enum": sorted(names | siblings)}, {"not": {"anyOf": mistaken}}]
         }
 
 
@@ -308,9 +311,9 @@ def _alike(name: str) -> str:
 
 def _require_reason(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> None:
     """Require a reason of a denial that sends the agent on."""
-    for item in agent.written(spec.canonical):
+    for item in agent.written_fields(spec.canonical):
         if item.field == "outcome" and len(item.path) == 1:
-            words = item.words or agent.words
+            words = item.words or agent.decision_words
             denials = [word for word, (outcome, _) in words.items() if outcome is Outcome.DENY]
             key = item.path[0]
             root["if"] = {"required": [key], "properties": {key: {"enum": denials}}}
@@ -322,7 +325,7 @@ def _require_reason(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> 
 
 def _reply_member(agent: AgentSpec, item: OutputField) -> dict[str, Any]:
     if item.kind == "decision":
-        return {"enum": list(item.words or agent.words)}
+        return {"enum": list(item.words or agent.decision_words)}
     return dict(_BY_KIND[item.kind])
 
 

@@ -54,7 +54,7 @@ def fit(
         answer = answer.replace(approve=False)  # no agent has a word for that
     for ability in abilities_of(answer):
         how = support(agent, event.name, ability)
-        if how in (Support.YES, Support.UNTOLD):
+        if how in (Support.YES, Support.UNDOCUMENTED):
             continue
         step = FALLBACKS[ability]
         changed, instead = step(agent, event, answer, how)
@@ -74,13 +74,15 @@ def _finished(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) 
     """Add what the agent's form needs: whole values, and verdicts that go with a field."""
     spec = _real(agent, event)
     changes = _whole(event, answer)
-    if answer.outcome is Outcome.ALLOW and spec.verdict == "last":
+    if answer.outcome is Outcome.ALLOW and spec.verdict_policy == "last":
         changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
-    for field, implied in spec.implied.items():
+    for field, implied in spec.implied_fields.items():
         if getattr(answer, field) not in (None, False):
             changes |= implied
             changes["reason"] = answer.reason or answer.stop_reason or "answered by a hook"
-    if spec.any_output and all(getattr(answer, field) is None for field in spec.any_output):
+    if spec.any_output_sets and all(
+        getattr(answer, field) is None for field in spec.any_output_sets
+    ):
         if answer != NO_OPINION and not notes:
             note = f"{agent.title} takes any output on {spec.wire} for a choice of tools"
             notes.append(f"{note}; {LOST}")
@@ -108,10 +110,10 @@ def _same_choice(event: Event) -> ToolConfig:
 
 def _may_say_why(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bool:
     """Tell whether a reason has a verdict beside it, or may stand alone."""
-    members = agent.written(spec.canonical)
+    members = agent.written_fields(spec.canonical)
     said = (answer.outcome, answer.approve)
     verdicts = [m for m in members if m.field == "outcome"]
-    if any(said in (m.words or agent.words).values() for m in verdicts):
+    if any(said in (m.words or agent.decision_words).values() for m in verdicts):
         return True
     alone = all(len(m.path) == 1 for m in members if m.field == "reason")
     return alone and answer.outcome is Outcome.NONE
@@ -151,7 +153,7 @@ def _real(agent: AgentSpec, event: Event) -> EventSpec:
 
 
 def _can(agent: AgentSpec, event: Event, ability: str) -> bool:
-    return support(agent, event.name, ability) in (Support.YES, Support.UNTOLD)
+    return support(agent, event.name, ability) in (Support.YES, Support.UNDOCUMENTED)
 
 
 def _joined(first: str | None, second: str | None) -> str | None:

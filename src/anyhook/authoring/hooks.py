@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from anyhook.agents.values import check_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
@@ -344,24 +345,6 @@ WORDS: dict[str, tuple[Outcome, bool]] = {
 LONGEST = 7 * 86400.0
 """Seconds; no agent waits longer for a hook, and the clock of a process takes no endless time."""
 
-TYPES: dict[str, tuple[type, str]] = {
-    **dict.fromkeys(("reason", "stop_reason", "system_message", "context"), (str, "a text")),
-    **dict.fromkeys(("approve", "stop", "suppress_output", "clear_context"), (bool, "a bool")),
-    **dict.fromkeys(
-        ("tool_input", "llm_request", "llm_response", "tool_config", "tail_tool_call", "extra"),
-        (dict, "a dict"),
-    ),
-}
-"""Field of an answer to what it must hold."""
-
-
-MODEL_FIELDS = {
-    "llm_request": "check_request",
-    "llm_response": "check_response",
-    "tool_config": "check_tool_config",
-}
-"""Field of an answer to what checks its members (`anyhook.model.llm`)."""
-
 
 def is_event(name: str) -> bool:
     """Tell whether functions can be for an event of that name."""
@@ -374,22 +357,8 @@ def sound(said: Answer) -> tuple[Answer, list[str]]:
     Returns:
         The rest, and what was left out, for people.
     """
-    wrong = {
-        name: f"{name} must be {TYPES[name][1]}, not {type(value).__name__}; left out"
-        for name, value in said.__dict__.items()
-        if name in TYPES and value is not None and not isinstance(value, TYPES[name][0])
-    }
-    problems = list(wrong.values())
-    checks = [name for name in MODEL_FIELDS if isinstance(said.__dict__.get(name), dict)]
-    if not wrong and not checks:
-        return said, []
-    kept = {name: value for name, value in said.__dict__.items() if name not in wrong}
-    for name in checks:
-        from anyhook.model import llm
-
-        kept[name], found = getattr(llm, MODEL_FIELDS[name])(kept[name])
-        problems += [f"{name}: {problem}; left out" for problem in found]
-    return (Answer(**kept), problems) if problems else (said, [])
+    usable, problems = check_answer(said, WORDS)
+    return usable, [f"{problem}; left out" for problem in problems]
 
 
 def checked(function: HookFunction, said: object) -> Answer:

@@ -41,7 +41,7 @@ def register(hooks: Hooks, host: Host) -> None:
         functions = [function for function in hooks.functions if function.event == event]
         if spec is None:
             continue
-        seconds = hooks.timeout or spec.timeouts.get("command", host.agent.default_timeout)
+        seconds = hooks.timeout or spec.default_timeouts.get("command", host.agent.default_timeout)
         handlers = tuple(_handler(hooks, f, host.agent, seconds) for f in functions)
         place = Place(functions[0].file, functions[0].line)
         host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, handlers))

@@ -320,7 +320,7 @@ class Run:
         Raises:
             SystemExit: If it holds none, or none that can be read.
         """
-        from anyhook.agents.wire import decode_event
+        from anyhook.agents.payloads import decode_event
 
         payload, change = _parse(text.removeprefix(BOM).decode("utf-8", "replace"))
         if not isinstance(payload, dict):
@@ -399,7 +399,7 @@ class Run:
 
     def _whole_seconds(self) -> float:
         agent, spec, _ = self.situation
-        agent_timeout = self.timeout or spec.timeouts.get("command", agent.default_timeout)
+        agent_timeout = self.timeout or spec.default_timeouts.get("command", agent.default_timeout)
         own = self.hooks.timeout
         if own is None:
             return agent_timeout * MARGIN
@@ -421,7 +421,7 @@ class Run:
         what = f"hook {where} {what or f'failed ({type(error).__name__})'}"
         _log(error)
         self.has_crashed = True
-        if self.hooks.on_crash == "deny" and spec.closes:
+        if self.hooks.on_crash == "deny" and spec.can_fail_closed:
             reason = f"{what}; blocked, because it must not fail"
             return Answer(outcome=Outcome.DENY, reason=reason)
         message = f"{what}; it had no say"
@@ -469,7 +469,7 @@ class Run:
             self.output.warn(line)
 
     def _write(self, agent: AgentSpec, spec: EventSpec, answer: Answer) -> None:
-        from anyhook.agents.wire import reply_bytes
+        from anyhook.agents.replies import reply_bytes
 
         if os.getpid() != self.pid:  # a copy that a function forked; the original answers
             os._exit(0)
@@ -489,7 +489,7 @@ class Run:
             self._end_silence(text)
         if message is not None:
             self.output.warn(message)
-            text = b"" if text == spec.silence.encode() else text
+            text = b"" if text == spec.no_opinion_output.encode() else text
             if not self.has_crashed:  # exit code 2 is for what a hook says, not for its failure
                 self.output.code = BLOCKED
         self.output.write(text, lost)

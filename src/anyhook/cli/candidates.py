@@ -148,12 +148,12 @@ def _both_ways(
         cwd=str(project),
     )
     held = {"project_dir": str(project), "cwd": str(project), "session_id": payload["session_id"]}
-    told = {n: held.get(w, w.removeprefix("=")) for n, w in agent.environment.items()}
+    told = {n: held.get(w, w.removeprefix("=")) for n, w in agent.hook_environment.items()}
     like = Command(
         argv=(),
         env={**os.environ, **told},
         cwd=str(project),
-        payload=dump_json(payload) + agent.payload_end,
+        payload=dump_json(payload) + agent.payload_terminator,
     )
     ways = (
         (COLD, "off", (sys.executable, str(file)), ""),

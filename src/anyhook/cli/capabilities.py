@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MARKS = {
     Support.YES: ("yes", "green"),
     Support.PROMISED: ("promised", "yellow"),
-    Support.UNTOLD: ("undocumented", "cyan"),
+    Support.UNDOCUMENTED: ("undocumented", "cyan"),
     Support.NO: ("-", "dim"),
 }
 """Support to its text and style in tables."""

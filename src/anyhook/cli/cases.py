@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from anyhook.agents.wire import answer_of
+from anyhook.agents.replies import answer_of
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import (
     RESULT_MARKS,

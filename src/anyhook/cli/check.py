@@ -181,7 +181,7 @@ def _check_subjects(engine: Engine, use: Use, path: Path) -> Iterator[Diagnostic
     spec = engine.agent.by_canonical.get(use.event)
     if spec is None or spec.subject != "tool_name":
         return
-    tools = {*TOOLS, *engine.agent.tools, *engine.agent.old_tools}
+    tools = {*TOOLS, *engine.agent.tools, *engine.agent.renamed_tools}
     for subject in use.subjects:
         is_pattern = not subject.replace("_", "").isalnum()
         is_mcp_tool = "__" in subject

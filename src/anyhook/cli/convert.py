@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anyhook.agents import get_agent, recognise
+from anyhook.agents.payloads import decode_event
 from anyhook.agents.translate import call_of, counterparts, translate_payload
-from anyhook.agents.wire import decode_event
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import print_error, print_json
 from anyhook.errors import EventError, UsageError

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.wire import encode_decision, encode_event
+from anyhook.agents.payloads import encode_event
+from anyhook.agents.replies import encode_decision
 from anyhook.cli.output import diagnostic_json
 from anyhook.cli.verdict import Verdict, verdicts
 from anyhook.engine.compare import Difference, differences

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
 from anyhook.errors import EventError, UsageError
 from anyhook.files import read_user_file
 from anyhook.model.events import UnknownEvent, event_class
@@ -126,7 +126,7 @@ def build_event(engine: Engine, options: EventOptions, directory: Path) -> Event
     names = [
         name
         for name in cls.record_fields
-        if name not in NOT_ON_WIRE and wire_key(agent, spec, name)
+        if name not in NOT_IN_PAYLOAD and payload_key(agent, spec, name)
     ]
     for name in values:
         if name not in names:
@@ -137,14 +137,14 @@ def build_event(engine: Engine, options: EventOptions, directory: Path) -> Event
     payload = _sample_payload(engine, spec, directory)
     for name in ALWAYS_SENT:
         if name in names:
-            payload.setdefault(str(wire_key(agent, spec, name)), {})
+            payload.setdefault(str(payload_key(agent, spec, name)), {})
     for name, value in values.items():
-        payload[str(wire_key(agent, spec, name))] = value
+        payload[str(payload_key(agent, spec, name))] = value
     event, diagnostics = decode_event(agent, payload)
     if diagnostics:
         raise EventError("; ".join(diagnostic.message for diagnostic in diagnostics))
     # Members that only a payload has are left out: the engine encodes the event again.
-    fields = [name for name in cls.record_fields if name not in NOT_ON_WIRE]
+    fields = [name for name in cls.record_fields if name not in NOT_IN_PAYLOAD]
     return cls(**{name: getattr(event, name) for name in fields})
 
 

@@ -132,7 +132,7 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     # Only settings in the project move with it; those of the user need the whole path.
     if scope == "user" or not script.is_relative_to(root):
         return shlex.quote(str(script))
-    variables = [name for name, value in agent.environment.items() if value == "project_dir"]
+    variables = [name for name, value in agent.hook_environment.items() if value == "project_dir"]
     path = re.sub(r'(["$`\\])', r"\\\1", script.relative_to(root).as_posix())
     return f'"${{{variables[0]}}}/{path}"'
 

@@ -192,7 +192,7 @@ def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
         print_settings_problems(out, engine.diagnostics, engine.project_dir)
     for name in responder.engines:
         agent = get_agent(name)
-        if KIND in agent.types:
+        if KIND in agent.handler_types:
             _show_entry(agent, responder, address, is_guarded=is_guarded)
     out.print("Ctrl-C ends it.", style="dim")
 
@@ -227,7 +227,7 @@ def _definitions(
     """Write the settings that ask an endpoint on events; a guard that must not fail is closed."""
     found: dict[str, Any] = {}
     for spec, must_answer in asked:
-        closed = MUST_ANSWER if must_answer and spec.closes else {}
+        closed = MUST_ANSWER if must_answer and spec.can_fail_closed else {}
         found[spec.wire] = [{"hooks": [entry | closed]}]
     for key in reversed(agent.hooks_path):
         found = {key: found}
@@ -235,7 +235,7 @@ def _definitions(
 
 
 def _may_ask(spec: EventSpec) -> bool:
-    return spec.kinds is None or KIND in spec.kinds
+    return spec.handler_kinds is None or KIND in spec.handler_kinds
 
 
 def settings_entry(url: str, *, is_guarded: bool) -> dict[str, Any]:

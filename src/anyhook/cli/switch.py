@@ -102,7 +102,7 @@ def enable(
 
 def _disabled_lists(agent: AgentSpec) -> list[tuple[str, ...]]:
     """Return the keys to the agent's lists of disabled hooks, those of older releases last."""
-    switches = [switch for switch in agent.switches if switch.kind == "disabled"]
+    switches = [switch for switch in agent.hook_toggles if switch.kind == "disabled"]
     switches.sort(key=lambda switch: switch.legacy)
     return [switch.path for switch in switches]
 
@@ -143,7 +143,7 @@ def _list_for(agent: AgentSpec, file: LoadedFile) -> tuple[str, ...]:
     lists = _disabled_lists(agent)
     parents = [
         switch.path[:-1]
-        for switch in agent.switches
+        for switch in agent.hook_toggles
         if _value_at(file.values, switch.path) is not None
     ]
     for path in lists:

@@ -40,7 +40,7 @@ class Verdict:
 EFFECTS = {
     Denial.PREVENTS: ("does not go on with this", "goes on"),
     Denial.HIDES: ("gets the reason in place of the result", "gets the result"),
-    Denial.TELLS: ("gets the reason beside the result", "gets the result"),
+    Denial.INFORMS: ("gets the reason beside the result", "gets the result"),
     Denial.CONTINUES: ("continues, with the reason as its next prompt", "stops, as it wanted to"),
     Denial.NOTHING: ("goes on: this event cannot be denied", "goes on"),
 }

@@ -56,7 +56,7 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
     definitions = list(definitions)
     yield from _check_names(definitions)
     for definition in definitions:
-        style = agent.by_canonical[definition.event].style
+        style = agent.by_canonical[definition.event].matcher_style
         if compile_matcher(definition.matcher, style).expression is None or may_match(definition):
             yield from _check_matcher(agent, definition)
         elif _RULE.fullmatch(definition.matcher or ""):
@@ -127,14 +127,16 @@ def _rule_as_matcher(agent: AgentSpec, definition: HookDefinition) -> Diagnostic
     spec = agent.by_canonical[definition.event]
     matcher = str(definition.matcher)
     tool = matcher.partition("(")[0].strip()
-    instead = f'; write the matcher {tool!r} and "if": "{matcher}"' if spec.conditions else ""
+    instead = (
+        f'; write the matcher {tool!r} and "if": "{matcher}"' if spec.supports_conditions else ""
+    )
     text = f"{spec.wire}: {matcher!r} is a permission rule and no tool name{instead}"
     return diagnose("dead-matcher", text, definition.place)
 
 
 def _check_matcher(agent: AgentSpec, definition: HookDefinition) -> Iterator[Diagnostic]:
     spec = agent.by_canonical[definition.event]
-    matcher = compile_matcher(definition.matcher, spec.style)
+    matcher = compile_matcher(definition.matcher, spec.matcher_style)
     if matcher.pattern in MATCH_ALL:
         return
     if spec.subject is None:
@@ -170,7 +172,7 @@ def _dead_names(
 def _can_be(agent: AgentSpec, spec: EventSpec, name: str, known: tuple[str, ...]) -> bool:
     if name in known:
         return True
-    if name in agent.old_tools:
+    if name in agent.renamed_tools:
         return False
     foreign = any(name.startswith(prefix) for prefix in agent.foreign_tool_prefixes)
     if spec.subjects or foreign or not name.startswith(agent.tool_prefix):
@@ -193,7 +195,7 @@ def _instead(agent: AgentSpec, spec: EventSpec, name: str, known: tuple[str, ...
     if not spec.subjects and agent.tool_prefix and name.startswith(agent.tool_prefix):
         whole = agent.vocabulary.mcp_name.format(server=_server(agent, name), tool=".*")
         return f"names a server and no tool; for all of its tools write {whole!r}"
-    meant = (None if spec.subjects else agent.old_tools.get(name)) or closest(name, known)
+    meant = (None if spec.subjects else agent.renamed_tools.get(name)) or closest(name, known)
     what = "no value that the event has" if spec.subjects else f"no tool of {agent.title}"
     return f"is {what}" + (f"; did you mean {meant!r}?" if meant else "")
 
@@ -215,7 +217,7 @@ def _dead_pattern(
             )
     if spec.subjects:
         return f"{spec.wire}: {matcher.pattern!r} hits none of {', '.join(known)}"
-    meant = {agent.old_tools[n]: n for n in sorted(agent.old_tools) if matcher.matches(n)}
+    meant = {agent.renamed_tools[n]: n for n in sorted(agent.renamed_tools) if matcher.matches(n)}
     if not meant and agent.tool_prefix in matcher.pattern:
         return None
     if meant:
@@ -223,8 +225,8 @@ def _dead_pattern(
         return (
             f"{spec.wire}: {matcher.pattern!r} hits no tool of {agent.title} ({', '.join(hints)})"
         )
-    words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in agent.old_tools]
-    hints = [f"{word} is {agent.old_tools[word]!r} here" for word in words]
+    words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in agent.renamed_tools]
+    hints = [f"{word} is {agent.renamed_tools[word]!r} here" for word in words]
     hint = f" ({', '.join(hints)})" if hints else ""
     return f"{spec.wire}: {matcher.pattern!r} hits no tool that {agent.title} has{hint}"
 

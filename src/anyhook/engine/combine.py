@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.gemini.observed import is_truthy, to_string
 from anyhook.agents.spec import Denial
 from anyhook.model.answers import NO_OPINION, STRENGTH, Audience, Outcome
 from anyhook.model.decisions import NO_DECISION, Blame, Decision, Message, Overridden, Status
@@ -112,31 +111,35 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
 def _explained(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:
     """Give a denial without a reason one that names the hook: the agent reads it."""
     answer = result.answer
-    if answer.outcome is not Outcome.DENY or answer.reason or not rules.unexplained:
+    if answer.outcome is not Outcome.DENY or answer.reason or not rules.default_reason:
         return result
-    if answer.stop or answer.llm_response is not None or "reason" not in spec.acts_on:
+    if answer.stop or answer.llm_response is not None or "reason" not in spec.effective_fields:
         return result  # it has another text, or none that anybody reads
-    reason = rules.unexplained.format(label=result.handler.label)
+    reason = rules.default_reason.format(label=result.handler.label)
     return replace(result, answer=answer.replace(reason=reason))
 
 
 def _add_up(rules: RuleSet, draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
     spec = draft.spec
     said = {name for _, result in answers for name in result.answer.__dict__}
-    VERDICTS[spec.verdict](draft, [result for _, result in answers])
+    VERDICTS[spec.verdict_policy](draft, [result for _, result in answers])
     outcome = draft.fields.get("outcome", Outcome.NONE)
     muted = MUTED.get(outcome, frozenset())
     if outcome is Outcome.DENY:
-        muted |= spec.denial_discards
+        muted |= spec.discarded_on_denial
     for name, policy in POLICIES.items():
         if name not in said:
             continue
         if name in muted:
             _report_muted(draft, name, _entries(answers, name))
             continue
-        entries = _entries(answers, name, wiped=rules.unchecked and name in REPLACED)
+        entries = _entries(answers, name, wiped=name in rules.cleared_by_invalid)
         if entries:
-            RULES[spec.combine.get(name, policy)](draft, name, entries)
+            chosen = spec.field_policies.get(name, policy)
+            if chosen in RULES:
+                RULES[chosen](draft, name, entries)
+            else:
+                _apply_coercion(rules, draft, name, entries[-1], chosen)
     if "extra" in said:
         _extras(draft, answers)
 
@@ -157,8 +160,6 @@ def _report_muted(draft: Draft, name: str, entries: list[Entry]) -> None:
 
 ANY_VALUE = frozenset({"tool_output"})
 """Fields whose value may be any JSON, false and nothing-like ones too."""
-REPLACED = frozenset({"tool_input", "llm_request", "llm_response", "tail_tool_call"})
-"""Fields whose last value takes the place of those before, under rules that check nothing."""
 
 
 def _entries(
@@ -245,7 +246,7 @@ def _set_reason(
 ) -> None:
     """Set the reason: of those who carried the verdict, or, if the event says so, of all."""
     said: list[tuple[HandlerSpec, str | None]]
-    if draft.spec.reasons == "all":
+    if draft.spec.reason_policy == "all":
         stops = [(r.handler, r.answer.stop_reason) for r in stoppers if r.answer.stop_reason]
         said = [*stops] or [(r.handler, r.answer.reason) for r in results]
     else:
@@ -411,60 +412,18 @@ def _shown_response(draft: Draft, name: str, entries: list[Entry]) -> None:
         draft.set(name, last.value, [Blame(last.handler, last.value)])
 
 
-def _raw_request(draft: Draft, name: str, entries: list[Entry]) -> None:
-    """Lay the last partial request over the event's as a release of Gemini CLI does.
-
-    Messages take the place of the first ones; sampling parameters that are not named are unset.
-    """
-    last, base = entries[-1], _base_of(draft, name)
-    model, messages, config = (last.value.get(key) for key in ("model", "messages", "config"))
-    merged = {**base, "model": base.get("model") if model is None else model}
-    if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
-        told = [m | {"content": to_string(m["content"])} if "content" in m else m for m in messages]
-        merged["messages"] = [*told, *(base.get("messages") or ())[len(messages) :]]
-    if is_truthy(config):
-        known = config if isinstance(config, dict) else {}
-        merged["config"] = {key: known[key] for key in SAMPLING if known.get(key) is not None}
-    if merged != base:
-        draft.set(name, merged, [Blame(last.handler, last.value)])
-
-
-SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
-
-
-def _raw_response_of_denial(draft: Draft, name: str, entries: list[Entry]) -> None:
-    """A response counts only beside a denial; one that cannot be used takes the denial along."""
-    if draft.fields.get("outcome") is not Outcome.DENY or draft.fields.get("stop"):
+def _apply_coercion(rules: RuleSet, draft: Draft, name: str, last: Entry, policy: str) -> None:
+    """Combine a field as a release that checks no types does (`Coercions.policies`)."""
+    coercions = rules.loaded_coercions
+    if coercions is None:
         return
-    last = entries[-1]
-    if not _is_usable(last.value):
-        for lost in ("outcome", "reason", "llm_request"):
-            draft.fields.pop(lost, None)
-            draft.blame.pop(lost, None)
-        return
-    candidates = [{"finishReason": "STOP", **candidate} for candidate in last.value["candidates"]]
-    draft.set(name, {**last.value, "candidates": candidates}, [Blame(last.handler, last.value)])
-
-
-def _raw_shown_response(draft: Draft, name: str, entries: list[Entry]) -> None:
-    """The last response counts beside no verdict, if its first candidate has parts."""
-    last = entries[-1]
-    if draft.fields.get("stop") or draft.fields.get("outcome") is Outcome.DENY:
-        return
-    candidates = last.value["candidates"] if _is_usable(last.value) else []
-    if candidates and candidates[0]["content"]["parts"]:
-        draft.set(name, last.value, [Blame(last.handler, last.value)])
-
-
-def _is_usable(response: dict[str, Any]) -> bool:
-    """Tell whether every candidate of a response has parts, if there are candidates."""
-    candidates = response.get("candidates")
-    return isinstance(candidates, list) and all(
-        isinstance(candidate, dict)
-        and isinstance(candidate.get("content"), dict)
-        and isinstance(candidate["content"].get("parts"), list)
-        for candidate in candidates
-    )
+    changes = coercions.policies[policy](draft.fields, _base_of(draft, name), last.value)
+    for field_name, value in changes.items():
+        if value is None:
+            draft.fields.pop(field_name, None)
+            draft.blame.pop(field_name, None)
+        else:
+            draft.set(field_name, value, [Blame(last.handler, last.value)])
 
 
 def _extras(draft: Draft, answers: list[tuple[int, HandlerResult]]) -> None:
@@ -526,9 +485,6 @@ RULES: dict[str, Callable[[Draft, str, list[Entry]], None]] = {
     "response_of_denial": _response_of_denial,
     "shown_response": _shown_response,
     "every_context": _every_context,
-    "raw_request": _raw_request,
-    "raw_response_of_denial": _raw_response_of_denial,
-    "raw_shown_response": _raw_shown_response,
     "union": _union,
 }
 """Policies by name."""
@@ -544,8 +500,10 @@ def _route(
         Outcome.ASK: Audience.USER,
         Outcome.ALLOW: spec.allow_audience,
     }
-    is_void = outcome is Outcome.DENY and "context" in spec.denial_discards
-    context_for = Audience.AGENT if "context" in spec.acts_on and not is_void else Audience.DEBUG
+    is_void = outcome is Outcome.DENY and "context" in spec.discarded_on_denial
+    context_for = (
+        Audience.AGENT if "context" in spec.effective_fields and not is_void else Audience.DEBUG
+    )
     for _, result in flat:
         answer, handler = result.answer, result.handler
         if answer is NO_OPINION and not result.stdout and not result.stderr:

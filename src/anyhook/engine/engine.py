@@ -15,7 +15,8 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from anyhook.agents import get_agent
-from anyhook.agents.wire import decode_event, encode_decision, encode_event
+from anyhook.agents.payloads import decode_event, encode_event
+from anyhook.agents.replies import encode_decision
 from anyhook.engine.absent import (
     check_required,
     kept_or_problem,

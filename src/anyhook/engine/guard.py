@@ -71,7 +71,7 @@ class Guard:
         commands = (h.command or "" for d in self._definitions for h in d.handlers)
         agents = CODING_AGENTS if any(SHIM in command for command in commands) else ()
         tables = [*map(get_agent, agents), self._agent]
-        pairs = (pair for table in tables for pair in table.environment.items())
+        pairs = (pair for table in tables for pair in table.hook_environment.items())
         return {name: str(held[what]) for name, what in pairs if what in held}
 
     def changes(self) -> list[Change]:

@@ -67,15 +67,15 @@ def _reason(
     switch = engine.hooks.switched_off(handler, engine.rules)
     if switch is not None:
         return f"it is switched off by {switch}"
-    matcher = compile_matcher(definition.matcher, spec.style)
+    matcher = compile_matcher(definition.matcher, spec.matcher_style)
     subject = getattr(event, spec.subject) if spec.subject else None
     names = engine.agent.match_names(spec, subject if isinstance(subject, str) else None)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
     if may_evaluate and not any(matcher.matches(name) for name in names):
         return f"its matcher {matcher.pattern!r} does not match {subject!r}"
-    if spec.kinds is not None and handler.kind not in spec.kinds:
+    if spec.handler_kinds is not None and handler.kind not in spec.handler_kinds:
         return f"{engine.agent.title} runs no {handler.kind} hooks on {spec.wire}"
-    if handler.condition is not None and not spec.conditions:
+    if handler.condition is not None and not spec.supports_conditions:
         return f'{spec.wire} has no tool call, so a hook with "if" never runs on it'
     if same is not None:
         return f"it is the same hook as the one at {same.place}, which ran"
@@ -92,7 +92,7 @@ def unknown_tool(engine: Engine, event: Event) -> str | None:
     prefix = agent.tool_prefix
     if not name or name in agent.tools or (prefix and name.startswith(prefix)):
         return None
-    meant = agent.old_tools.get(name) or agent.vocabulary.name(name)
+    meant = agent.renamed_tools.get(name) or agent.vocabulary.name(name)
     meant = meant if meant in agent.tools else closest(name, agent.tools)
     hint = f"; did you mean {meant!r}?" if meant else ""
     return f"{agent.title} has no tool {name!r}{hint}"

@@ -75,7 +75,7 @@ def make_plan(
     problems: list[Diagnostic] = []
 
     def covers(definition: HookDefinition) -> bool:
-        matcher = compile_matcher(definition.matcher, spec.style)
+        matcher = compile_matcher(definition.matcher, spec.matcher_style)
         if matcher.expression is not None and not may_match(definition):
             return True
         if not all(matcher.is_evaluated(name) for name in names):
@@ -95,7 +95,7 @@ def make_plan(
         for handler in definition.handlers:
             if not (_runs_on(spec, handler) and is_on(handler)):
                 continue
-            key = SAME[rules.same](handler)
+            key = SAME[rules.handler_identity](handler)
             other = standing.setdefault(key, handler)
             if agent.authority[handler.layer] > agent.authority[other.layer]:
                 standing[key] = handler
@@ -107,7 +107,7 @@ def make_plan(
             groups.append(own)
         else:
             groups += [(handler,) for handler in own]
-    if rules.sequence == "all" and any(d.sequential for d in matched if _has(d, runs)):
+    if rules.sequence_scope == "all" and any(d.sequential for d in matched if _has(d, runs)):
         groups = [tuple(handler for group in groups for handler in group)]
     return Plan(tuple(groups), tuple(problems)) if groups else EMPTY_PLAN
 
@@ -118,9 +118,13 @@ def _has(definition: HookDefinition, runs: set[int]) -> bool:
 
 def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
     """Tell whether an event runs a kind of handler, and looks at its condition if it has one."""
-    if handler.condition is not None and not spec.conditions:
+    if handler.condition is not None and not spec.supports_conditions:
         return False
-    return spec.kinds is None or handler.kind in spec.kinds or handler.layer is Layer.RUNTIME
+    return (
+        spec.handler_kinds is None
+        or handler.kind in spec.handler_kinds
+        or handler.layer is Layer.RUNTIME
+    )
 
 
 SAME: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {

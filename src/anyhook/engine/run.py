@@ -71,13 +71,16 @@ async def _run_group(
 
 def _goes_on(context: HookContext, result: HandlerResult) -> bool:
     """Tell whether what a handler said goes on to the next one: whatever will be applied does."""
-    return not context.rules.unchecked or (result.signal is None and result.exit_code in (None, 0))
+    succeeded = result.signal is None and result.exit_code in (None, 0)
+    return succeeded or context.rules.chains_failures
 
 
 def _advanced(context: HookContext, answer: Answer) -> Event:
-    event = advance(context.spec.chain, context.event, answer, spread=context.rules.unchecked)
-    replaces = context.spec.combine.get("tool_input") == "replace"
-    if replaces and answer.tool_input is not None and "tool_input" in context.spec.chain:
+    coercions = context.rules.loaded_coercions
+    changes = coercions.chain if coercions is not None else None
+    event = advance(context.spec.chained_fields, context.event, answer, changes)
+    replaces = context.spec.field_policies.get("tool_input") == "replace"
+    if replaces and answer.tool_input is not None and "tool_input" in context.spec.chained_fields:
         event = event.replace(tool_input=answer.tool_input)
     return event
 
@@ -129,7 +132,7 @@ def _closed(context: HookContext, handler: HandlerSpec, result: HandlerResult) -
     spec = context.spec
     late = result.status is Status.TIMED_OUT
     by_event = late and spec.blocks_at_timeout
-    by_handler = handler.on_failure == "block" and result.failed and spec.closes
+    by_handler = handler.on_failure == "block" and result.failed and spec.can_fail_closed
     if not (by_event or by_handler) or result.answer.outcome is Outcome.DENY:
         return result
     what = "timed out" if late else "failed"

@@ -101,7 +101,7 @@ def _check_variables(
     agent: AgentSpec, handler: HandlerSpec, line: str, variables: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
     """Report variables that look like the agent's own and are not."""
-    own = {*agent.environment, *handler.variables}
+    own = {*agent.hook_environment, *handler.variables}
     prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
     for name in dict.fromkeys(_VARIABLE.findall(line)):
         is_set = name in own or name in variables or f"{name}=" in line
@@ -197,9 +197,9 @@ def _check_members(
     agent: AgentSpec, handler: HandlerSpec, facts: ScriptFacts, file: str
 ) -> Iterator[Diagnostic]:
     """Report a member that the script names without the object that it belongs to."""
-    for item in agent.output:
+    for item in agent.output_fields:
         *parents, name = item.path
-        is_top_level = not parents or any(other.path == (name,) for other in agent.output)
+        is_top_level = not parents or any(other.path == (name,) for other in agent.output_fields)
         if is_top_level or name in _payload_keys():  # a script reads the payload's members too
             continue
         line = _line_of(facts.text, name)

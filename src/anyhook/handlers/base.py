@@ -11,7 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.agents.wire import encode_event
+from anyhook.agents.payloads import encode_event
 from anyhook.handlers.environment import sanitize_env
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
@@ -177,7 +177,7 @@ class HookContext:
         except (TypeError, ValueError, RecursionError) as error:
             self.__dict__["payload_problem"] = str(error)
             text = dump_json(repair(payload))
-        return text + self.agent.payload_end
+        return text + self.agent.payload_terminator
 
     _environs: dict[Layer, tuple[dict[str, str], tuple[str, ...]]] = field(
         default_factory=dict, init=False
@@ -203,10 +203,12 @@ class HookContext:
             "cwd": str(self.given.cwd or self.cwd),
             "session_id": str(self.given.session_id or ""),
         }
-        told = self.agent.environment.items()
+        told = self.agent.hook_environment.items()
         environ |= {name: known[w] if w in known else w.removeprefix("=") for name, w in told}
         inherited = self.host_environ is os.environ  # the system gave it, so it can hold it
-        return environ, sanitize_env(environ, self.agent.environment if inherited else [*environ])
+        return environ, sanitize_env(
+            environ, self.agent.hook_environment if inherited else [*environ]
+        )
 
     @cached_property
     def cwd(self) -> str:

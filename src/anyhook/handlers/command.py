@@ -178,10 +178,10 @@ def command_line(
     context: HookContext, handler: HandlerSpec, env: dict[str, str]
 ) -> list[str] | None:
     """Return program and arguments, or `None` if there is no shell."""
-    if handler.argv is not None and context.agent.types["command"].programs:
+    if handler.argv is not None and context.agent.handler_types["command"].programs:
         return [_filled(word, env, context, handler) for word in handler.argv]
     if handler.argv is not None:
-        told = {name: env[name] for name in (*context.agent.environment, *handler.variables)}
+        told = {name: env[name] for name in (*context.agent.hook_environment, *handler.variables)}
         return [expand(word, told) for word in handler.argv]
     wanted = context.agent.shells_for(handler.options.get("shell", ""))
     # The host's own PATH comes first: what a hook sets is for the programs that its line starts.
@@ -194,7 +194,7 @@ def command_line(
 
 def _filled(word: str, env: dict[str, str], context: HookContext, handler: HandlerSpec) -> str:
     """Put in what `${name}` stands for, as plain text; nothing else is a placeholder."""
-    names = (*context.agent.environment, *handler.variables)
+    names = (*context.agent.hook_environment, *handler.variables)
     known = {**{name: env[name] for name in names}, **handler.placeholders}
     return _PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), word)
 

@@ -11,44 +11,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.agents.output import decode_reply
+from anyhook.agents.values import check_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.handlers.base import failed
 from anyhook.handlers.threads import call_in_thread
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import repair
-from anyhook.model.llm import check_request, check_response, check_tool_config
 
 if TYPE_CHECKING:
     from anyhook.handlers.base import HookContext
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
-
-_TYPES: dict[str, type] = {
-    "outcome": Outcome,
-    "approve": bool,
-    "reason": str,
-    "stop": bool,
-    "stop_reason": str,
-    "system_message": str,
-    "suppress_output": bool,
-    "context": str,
-    "tool_input": dict,
-    "llm_request": dict,
-    "llm_response": dict,
-    "tool_config": dict,
-    "clear_context": bool,
-    "tail_tool_call": dict,
-    "tool_output": object,
-    "extra": dict,
-}
-_CHECKS: dict[str, Any] = {
-    "llm_request": check_request,
-    "llm_response": check_response,
-    "tool_config": check_tool_config,
-}
 
 
 async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerResult:
@@ -152,7 +128,7 @@ def _read(
     if said is None:
         return NO_OPINION, ()
     if isinstance(said, Answer):
-        answer, notes = _checked(context, handler, said)
+        answer, notes = _check(context, handler, said)
         return _whole_input(context, answer), notes
     if isinstance(said, dict):
         return decode_reply(context.agent, context.rules, context.spec, handler, said)
@@ -167,33 +143,17 @@ def _whole_input(context: HookContext, answer: Answer) -> Answer:
     own = getattr(context.event, "tool_input", None)
     if answer.tool_input is None or not isinstance(own, dict):
         return answer
-    if context.spec.combine.get("tool_input", "merge") == "merge":
+    if context.spec.field_policies.get("tool_input", "merge") == "merge":
         return answer
     return answer.replace(tool_input={**own, **answer.tool_input})
 
 
-def _checked(
-    context: HookContext, handler: HandlerSpec, said: Answer
+def _check(
+    context: HookContext, handler: HandlerSpec, answer: Answer
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
-    """Leave the fields of a wrong type out, and keep the others: a verdict above all."""
-    kept: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, value in said.__dict__.items():
-        if value is None:
-            continue
-        if name == "outcome" and type(value) is str and value in context.agent.words:
-            kept["outcome"], kept["approve"] = context.agent.words[value]
-        elif not isinstance(value, _TYPES[name]):
-            wanted, got = _TYPES[name].__name__, type(value).__name__
-            problems.append(f"{name} must be {wanted}, not {got}")
-        elif name in _CHECKS:
-            kept[name], found = _CHECKS[name](value)
-            problems += [f"{name}: {problem}" for problem in found]
-        else:
-            kept[name] = value
-    if not problems and type(said.outcome) is Outcome:
-        return said, ()
-    return Answer(**kept), tuple(
+    """Drop the fields of a wrong type, and keep the others: above all a verdict."""
+    usable, problems = check_answer(answer, context.agent.decision_words)
+    diagnostics = [
         diagnose(
             "output-field",
             f"{handler.label!r} on {context.spec.wire}: {problem}; left out",
@@ -201,4 +161,5 @@ def _checked(
             handler=handler.label,
         )
         for problem in problems
-    )
+    ]
+    return usable, tuple(diagnostics)

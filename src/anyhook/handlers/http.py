@@ -330,7 +330,7 @@ def _failed(
 
 def _closed(context: HookContext, handler: HandlerSpec, result: HandlerResult) -> HandlerResult:
     """Deny where every command that fails does (Claude Code: WorktreeCreate)."""
-    row = context.rules.exit_table(context.spec.canonical).row(1)
+    row = context.rules.exit_rules_for(context.spec.canonical).rule_for(1)
     if row.empty is not OutputAction.BLOCK:
         return result
     reason = f"hook {handler.label!r} failed: {result.error}"

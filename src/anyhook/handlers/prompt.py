@@ -177,5 +177,5 @@ def _answer(context: HookContext, handler: HandlerSpec, verdict: Verdict) -> Ans
     gives_up = verdict.impossible and spec.denial is Denial.CONTINUES
     if verdict.ok or (gives_up and not options.get("agentic")):
         return NO_OPINION
-    refusal = spec.refusal[bool(options.get("continue_on_block"))]
+    refusal = spec.prompt_refusals[bool(options.get("continue_on_block"))]
     return Answer(**refusal, reason=verdict.reason) if refusal else NO_OPINION

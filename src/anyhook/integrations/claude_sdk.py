@@ -22,10 +22,11 @@ from claude_agent_sdk.types import HookEvent
 
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import Support, support
-from anyhook.agents.responses import read_response
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.replies import answer_of, encode_answer
 from anyhook.agents.spec import Denial
+from anyhook.agents.tool_results import read_tool_result
 from anyhook.agents.translate import call_of, counterparts, translate_answer, translate_event
-from anyhook.agents.wire import answer_of, decode_event, encode_answer
 from anyhook.authoring.degrade import ASK_ANYWAY, fit
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import MessageChannel
@@ -296,14 +297,14 @@ def _as_parts(host: AgentSpec, asked: Event, answer: Answer) -> Answer:
     is_mcp = isinstance(asked, ToolEvent) and asked.tool_name.startswith(MCP_PREFIX)
     if not is_mcp or isinstance(answer.tool_output, list):
         return answer
-    result = read_response(host, call_of(cast("ToolEvent", asked), host), answer.tool_output)
+    result = read_tool_result(host, call_of(cast("ToolEvent", asked), host), answer.tool_output)
     return answer.replace(tool_output=[{"type": "text", "text": result.text}])
 
 
 def _refusal(asked: Event, error: Exception) -> dict[str, Any]:
     """Deny what could not be decided: to the program an exception is an allowance."""
     spec = CLAUDE.by_canonical.get(asked.name)
-    if spec is None or not spec.closes:
+    if spec is None or not spec.can_fail_closed:
         return {}
     reason = f"hooks could not be asked: {error or type(error).__name__}"
     return encode_answer(CLAUDE, spec, Answer(outcome=Outcome.DENY, reason=reason))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.responses import read_response, write_response
+from anyhook.agents.tool_results import read_tool_result, write_tool_result
 from anyhook.errors import UsageError
 from anyhook.model.record import Record
 from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolCall, ToolResult
@@ -149,13 +149,13 @@ class HostTools:
     def response(self, name: str, arguments: Mapping[str, Any], result: ToolResult) -> Any:
         """Write what a tool returned in the agent's form."""
         call = self.call(name, arguments)
-        if self.agent.response_form == "raw":
+        if self.agent.tool_result_form == "raw":
             return result.raw
-        return write_response(self.agent, call, result)
+        return write_tool_result(self.agent, call, result)
 
     def text(self, name: str, arguments: Mapping[str, Any], response: Any) -> str:
         """Return the text of a response in the agent's form."""
-        return read_response(self.agent, self.call(name, arguments), response).text
+        return read_tool_result(self.agent, self.call(name, arguments), response).text
 
 
 def text_of(output: Any) -> str:

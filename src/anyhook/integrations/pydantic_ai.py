@@ -337,7 +337,7 @@ class _Run(AbstractCapability[Any]):
 
     def listens_to_tools(self) -> bool:
         """Tell whether anybody wants to know of tool calls."""
-        failed = self.hooks.engine.agent.failed_tools
+        failed = self.hooks.engine.agent.tool_failure_event
         return self.hooks.listens((*TOOL_EVENTS, failed) if failed else TOOL_EVENTS)
 
     async def handle_deferred_tool_calls(

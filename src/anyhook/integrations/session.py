@@ -584,7 +584,7 @@ class Session:
         """
         result = ToolResult(text=text_of(output), error=error, raw=output)
         fields = self._tool(name, arguments, call_id, requested)
-        failed = self.engine.agent.failed_tools
+        failed = self.engine.agent.tool_failure_event
         event: Event
         if error is not None and failed not in (None, "after_tool"):
             event = event_class(str(failed))(**{**fields, "error": error})
@@ -668,7 +668,7 @@ class Session:
 
     async def _notify(self, kind: str, message: str, details: dict[str, Any] | None) -> Decision:
         spec = self.engine.rules.by_canonical.get("notification")
-        words = spec.words if spec is not None else {}
+        words = spec.subject_aliases if spec is not None else {}
         own = next((word for word, usual in words.items() if usual == kind), kind)
         event = Notification(
             **self._base(), notification_type=own, message=message, details=details or {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.responses import read_response
+from anyhook.agents.tool_results import read_tool_result
 from anyhook.agents.translate import call_of
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import ToolEvent
@@ -92,7 +92,7 @@ def _output(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
         return None  # the reason says it already
     if answer.tool_output is None:
         return None
-    return read_response(agent, call_of(event, agent), answer.tool_output).text
+    return read_tool_result(agent, call_of(event, agent), answer.tool_output).text
 
 
 def _config(answer: Answer, _event: Event, agent: AgentSpec) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGR
         program: The words in front of `shim`.
     """
     words = [*program, "shim", *write_options(options)]
-    own = get_agent(options.agent).environment
+    own = get_agent(options.agent).hook_environment
     return " ".join(quote(word, target, own) for word in words)
 
 
@@ -109,7 +109,7 @@ def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
     """
     if shell in CANNOT_BE_QUOTED:
         return line
-    names = {name: name for name in source.environment}
+    names = {name: name for name in source.hook_environment}
     return _rewritten(line, names, in_single=False)
 
 
@@ -163,10 +163,12 @@ def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[st
     """
     pairs: dict[str, str] = {}
     lost: list[str] = []
-    for name, what in source.environment.items():
+    for name, what in source.hook_environment.items():
         if what.startswith("="):
             continue
-        there = next((n for n, w in target.environment.items() if w == what), EVERYWHERE.get(what))
+        there = next(
+            (n for n, w in target.hook_environment.items() if w == what), EVERYWHERE.get(what)
+        )
         if there is None:
             lost.append(name)
         else:

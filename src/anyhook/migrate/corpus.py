@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent, recognise
-from anyhook.agents.responses import write_response
+from anyhook.agents.payloads import decode_event, encode_event
+from anyhook.agents.tool_results import write_tool_result
 from anyhook.agents.translate import FAILED_TOOL, call_of, counterparts, translate_event
-from anyhook.agents.wire import decode_event, encode_event
 from anyhook.errors import EventError
 from anyhook.migrate.matchers import TOOL
 from anyhook.model.events import AfterTool, UnknownEvent
@@ -219,7 +219,7 @@ def builtin_probes(
             payload["tool_input"] = {"command": "ls", "file_path": str(project / "src/app.py")}
             event, _ = decode_event(source, payload)
             if isinstance(event, AfterTool):
-                done = write_response(source, call_of(event, source), ToolResult(text="done"))
+                done = write_tool_result(source, call_of(event, source), ToolResult(text="done"))
                 event, _ = decode_event(source, {**payload, "tool_response": done})
             found += _probe(event, source, target)
     return found

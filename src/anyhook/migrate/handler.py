@@ -178,7 +178,9 @@ class HandlerMigration:
             return wrap(options, self.target, self.migration.starter), member, True
         if self.inner is not None:
             return str(self.handler.command), member, True
-        plain = self.handler.command or line_of(self.handler.argv or (), self.source.environment)
+        plain = self.handler.command or line_of(
+            self.handler.argv or (), self.source.hook_environment
+        )
         self._tell_package_variables(plain)
         self._tell_quoted(plain)
         portable = is_portable(plain, self._files()) and not self._needs_shim
@@ -220,7 +222,7 @@ class HandlerMigration:
     def _tell_quoted(self, line: str) -> None:
         """Tell that a variable gets quotes, where its value is more than one word without."""
         if " " in str(self.migration.location.project):
-            for name in unquoted(line, self.source.environment):
+            for name in unquoted(line, self.source.hook_environment):
                 self._lose(
                     "changed",
                     f"${name} without quotes",
@@ -258,7 +260,7 @@ class HandlerMigration:
         self, inner: ShimOptions, env: Mapping[str, str]
     ) -> tuple[str, dict[str, Any], bool]:
         """Write a command that comes home as it was before."""
-        command = self.target.types["command"]
+        command = self.target.handler_types["command"]
         own = {item.option: key for key, item in command.fields.items()}
         told = {
             "condition": inner.condition,
@@ -289,7 +291,7 @@ class HandlerMigration:
     def _restore(self, made: dict[str, Any], inner: ShimOptions) -> None:
         """Put members back that have no place in the settings of the other agent."""
         _, members = read_original(inner)
-        fields = self.target.types["command"].fields
+        fields = self.target.handler_types["command"].fields
         status = next((k for k, field in fields.items() if field.option == "status_message"), "")
         is_described_as_before = True
         if "description" in members:  # a status message stood in for it
@@ -319,7 +321,7 @@ class HandlerMigration:
         if handler.argv is not None and len(handler.argv) > 1:
             command: tuple[str, ...] = handler.argv
         elif handler.argv is not None:
-            command = (line_of(handler.argv, self.source.environment),)
+            command = (line_of(handler.argv, self.source.hook_environment),)
         else:
             line = quote_path_variables(handler.command or "", handler.variables)
             command = (own_variables(line, self.source, self._shell),)
@@ -355,7 +357,7 @@ class HandlerMigration:
             seconds = self.inner.timeout or seconds
         elif self.handler.on_failure == "block" and self.migration.shim:
             seconds, given = seconds + WAIT, True
-        cap = self.new.caps.get(self._layer, math.inf)
+        cap = self.new.max_timeouts.get(self._layer, math.inf)
         if seconds > cap:
             self._lose(
                 "changed",
@@ -479,7 +481,7 @@ class HandlerMigration:
         project = self.migration.location.project
         variables = {
             name: str(project)
-            for name, what in self.source.environment.items()
+            for name, what in self.source.hook_environment.items()
             if what in ("project_dir", "cwd")
         }
         found = named_files(self.handler, project, {**variables, **self.handler.variables})
@@ -488,17 +490,17 @@ class HandlerMigration:
 
 def timeout_of(agent: AgentSpec, event: EventSpec, layer: Layer, timeout: float | None) -> float:
     """Return the seconds that a command has whose `timeout` in the settings is given."""
-    default = event.timeouts.get("command", agent.default_timeout)
+    default = event.default_timeouts.get("command", agent.default_timeout)
     seconds = default if timeout is None else timeout * agent.timeout_unit
-    return min(seconds, event.caps.get(layer, math.inf))
+    return min(seconds, event.max_timeouts.get(layer, math.inf))
 
 
 def _written_timeout(
     agent: AgentSpec, event: EventSpec, layer: Layer, seconds: float, *, given: bool
 ) -> float | None:
     """Return a timeout in the unit of an agent; `None` where its default will do."""
-    seconds = min(seconds, event.caps.get(layer, math.inf))
-    if not given and seconds <= event.timeouts.get("command", agent.default_timeout):
+    seconds = min(seconds, event.max_timeouts.get(layer, math.inf))
+    if not given and seconds <= event.default_timeouts.get("command", agent.default_timeout):
         return None
     units = round(seconds / agent.timeout_unit, 6)
     return int(units) if units == int(units) else units
@@ -514,7 +516,9 @@ def _is_close(one: float | None, other: object) -> bool:
 def _other_exits_deny(source: AgentSpec) -> bool:
     """Tell whether a release denies where its reference says that a command only failed."""
     observed = source.rule_sets.get("observed")
-    return observed is not None and observed.exit_table("*").other.text is OutputAction.DENY_TEXT
+    return (
+        observed is not None and observed.exit_rules_for("*").other.text is OutputAction.DENY_TEXT
+    )
 
 
 SAYS_ALL = frozenset(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.agents.capabilities import ABILITIES, Support, support
+from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
 from anyhook.agents.spec import Denial, PlainText
-from anyhook.agents.wire import NOT_ON_WIRE, decode_event, wire_key
 from anyhook.authoring.degrade import NAMES, fit
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
@@ -139,8 +139,11 @@ def lost_abilities(
     """
     said = [name for name in ABILITIES if not is_whole or _mentions(source, old, name, text)]
     for ability in said:
-        has = support(source, old.canonical, ability) in (Support.YES, Support.UNTOLD)
-        if not has or support(target, new.canonical, ability) in (Support.YES, Support.UNTOLD):
+        has = support(source, old.canonical, ability) in (Support.YES, Support.UNDOCUMENTED)
+        if not has or support(target, new.canonical, ability) in (
+            Support.YES,
+            Support.UNDOCUMENTED,
+        ):
             continue
         if not is_whole and ability not in DECIDING:
             continue  # nothing is known of it: only what guards rest on is worth a line
@@ -152,7 +155,10 @@ def lost_abilities(
         why = "; ".join(notes) or f"{target.title} does not do it"
         yield "weaker", NAMES[ability], why, explains
     denies = support(source, old.canonical, "deny") is Support.YES and "deny" in said
-    denies = denies and support(target, new.canonical, "deny") in (Support.YES, Support.UNTOLD)
+    denies = denies and support(target, new.canonical, "deny") in (
+        Support.YES,
+        Support.UNDOCUMENTED,
+    )
     if denies and old.denial is not new.denial and new.denial is not Denial.NOTHING:
         hides = old.denial is Denial.HIDES
         replaces = support(target, new.canonical, "replace_result") is Support.YES
@@ -178,7 +184,7 @@ DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
 DENIALS = {
     Denial.PREVENTS: "a denial prevents it",
     Denial.HIDES: "the reason takes the place of the result",
-    Denial.TELLS: "the reason stands beside the result",
+    Denial.INFORMS: "the reason stands beside the result",
     Denial.ENDS: "the agent ends its turn",
     Denial.CONTINUES: "the agent goes on with the reason",
     Denial.NOTHING: "a denial does nothing",
@@ -191,7 +197,7 @@ def _mentions(source: AgentSpec, old: EventSpec, ability: str, text: str) -> boo
     if PLAIN.get(old.plain_text) == ability and _prints_text(source, old, text):
         return True
     wanted = "outcome" if field == "approve" else field
-    for item in source.output:
+    for item in source.output_fields:
         if item.field != wanted or not item.belongs_to(old.canonical):
             continue
         if wanted != "outcome":
@@ -199,7 +205,7 @@ def _mentions(source: AgentSpec, old: EventSpec, ability: str, text: str) -> boo
             if said and _value_is_set(item.kind, item.path[-1], text):
                 return True
             continue
-        words = item.words or source.words
+        words = item.words or source.decision_words
         meant = [
             word
             for word, (outcome, approve) in words.items()
@@ -212,7 +218,7 @@ def _mentions(source: AgentSpec, old: EventSpec, ability: str, text: str) -> boo
 
 def _prints_text(source: AgentSpec, old: EventSpec, text: str) -> bool:
     """Tell whether a text prints something that is not the JSON of an answer."""
-    if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output):
+    if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output_fields):
         return False
     if old.plain_text is PlainText.CONTEXT:  # what such a hook is for
         return _SILENT.match(text) is None
@@ -237,10 +243,10 @@ def lost_fields(
     if new.canonical != old.canonical:
         return  # the shim makes up the one event from the other
     for name in cls.record_fields:
-        key = None if name in NOT_ON_WIRE else wire_key(source, old, name)
-        if key is None or name in target.defaults or name in SMALL_WORDS:
+        key = None if name in NOT_IN_PAYLOAD else payload_key(source, old, name)
+        if key is None or name in target.field_defaults or name in SMALL_WORDS:
             continue
-        known = name in there.record_names and wire_key(target, new, name) is not None
+        known = name in there.record_names and payload_key(target, new, name) is not None
         if not known and re.search(rf"\b{key}\b", text):
             yield f"reads {key!r}", f"{target.title} does not tell it"
     if re.search(r"\btranscript_path\b", text) and source.config_dir != target.config_dir:

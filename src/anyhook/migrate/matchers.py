@@ -65,7 +65,7 @@ def translate_matcher(
     if old.subject is None or text in MATCH_ALL:
         kept = pattern if new.subject is not None and old.subject is not None else None
         return Translated(patterns=(kept,))
-    matcher = compile_matcher(text, old.style)
+    matcher = compile_matcher(text, old.matcher_style)
     if matcher.is_never_evaluated or len(text) > LONGEST_LIST:
         return Translated(patterns=(), missing=((text[:LONGEST_SHOWN], explain_cost(matcher)),))
     if old.subject == TOOL:
@@ -85,12 +85,14 @@ LONGEST_SHOWN = 60
 def _subjects(
     source: AgentSpec, old: EventSpec, text: str, target: AgentSpec, new: EventSpec
 ) -> Translated:
-    matcher = compile_matcher(text, old.style)
+    matcher = compile_matcher(text, old.matcher_style)
     covered = [word for word in old.subjects if matcher.matches(word)]
     if not covered:
         why = f"{source.title} sends no such {old.subject} on {old.wire}"
         return Translated(patterns=(), missing=((text, why),))
-    names = {word: translate_subject(word, old.words, new.words) for word in covered}
+    names = {
+        word: translate_subject(word, old.subject_aliases, new.subject_aliases) for word in covered
+    }
     there = [name for name in dict.fromkeys(names.values()) if name in new.subjects]
     missing = tuple(
         (word, f"{target.title} sends no {new.subject} {name!r} on {new.wire}")
@@ -104,7 +106,7 @@ def _subjects(
     observed = target.rule_sets.get("observed", target.documented).by_canonical.get(new.canonical)
     if observed is not None and observed.subject is None:
         return Translated(patterns=("|".join(there),), check=text, missing=missing)
-    if observed is not None and observed.style == "equal":
+    if observed is not None and observed.matcher_style == "equal":
         return Translated(patterns=tuple(there), missing=missing)
     return Translated(patterns=("|".join(there),), missing=missing)
 
@@ -144,7 +146,7 @@ def _tools(
 def _is_searched(source: AgentSpec, old: EventSpec) -> bool:
     """Tell whether the source itself looks for a plain name anywhere in a tool's name."""
     observed = source.rule_sets.get("observed", source.documented).by_canonical.get(old.canonical)
-    return observed is not None and observed.style == "expression"
+    return observed is not None and observed.matcher_style == "expression"
 
 
 def _old_names(source: AgentSpec, text: str) -> Iterator[tuple[str, str]]:
@@ -270,7 +272,7 @@ def _translated(source: AgentSpec, piece: _Piece, target: AgentSpec, *, searched
     cannot = is_costly or matcher.problem is not None or _RULE.match(text) or _NO_NAME.search(text)
     anywhere = is_name and searched and not known
     check = not cannot and (anywhere or _may_be_mcp(source, piece)) and not (is_name and known)
-    if is_name and not names and not known and (text in source.old_tools or not searched):
+    if is_name and not names and not known and (text in source.renamed_tools or not searched):
         return _named(source, text, target)
     if anywhere and not names:
         names = (text,)  # a tool of the user's own, or a piece of the name of one
@@ -287,7 +289,11 @@ def _translated(source: AgentSpec, piece: _Piece, target: AgentSpec, *, searched
 def _named(source: AgentSpec, name: str, target: AgentSpec) -> _Found:
     """Put a name in the target's words. Among alternatives, too, it means that tool."""
     words = source.vocabulary
-    if name not in words.canonical and name not in source.tools and name not in source.old_tools:
+    if (
+        name not in words.canonical
+        and name not in source.tools
+        and name not in source.renamed_tools
+    ):
         return _Found(names=(name,))  # a tool of the user's own: it has one name everywhere
     names = _names(target, words.canonical.get(name, ""))
     missing = () if names else ((name, _why_missing(source, name, target)),)
@@ -307,8 +313,8 @@ def _names(target: AgentSpec, tool: str) -> list[str]:
 
 
 def _why_missing(source: AgentSpec, piece: str, target: AgentSpec) -> str:
-    if piece in source.old_tools and piece not in source.tools:
-        return f"{source.title} has no tool {piece}; it says {source.old_tools[piece]}"
+    if piece in source.renamed_tools and piece not in source.tools:
+        return f"{source.title} has no tool {piece}; it says {source.renamed_tools[piece]}"
     rule = _RULE.match(piece)
     if rule:
         return (
@@ -368,7 +374,7 @@ def _any_mcp(target: AgentSpec) -> str:
 def _written(target: AgentSpec, new: EventSpec, names: list[str], patterns: list[str]) -> str:
     """Write a matcher that means the same in every release of the target."""
     observed = target.rule_sets.get("observed", target.documented).by_canonical.get(new.canonical)
-    exact = observed is None or observed.style != "expression"
+    exact = observed is None or observed.matcher_style != "expression"
     plain = [p for p in patterns if _NAME.match(p)]
     if exact and len(plain) == len(patterns):
         return "|".join([*names, *plain])

@@ -64,9 +64,9 @@ def switched_on(target: AgentSpec, text: str, file: str) -> str:
         SettingsError: If the file switches them off.
     """
     observed = target.rule_sets.get("observed", target.documented)
-    if observed.enabled:
+    if observed.enabled_by_default:
         return text
-    switch = next(s for s in target.switches if s.kind == "enabled")
+    switch = next(s for s in target.hook_toggles if s.kind == "enabled")
     return set_member(text, switch.path, True, file=file)
 
 

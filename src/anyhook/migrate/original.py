@@ -129,9 +129,9 @@ def spellings(line: str, agent: AgentSpec) -> Iterator[str]:
     A migration writes every variable of the agent as `${NAME}` in double quotes. The first one
     has them as the agent's reference does.
     """
-    names = "|".join(map(re.escape, agent.environment))
+    names = "|".join(map(re.escape, agent.hook_environment))
     braced = rf"\$\{{({names})\}}"
     bare = re.sub(rf'"{braced}"', r"$\1", line)
     quoted = re.sub(braced, r"$\1", line)
-    yield bare if agent.bare_variables else quoted
+    yield bare if agent.quotes_variables_itself else quoted
     yield line

@@ -392,20 +392,20 @@ def _migrate_handler(
             event_advice(definition.event, target),
         )
         return
-    if handler.kind not in {kind.kind for kind in target.types.values()}:
+    if handler.kind not in {kind.kind for kind in target.handler_types.values()}:
         migration.record_loss(
             "lost",
             handler.place,
             f"{handler.kind}: {handler.label}",
             f"{target.title} runs commands only"
-            if len(target.types) == 1
+            if len(target.handler_types) == 1
             else "it has no such kind",
             kind_advice(handler.kind),
         )
         return
     for event in events:
         new = target.by_canonical[event]
-        if new.kinds is not None and handler.kind not in new.kinds:
+        if new.handler_kinds is not None and handler.kind not in new.handler_kinds:
             continue
         members: dict[str, Any] = {}
         if home is not None:
@@ -456,7 +456,7 @@ def _with_original(
         fields = migration.source.definition_fields - {"hooks"}
         outer = raw.get((definition.place.line, definition.place.column), {})
         definition_lost = _only(fields, differing(outer, returned))
-        command = migration.source.types["command"]
+        command = migration.source.handler_types["command"]
         fields = migration.source.handler_fields | command.fields.keys() | {"command", "args"}
         handler_lost = _only(fields, differing(written, returned["hooks"][0]))
         if handler_lost.get("env"):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.agents.wire import answer_of, decode_event
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.replies import answer_of
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.migrate.canonical import canonical, plain

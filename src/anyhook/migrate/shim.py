@@ -195,8 +195,8 @@ class _Shim:
         if target is None:
             return 0
         if given is None or spec is None:
-            return self._write(target.silence.encode())
-        self.closes = spec.closes
+            return self._write(target.no_opinion_output.encode())
+        self.closes = spec.can_fail_closed
         env = self._environment(host, shown)
         stdin = text
         argv = self._argv(env)
@@ -226,14 +226,14 @@ class _Shim:
         self, argv: Sequence[str], env: Mapping[str, str], shown: Event, spec: EventSpec
     ) -> tuple[PlainEnd, Event]:
         """Run the command on all that there is to see; the strongest verdict counts."""
+        from anyhook.agents.payloads import encode_event
         from anyhook.agents.translate import views
-        from anyhook.agents.wire import encode_event
 
         best: tuple[PlainEnd, Event] | None = None
         strength = -1
         seen = views(shown, self.source)
         for view in seen:
-            stdin = _dump(encode_event(self.source, view)) + self.source.payload_end
+            stdin = _dump(encode_event(self.source, view)) + self.source.payload_terminator
             end = self._run(argv, env, stdin)
             if len(seen) == 1:
                 return end, shown
@@ -251,8 +251,8 @@ class _Shim:
         self, payload: dict[str, Any], host: AgentSpec
     ) -> tuple[Event, Event, Mapping[str, Any] | None]:
         """Return the event, as the command's agent sees it, and what the command is given."""
+        from anyhook.agents.payloads import decode_event, encode_event
         from anyhook.agents.translate import translate_event
-        from anyhook.agents.wire import decode_event, encode_event
 
         asked, _ = decode_event(host, payload)
         shown = asked if host is self.source else translate_event(asked, host, self.source)
@@ -268,12 +268,12 @@ class _Shim:
             return False
         if options.matcher and not self._matches(spec, shown):
             return False
-        return not options.condition or (spec.conditions and self._holds(shown))
+        return not options.condition or (spec.supports_conditions and self._holds(shown))
 
     def _matches(self, spec: EventSpec, shown: Event) -> bool:
         from anyhook.matching.matchers import compile_matcher
 
-        matcher = compile_matcher(self.options.matcher, spec.style)
+        matcher = compile_matcher(self.options.matcher, spec.matcher_style)
         subject = getattr(shown, spec.subject, None) if spec.subject else None
         return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
 
@@ -299,10 +299,10 @@ class _Shim:
             "cwd": _here(shown),
             "session_id": shown.session_id,
         }
-        for name in host.environment:
-            if name not in self.source.environment:
+        for name in host.hook_environment:
+            if name not in self.source.hook_environment:
                 env.pop(name, None)
-        for name, what in self.source.environment.items():
+        for name, what in self.source.hook_environment.items():
             env[name] = _fitting(known[what]) if what in known else what.removeprefix("=")
         rules = self.source.env_file
         if rules is not None and rules.variable not in env and shown.name in rules.events:
@@ -331,8 +331,8 @@ class _Shim:
 
     def _filled(self, word: str, env: Mapping[str, str]) -> str:
         """Put in what `${name}` stands for, where the agent itself does so in arguments."""
-        if self.source.types["command"].programs and "${" in word:
-            for name in (*self.source.environment, *(key for key, _ in self.options.env)):
+        if self.source.handler_types["command"].programs and "${" in word:
+            for name in (*self.source.hook_environment, *(key for key, _ in self.options.env)):
                 word = word.replace(f"${{{name}}}", env.get(name, ""))
         return word
 
@@ -344,7 +344,7 @@ class _Shim:
         waiting = self.options.replace(background=False)
         argv = [sys.executable, "-P", "-m", "anyhook", "shim", *write_options(waiting)]
         start_detached(argv, env=dict(os.environ), stdin=text)
-        return self._write(target.silence.encode())
+        return self._write(target.no_opinion_output.encode())
 
     # -- towards the host
 
@@ -359,16 +359,16 @@ class _Shim:
     ) -> int:
         if end.error is not None or end.timed_out:
             why = end.error or self._why_late(end)
-            if not self.may_fail and spec.closes:
+            if not self.may_fail and spec.can_fail_closed:
                 return self._reply(_denial(f"{self.label} {why}"), asked, shown, host, target)
             return self.give_up(why)
         said = self._said(end, spec)
         answer = said.answer
         if answer.outcome is Outcome.DENY:
             self.denied = answer.reason or f"blocked by {self.label}"
-        elif (said.failed or end.truncated) and not self.may_fail and spec.closes:
+        elif (said.failed or end.truncated) and not self.may_fail and spec.can_fail_closed:
             answer = _denial(f'hook {self.label!r} failed; blocking because onFailure is "block"')
-        elif end.truncated and end.stdout.lstrip()[:1] == b"{" and spec.closes:
+        elif end.truncated and end.stdout.lstrip()[:1] == b"{" and spec.can_fail_closed:
             answer = _denial(f"{self.label} said more than can be read, and it may be a denial")
         elif answer is NO_OPINION and said.status == "warned" and self._may_fail(host, target):
             return FAILED
@@ -417,15 +417,17 @@ class _Shim:
         observed = host.rule_sets.get("observed", host.documented).by_canonical.get(
             target.canonical
         )
-        return not target.reads_all_output and (observed is None or observed.verdict != "last")
+        return not target.reads_all_output and (
+            observed is None or observed.verdict_policy != "last"
+        )
 
     def _reply(
         self, answer: Answer, asked: Event, shown: Event, host: AgentSpec, target: EventSpec
     ) -> int:
-        from anyhook.agents.wire import reply_bytes
+        from anyhook.agents.replies import reply_bytes
 
         if answer is NO_OPINION:
-            return self._write(target.silence.encode())
+            return self._write(target.no_opinion_output.encode())
         if answer.outcome is Outcome.DENY:
             self.denied = answer.reason or f"blocked by {self.label}"
         notes: list[str] = []
@@ -493,7 +495,7 @@ def _denial(reason: str) -> Answer:
 
 def _project(env: Mapping[str, str], host: AgentSpec, shown: Event) -> str:
     """Return the directory of the project, as the host tells it."""
-    names = (name for name, what in host.environment.items() if what == "project_dir")
+    names = (name for name, what in host.hook_environment.items() if what == "project_dir")
     return next((env[name] for name in names if env.get(name)), _here(shown))
 
 

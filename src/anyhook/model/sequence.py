@@ -20,26 +20,28 @@ SEQUENCE: dict[str, dict[str, str]] = {
 
 
 def advance(
-    chain: Mapping[str, str], event: Event, answer: Answer, *, spread: bool = False
+    chain: Mapping[str, str],
+    event: Event,
+    answer: Answer,
+    changes: Mapping[str, Callable[[Any, Any], Any]] | None = None,
 ) -> Event:
     """Return the event as the next handler of a sequence sees it.
 
     Args:
         chain: Field of the answer to the event's field that it changes.
-        event: The event as the last handler saw it.
-        answer: What that one said.
-        spread: Merge objects one level deep, and leave out nothing (Gemini CLI's releases).
+        event: The event as the previous handler saw it.
+        answer: The answer of the previous handler.
+        changes: How each field changes the event; by default `CHAINS`.
     """
-    changes = SPREAD if spread else CHAINS
+    merge = CHAINS if changes is None else changes
     changed: dict[str, Any] = {}
     for source, target in chain.items():
         value = getattr(answer, source)
         if value is not None:
             current = getattr(event, target)
-            wanted = dict if isinstance(value, dict) else str
-            changed[target] = changes[source](
-                current if isinstance(current, wanted) else wanted(), value
-            )
+            expected = dict if isinstance(value, dict) else str
+            base = current if isinstance(current, expected) else expected()
+            changed[target] = merge[source](base, value)
     return event.replace(**changed) if changed else event
 
 
@@ -62,10 +64,3 @@ CHAINS: dict[str, Callable[[Any, Any], Any]] = {
     "llm_response": _response,
 }
 """Field of an answer to how it changes what the next handler of a sequence sees."""
-
-SPREAD: dict[str, Callable[[Any, Any], Any]] = {
-    "tool_input": lambda old, new: {**old, **new},
-    "context": lambda old, new: f"{old}\n\n{new}",
-    "llm_request": lambda old, new: {**old, **new},
-}
-"""The same where objects are merged one level deep."""

@@ -11,7 +11,7 @@ import anyio
 
 from anyhook.agents import AGENTS, get_agent, recognise
 from anyhook.agents.capabilities import stderr_message
-from anyhook.agents.wire import answer_of, encode_answer
+from anyhook.agents.replies import answer_of, encode_answer
 from anyhook.authoring.degrade import LOST, UnsupportedError, fit
 from anyhook.authoring.load import load_hooks
 from anyhook.engine.engine import MAX_PROCESSES, Engine
@@ -370,7 +370,7 @@ def _where(handler: HandlerSpec) -> str:
 def _encoded(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bytes:
     reply = encode_answer(agent, spec, answer)
     if not reply:
-        return spec.silence.encode()
+        return spec.no_opinion_output.encode()
     try:
         return dump_json(reply)
     except (TypeError, ValueError, RecursionError):

@@ -157,7 +157,7 @@ def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
     hooks: object = file.values
     for key in file.source.hooks_path or agent.hooks_path:
         hooks = hooks.get(key) if isinstance(hooks, dict) else None
-    names_events = isinstance(hooks, dict) and not hooks.keys() <= agent.not_events
+    names_events = isinstance(hooks, dict) and not hooks.keys() <= agent.non_event_keys
     return is_broken or has_errors or names_events
 
 

@@ -75,7 +75,7 @@ class HookSet:
             if file.only is not None and handler.layer not in file.only:
                 return str(file.only_at)
         rules = rules or self.agent.documented
-        return SWITCHES[rules.switches](self, rules, handler)
+        return SWITCHES[rules.toggle_policy](self, rules, handler)
 
     def by_authority(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Ask the layers that are at least as strong as the handler's, the strongest first.
@@ -100,7 +100,7 @@ class HookSet:
                 decided = True
                 if not file.enabled:
                     return str(file.enabled_at)
-        return None if decided or rules.enabled else "the agent's default"
+        return None if decided or rules.enabled_by_default else "the agent's default"
 
     def by_precedence(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Ask every layer; the last word on all hooks has the layer of the highest precedence."""
@@ -110,7 +110,7 @@ class HookSet:
         rank = {layer: place for place, layer in enumerate(self.agent.precedence)}
         said = [f for f in self.files if f.enabled is not None and f.source.layer in rank]
         if not said:
-            return None if rules.enabled else "the agent's default"
+            return None if rules.enabled_by_default else "the agent's default"
         last = max(reversed(said), key=lambda f: rank[f.source.layer])
         authority = self.agent.authority
         managed = authority.get(Layer.MANAGED)
@@ -221,9 +221,13 @@ def _missing_switch(agent: AgentSpec, files: tuple[LoadedFile, ...]) -> Iterator
     """Tell where the agent itself runs no hooks, because nobody switched them on."""
     observed = agent.rule_sets.get("observed", agent.documented)
     first = next((file for file in files if file.definitions), None)
-    if observed.enabled or first is None or any(file.enabled is not None for file in files):
+    if (
+        observed.enabled_by_default
+        or first is None
+        or any(file.enabled is not None for file in files)
+    ):
         return
-    switch = next(s for s in agent.switches if s.kind == "enabled")
+    switch = next(s for s in agent.hook_toggles if s.kind == "enabled")
     value = "true"
     for key in reversed(switch.path):
         value = f'{{"{key}": {value}}}'

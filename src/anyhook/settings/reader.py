@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anyhook.agents.spec import SHORTEST_TIMEOUT
+from anyhook.agents.spec import MIN_TIMEOUT
 from anyhook.matching.matchers import compile_matcher, explain_cost
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
@@ -165,12 +165,12 @@ class _FileReader:
         for name, entries in self._limited(list(hooks.items()), "events", path):
             if name in self.agent.by_wire:
                 found += self.read_event(name, entries, (*path, name))
-            elif name not in self.agent.not_events:
+            elif name not in self.agent.non_event_keys:
                 self._report_unknown_event(name, (*path, name))
         return tuple(found)
 
     def _report_unknown_event(self, name: str, path: JsonPath) -> None:
-        meant = self.agent.old_events.get(name) or closest(name, self.agent.by_wire)
+        meant = self.agent.renamed_events.get(name) or closest(name, self.agent.by_wire)
         hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.agent.by_wire)}"
         self.report("unknown-event", f"{self.agent.title} has no event {name!r}; {hint}", path)
 
@@ -229,7 +229,7 @@ class _FileReader:
             )
             return None
         if matcher:
-            self._check_matcher(matcher, spec.style, (*path, "matcher"))
+            self._check_matcher(matcher, spec.matcher_style, (*path, "matcher"))
         sequential = self._typed(value, "sequential", bool, "true or false", path)
         left = MOST_DEFINITIONS - self.handlers
         items = self._limited(list(enumerate(hooks)), "hooks", (*path, "hooks"), left)
@@ -314,16 +314,16 @@ class _FileReader:
 
     def _check_on_event(self, spec: EventSpec, handler: HandlerSpec, path: JsonPath) -> None:
         """Tell of a handler that never runs on its event."""
-        if spec.kinds is not None and handler.kind not in spec.kinds:
+        if spec.handler_kinds is not None and handler.kind not in spec.handler_kinds:
             self.report(
                 "type-not-here",
                 f"{self.agent.title} runs no hook of this type on {spec.wire}; it runs "
-                f"{', '.join(sorted(spec.kinds))}",
+                f"{', '.join(sorted(spec.handler_kinds))}",
                 (*path, "type"),
             )
         if handler.condition is None:
             return
-        if not spec.conditions:
+        if not spec.supports_conditions:
             self.report(
                 "condition-not-here",
                 f'{spec.wire} has no tool call, so a hook with "if" never runs on it',
@@ -337,14 +337,14 @@ class _FileReader:
 
     def _read_kind(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
         kind = value.get("type")
-        known = ", ".join(map(repr, self.agent.types))
+        known = ", ".join(map(repr, self.agent.handler_types))
         if kind is None:
             self.report("missing-field", f'a hook needs "type": {known}; left out', path)
             return None
-        if isinstance(kind, str) and kind in self.agent.types:
-            return self.agent.types[kind]
-        whose = self.agent.other_types.get(kind) if isinstance(kind, str) else None
-        hint = did_you_mean(str(kind), self.agent.types) or f"known: {known}"
+        if isinstance(kind, str) and kind in self.agent.handler_types:
+            return self.agent.handler_types[kind]
+        whose = self.agent.foreign_types.get(kind) if isinstance(kind, str) else None
+        hint = did_you_mean(str(kind), self.agent.handler_types) or f"known: {known}"
         belongs = f" (it belongs to {whose})" if whose else ""
         self.report(
             "unknown-type",
@@ -424,8 +424,8 @@ class _FileReader:
     ) -> float:
         given = value.get("timeout")
         unit = self.agent.timeout_unit
-        default = spec.timeouts.get(kind.kind, kind.timeout)
-        cap = spec.caps.get(self.source.layer, math.inf)
+        default = spec.default_timeouts.get(kind.kind, kind.timeout)
+        cap = spec.max_timeouts.get(self.source.layer, math.inf)
         if given is None:
             return min(default, cap)
         number = isinstance(given, int | float) and not isinstance(given, bool)
@@ -438,10 +438,10 @@ class _FileReader:
             )
             return min(default, cap)
         seconds: float = given * unit
-        if seconds < SHORTEST_TIMEOUT:
+        if seconds < MIN_TIMEOUT:
             self.report(
                 "bad-timeout",
-                f"timeout must be at least {SHORTEST_TIMEOUT:g} s, and {given:g} means "
+                f"timeout must be at least {MIN_TIMEOUT:g} s, and {given:g} means "
                 f"{seconds:g} s here; for {given:g} seconds write {given / unit:g}; "
                 f"{default:g} s is used",
                 (*path, "timeout"),
@@ -493,7 +493,7 @@ class _FileReader:
         disabled: dict[str, Place] = {}
         only: frozenset[Layer] | None = None
         self._check_switch_object()
-        for switch in self.agent.switches:
+        for switch in self.agent.hook_toggles:
             value = self._get(switch.path)
             if value is None or (switch.layers and self.source.layer not in switch.layers):
                 continue
@@ -535,16 +535,16 @@ class _FileReader:
 
     def _check_switch_object(self) -> None:
         """Look for mistakes beside the switches, in the object that holds nothing else."""
-        path = next((s.path[:-1] for s in self.agent.switches if not s.legacy), ())
+        path = next((s.path[:-1] for s in self.agent.hook_toggles if not s.legacy), ())
         value = self._get(path) if path and path[0] not in SHARED else None
         if isinstance(value, dict):
-            known = {s.path[-1] for s in self.agent.switches if s.path[:-1] == path}
-            self._report_unknown(value, frozenset(known) | self.agent.not_events, path)
+            known = {s.path[-1] for s in self.agent.hook_toggles if s.path[:-1] == path}
+            self._report_unknown(value, frozenset(known) | self.agent.non_event_keys, path)
         elif value is not None:
             self.report("wrong-type", f"{'.'.join(path)} must be an object", path)
 
     def _report_legacy(self, path: tuple[str, ...], kind: str) -> None:
-        newer = next(s.path for s in self.agent.switches if s.kind == kind and not s.legacy)
+        newer = next(s.path for s in self.agent.hook_toggles if s.kind == kind and not s.legacy)
         self.report(
             "legacy-place",
             f"{'.'.join(path)} is where older releases look; newer ones read {'.'.join(newer)}",

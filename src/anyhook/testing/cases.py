@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent, recognise
-from anyhook.agents.wire import decode_event
+from anyhook.agents.payloads import decode_event
 from anyhook.authoring.hooks import EXPECTATIONS
 from anyhook.errors import EventError, UnknownNameError, UsageError
 from anyhook.model.events import ToolEvent, event_class

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
-from anyhook.agents.wire import decode_event, encode_event, wire_key
+from anyhook.agents.payloads import decode_event, encode_event, payload_key
 from anyhook.errors import EventError
 from anyhook.model.events import ToolEvent, event_class, json_kind
 from anyhook.model.tools import MCP_PREFIX
@@ -76,10 +76,10 @@ def make_payload(
     if event_spec.subject and event_spec.subjects:
         values[event_spec.subject] = event_spec.subjects[0]
     values |= SESSION
-    if tool is not None and wire_key(spec, event_spec, "mcp_context"):
+    if tool is not None and payload_key(spec, event_spec, "mcp_context"):
         values |= _mcp_context(tool)
     values |= fields
-    if wire_key(spec, event_spec, "timestamp"):
+    if payload_key(spec, event_spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
     return encode_event(spec, cls(**values))
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import get_agent
 from anyhook.agents.capabilities import shows_stderr, stderr_message
 from anyhook.agents.output import ProcessExit, decode_exit
-from anyhook.agents.wire import decode_event, encode_answer
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.replies import encode_answer
 from anyhook.authoring.degrade import fit
 from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
@@ -121,7 +122,7 @@ def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> 
     answer, notes = fit(agent, event, hooks.answer(event, agent))
     message = stderr_message(agent, spec.canonical, answer)
     if message is None:
-        exit_code, empty_reply, stderr = 0, spec.silence, ""
+        exit_code, empty_reply, stderr = 0, spec.no_opinion_output, ""
     else:
         # Only standard error with exit code 2 reaches the user on this event.
         answer = answer.replace(system_message=None)
@@ -147,7 +148,7 @@ def _run_process(
 ) -> HookRun:
     process = subprocess.run(
         [sys.executable, str(path), "--agent", agent.name],
-        input=json.dumps(payload).encode() + agent.payload_end,
+        input=json.dumps(payload).encode() + agent.payload_terminator,
         capture_output=True,
         env=dict(os.environ if environ is None else environ),
         timeout=PROCESS_TIMEOUT,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.agents.wire import encode_event
+from anyhook.agents.payloads import encode_event
 from anyhook.model.events import BeforeTool
 from anyhook.worker.client import HEAD, RUN, pack_run
 from anyhook.worker.executor import Executor, scratch

@@ -1,10 +1,10 @@
 """The stable model API to and from the Gemini API, without loss.
 
 Requests have the form of the SDK (`model`, `contents`, `config`) or of the REST API
-(`generationConfig`, `toolConfig` and `systemInstruction` at the top). An override is laid over the
-request that it was made for: what the stable form does not show (function calls, images, tools,
-safety settings) stays where it was, and a request that nobody changed comes back equal. Text that
-is replaced takes the thoughts beside it along: they may repeat what a hook removed.
+(`generationConfig`, `toolConfig` and `systemInstruction` at the top). An override is merged with
+the request that it was made for: what the stable form does not show (function calls, images, tools,
+safety settings) stays where it was, and a request without changes stays equal. The thoughts beside
+a text that is replaced are removed, because they may repeat what a hook has removed.
 """
 
 from __future__ import annotations
@@ -33,48 +33,49 @@ PARTS = (
     "codeExecutionResult",
     "text",
 )
-"""Members of a part that tell what it is."""
+"""Members by which the kind of a part is recognized."""
 
 
 def request_from_api(api: Mapping[str, Any]) -> LLMRequest:
-    """Show an API request in the stable form.
+    """Return an API request in the stable form.
 
     A turn of plain text becomes a string; a turn with other parts becomes a list in which every
     part keeps its members and gets a `type`.
 
     Args:
         api: A request as the SDK or the REST API takes it.
-
-    Returns:
-        A stable request.
     """
-    request: dict[str, Any] = {"model": api.get("model") or ""}
-    request["messages"] = [_message(entry) for entry in _entries(api)]
     config = _config(api)
-    request["config"] = {k: config[k] for k in SAMPLING if config.get(k) is not None}
-    calling = _tool_holder(api).get("toolConfig") or {}
-    flat = calling.get("functionCallingConfig") if isinstance(calling, dict) else None
-    if isinstance(flat, dict):
-        request["toolConfig"] = dict(flat)
+    request: dict[str, Any] = {
+        "model": api.get("model") or "",
+        "messages": [_message(entry) for entry in _entries(api)],
+        "config": {key: config[key] for key in SAMPLING if config.get(key) is not None},
+    }
+    tool_config = _tool_holder(api).get("toolConfig")
+    if isinstance(tool_config, dict):
+        calling_config = tool_config.get("functionCallingConfig")
+        if isinstance(calling_config, dict):
+            request["toolConfig"] = dict(calling_config)
     return request  # type: ignore[return-value]
 
 
 def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any]:
-    """Lay a stable request over the API request that it was made from.
+    """Merge a stable request with the API request that it was made from.
 
     Args:
         api: The original request; not modified.
-        request: The stable request, whole, as a decision carries it.
+        request: The whole stable request, as a decision has it.
 
     Returns:
-        A new API request. Turns that the hooks left alone are the original's; non-text parts
-        survive, also those of turns that the hooks left out; messages of role `system` that are
-        new are added to the system instruction.
+        A new API request. Turns that hooks did not change are the original ones; parts that are
+        not text are kept, also those of turns that hooks removed; new messages of role `system`
+        are added to the system instruction.
     """
     before = request_from_api(api)
     changed = dict(api)
-    if request.get("model") and request["model"] != before["model"]:
-        changed["model"] = request["model"]
+    model = request.get("model")
+    if model and model != before["model"]:
+        changed["model"] = model
     messages = request.get("messages", before["messages"])
     if messages != before["messages"]:
         contents, instructions = _realign(
@@ -82,64 +83,60 @@ def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any
         )
         changed["contents"] = contents
         if instructions:
-            _instruct(changed, instructions)
+            _add_instructions(changed, instructions)
     _apply_config(changed, before, request)
     _apply_tool_config(changed, before, request)
     return changed
 
 
 def response_from_api(api: Mapping[str, Any]) -> LLMResponse:
-    """Show an API response in the stable form; parts are the texts of text parts.
+    """Return an API response in the stable form; parts are the texts of text parts.
 
-    The function calls of a candidate are in `functionCalls`, so that a hook sees them; the
-    reference has no place for them. They are only shown: what a hook writes there changes nothing.
+    The function calls of a candidate are in `functionCalls`, so that hooks see them; the
+    reference has no place for them. Changes of `functionCalls` have no effect.
 
     Args:
         api: A response of the API, or one chunk of a streamed one.
 
     Returns:
-        A stable response. Its `text` leaves thoughts out.
+        A stable response. Its `text` has no thoughts.
     """
-    given = api.get("candidates")
-    candidates = [c for c in given if isinstance(c, dict)] if isinstance(given, list) else []
-    response: dict[str, Any] = {"candidates": [_candidate(c) for c in candidates]}
+    candidates = _candidates(api)
+    response: dict[str, Any] = {"candidates": [_candidate(item) for item in candidates]}
     if candidates and _texts(candidates[0]):
-        first = _parts(candidates[0])
-        response["text"] = "".join(
-            part["text"] for part in first if _is_text(part) and not part.get("thought")
-        )
+        text_parts = [part for part in _parts(candidates[0]) if _is_text(part)]
+        answer = [part["text"] for part in text_parts if not part.get("thought")]
+        response["text"] = "".join(answer)
     usage = api.get("usageMetadata")
     if isinstance(usage, dict):
-        response["usageMetadata"] = {k: usage[k] for k in COUNTS if k in usage}
+        response["usageMetadata"] = {key: usage[key] for key in COUNTS if key in usage}
     return response  # type: ignore[return-value]
 
 
 def response_to_api(api: Mapping[str, Any] | None, response: LLMResponse) -> dict[str, Any]:
-    """Lay a stable response over the API response that it was made from.
+    """Merge a stable response with the API response that it was made from.
 
     Args:
         api: The original response, or `None` for a synthetic one; not modified.
-        response: The stable response, whole.
+        response: The whole stable response.
 
     Returns:
-        A new API response. Function calls and other non-text parts stay where they were.
+        A new API response. Function calls and other parts that are not text stay where they were.
     """
     before = response_from_api(api or {})
     changed = dict(api or {})
     if response.get("candidates") != before["candidates"]:
-        given = changed.get("candidates")
-        old = [c for c in given if isinstance(c, dict)] if isinstance(given, list) else []
-        was = before["candidates"]
-        changed["candidates"] = [
-            _change_candidate(
-                old[i] if i < len(old) else {}, dict(was[i]) if i < len(was) else {}, dict(new)
-            )
-            for i, new in enumerate(response.get("candidates") or [])
-        ]
+        originals, shown = _candidates(changed), before["candidates"]
+        candidates = []
+        for index, candidate in enumerate(response.get("candidates") or []):
+            original = originals[index] if index < len(originals) else {}
+            old = dict(shown[index]) if index < len(shown) else {}
+            candidates.append(_change_candidate(original, old, dict(candidate)))
+        changed["candidates"] = candidates
     usage = response.get("usageMetadata")
     if usage is not None and usage != before.get("usageMetadata"):
-        known = changed.get("usageMetadata")
-        changed["usageMetadata"] = {**(known if isinstance(known, dict) else {}), **usage}
+        counts = changed.get("usageMetadata")
+        changed["usageMetadata"] = {**(counts if isinstance(counts, dict) else {}), **usage}
     return changed
 
 
@@ -203,39 +200,56 @@ def _untyped(part: dict[str, Any]) -> Any:
 def _realign(
     entries: list[Any], before: list[Any], after: list[Any]
 ) -> tuple[list[Any], list[str]]:
-    """Find which original turn each message comes from, and carry its other parts over."""
-    old, new = ([dump_json(repair(m)) for m in many] for many in (before, after))
+    """Return the turns of a changed conversation, and the new system instructions.
+
+    Every message is compared with the original turns, so that a turn which hooks did not change
+    stays the original, and a changed one keeps its parts that are not text.
+    """
+    old = [dump_json(repair(message)) for message in before]
+    new = [dump_json(repair(message)) for message in after]
     contents: list[Any] = []
     instructions: list[str] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
             contents += entries[i1:i2]
             continue
-        left = list(range(i1, i2))
+        remaining = list(range(i1, i2))
         for message in after[j1:j2]:
-            twin = next((i for i in left if before[i]["role"] == message["role"]), None)
-            if twin is not None:
-                skipped = left[: left.index(twin)]
-                contents += [e for i in skipped for e in _rest_of(entries[i])]
-                left = left[left.index(twin) + 1 :]
-                contents.append(_rewrite(entries[twin], message))
+            original = _next_of_role(before, remaining, message["role"])
+            if original is not None:
+                position = remaining.index(original)
+                contents += _non_text_turns(entries, remaining[:position])
+                contents.append(_rewrite(entries[original], message))
+                remaining = remaining[position + 1 :]
             elif message["role"] == "system":
                 instructions.append(_text_of(message["content"]))
             else:
                 contents.append(_content(message))
-        contents += [e for i in left for e in _rest_of(entries[i])]
+        contents += _non_text_turns(entries, remaining)
     return contents, instructions
 
 
-def _rest_of(entry: Any) -> list[Any]:
-    """Return what survives of a turn that was left out: a turn of its non-text parts."""
-    rest = [part for part in _entry_parts(entry) if not _is_text(part)]
-    if not rest:
-        return []
-    return [{"role": "user", **(entry if "parts" in entry else {}), "parts": rest}]
+def _next_of_role(messages: list[Any], indexes: list[int], role: str) -> int | None:
+    for index in indexes:
+        if messages[index]["role"] == role:
+            return index
+    return None
+
+
+def _non_text_turns(entries: list[Any], indexes: list[int]) -> list[Any]:
+    """Return what remains of turns that were removed: turns of their parts that are not text."""
+    turns = []
+    for index in indexes:
+        entry = entries[index]
+        parts = [part for part in _entry_parts(entry) if not _is_text(part)]
+        if parts:
+            own = entry if "parts" in entry else {}
+            turns.append({"role": "user", **own, "parts": parts})
+    return turns
 
 
 def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
+    """Return a turn with the content of a message; parts that are not text are kept."""
     content = message["content"]
     if isinstance(entry, str):
         return content if isinstance(content, str) else _content(message)
@@ -245,23 +259,30 @@ def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
         new_parts += [part for part in parts if not _is_text(part) and part not in new_parts]
     else:
         new_parts = _with_text(parts, [content])
-    if not isinstance(entry, dict) or ("parts" not in entry and "role" not in entry):
-        return {"role": message["role"], "parts": new_parts}
-    return {**entry, "parts": new_parts}
+    is_turn = isinstance(entry, dict) and ("parts" in entry or "role" in entry)
+    own = entry if is_turn else {"role": message["role"]}
+    return {**own, "parts": new_parts}
 
 
 def _with_text(parts: list[Any], texts: list[str]) -> list[Any]:
-    """Put texts where the first text part was; drop the others, keep every non-text part.
+    """Put texts where the first text part was; remove the others, keep all other parts.
 
-    What the first text part carries beside its text (a signature) stays with the first new text.
+    The first new text gets what the first text part has beside its text, like a signature.
     """
-    first = next((i for i, part in enumerate(parts) if _is_text(part)), 0)
+    first = 0
+    own: dict[str, Any] = {}
+    text_indexes = [index for index, part in enumerate(parts) if _is_text(part)]
+    if text_indexes:
+        first = text_indexes[0]
+    for index in text_indexes:
+        if not parts[index].get("thought"):
+            own = parts[index]
+            break
     head = [part for part in parts[:first] if not _is_text(part)]
     tail = [part for part in parts[first:] if not _is_text(part)]
-    spoken: dict[str, Any] = next(
-        (part for part in parts if _is_text(part) and not part.get("thought")), {}
-    )
-    new = [{**(spoken if i == 0 else {}), "text": text} for i, text in enumerate(texts)]
+    new: list[Any] = [{"text": text} for text in texts]
+    if new:
+        new[0] = {**own, **new[0]}
     return [*head, *new, *tail]
 
 
@@ -299,7 +320,7 @@ def _set_beside_tools(changed: dict[str, Any], key: str, value: Any) -> None:
         changed["config"] = {**_config(changed), key: value}
 
 
-def _instruct(changed: dict[str, Any], instructions: list[str]) -> None:
+def _add_instructions(changed: dict[str, Any], instructions: list[str]) -> None:
     current = _tool_holder(changed).get("systemInstruction")
     added = [{"text": text} for text in instructions]
     if isinstance(current, str):
@@ -331,6 +352,13 @@ def _apply_tool_config(changed: dict[str, Any], before: LLMRequest, request: LLM
 
 
 # -- responses
+
+
+def _candidates(api: Mapping[str, Any]) -> list[dict[str, Any]]:
+    candidates = api.get("candidates")
+    if not isinstance(candidates, list):
+        return []
+    return [candidate for candidate in candidates if isinstance(candidate, dict)]
 
 
 def _parts(candidate: Mapping[str, Any]) -> list[Any]:

@@ -1,96 +1,103 @@
-"""Output as an agent takes it that checks no types: what JavaScript makes of each member.
-
-Members that take the place of another hook's do so whatever they are; `None` is a wrong value that
-does. (Source: releases of Gemini CLI, `RuleSet.unchecked`.)
-"""
+"""The rule sets of Gemini CLI: its reference, and the release that was observed."""
 
 from __future__ import annotations
 
+from anyhook.agents.gemini.events import EVENTS
+from anyhook.agents.gemini.replies import EXITS
+from anyhook.agents.spec import (
+    Differences,
+    ExitRule,
+    ExitRules,
+    OutputAction,
+    PlainText,
+    RuleSet,
+)
 from anyhook.model.answers import Outcome
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+DOCUMENTED = RuleSet(
+    name="documented",
+    release="hooks reference of 2026-01",
+    events=EVENTS,
+    exit_rules={"*": EXITS},
+)
 
+VERDICTS = frozenset({Outcome.ALLOW, Outcome.DENY})
+APPLIED = frozenset({"system_message", "outcome", "reason", "stop", "stop_reason"})
+ALL_CONTEXTS = {"context": "every_context"}
+ALL_TOOLS = {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}}
+REPLACED = frozenset({"tool_input", "llm_request", "llm_response", "tail_tool_call"})
+"""Fields of which the last value replaces those of earlier hooks, also if it is unusable."""
 
-def read_unchecked(field: str, value: object, fields: dict[str, Any]) -> None:
-    """Read a member that is there, over what a reader that checks types made of it.
-
-    Args:
-        field: Field of `Answer` that the member is for.
-        value: What was printed.
-        fields: The fields of the answer so far; changed.
-    """
-    if field in READERS:
-        READERS[field](field, value, fields)
-
-
-def is_truthy(value: object) -> bool:
-    """Tell whether a JSON value is true to JavaScript: every list and object is."""
-    return isinstance(value, dict | list) or bool(value)
-
-
-def to_string(value: object) -> str:
-    """Turn a JSON value into a string as JavaScript's `String` does."""
-    if isinstance(value, str):
-        return value
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, list):
-        return ",".join("" if item is None else to_string(item) for item in value)
-    return _number(value) if isinstance(value, int | float) else "[object Object]"
-
-
-def _number(value: float) -> str:
-    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e21):
-        return str(int(value))
-    return repr(value).replace("e-0", "e-")
-
-
-def _word(field: str, _value: object, fields: dict[str, Any]) -> None:
-    fields.setdefault(field, Outcome.ALLOW)
-
-
-def _text(field: str, value: object, fields: dict[str, Any]) -> None:
-    fields[field] = to_string(value) if is_truthy(value) else ""
-
-
-def _stop(field: str, value: object, fields: dict[str, Any]) -> None:
-    fields[field] = value is False
-
-
-def _object(field: str, value: object, fields: dict[str, Any]) -> None:
-    fields[field] = value if isinstance(value, dict) else None
-
-
-def _members(field: str, value: object, fields: dict[str, Any]) -> None:
-    """Read what only has its members looked at; anything else that is true has none."""
-    fields[field] = value if isinstance(value, dict) else ({} if is_truthy(value) else None)
-
-
-def _tool_config(field: str, value: object, fields: dict[str, Any]) -> None:
-    fields.pop(field, None)
-    if isinstance(value, dict):
-        from anyhook.model.llm import MODES
-
-        mode, names = value.get("mode"), value.get("allowedFunctionNames")
-        found = {"mode": mode} if mode in MODES else {}
-        if isinstance(names, list | str):  # of a text, every character is a name
-            found["allowedFunctionNames"] = [name for name in names if isinstance(name, str)]
-        fields[field] = found
-
-
-READERS: dict[str, Callable[[str, object, dict[str, Any]], None]] = {
-    "outcome": _word,
-    "reason": _text,
-    "stop": _stop,
-    "stop_reason": _text,
-    "system_message": _text,
-    "tool_input": _object,
-    "tail_tool_call": _object,
-    "llm_request": _members,
-    "llm_response": _members,
-    "tool_config": _tool_config,
+OBSERVED_EVENTS: dict[str, dict[str, object]] = {
+    "session_start": {
+        "matcher_style": "equal",
+        "effective_fields": frozenset({"system_message", "context"}),
+        "field_policies": ALL_CONTEXTS,
+    },
+    "session_end": {"matcher_style": "equal", "verdict_policy": "none"},
+    "before_prompt": {"effective_fields": APPLIED | {"context"}, "field_policies": ALL_CONTEXTS},
+    "after_agent": {"effective_fields": APPLIED | {"clear_context"}},
+    "before_model": {
+        "effective_fields": APPLIED | {"llm_request", "llm_response"},
+        "verdict_policy": "last",
+        "field_policies": {"llm_request": "replace_request", "llm_response": "respond_if_denied"},
+    },
+    "after_model": {
+        "effective_fields": APPLIED | {"llm_response"},
+        "verdict_policy": "last",
+        "field_policies": {"llm_response": "respond_unless_denied"},
+        "chained_fields": {},
+    },
+    "before_tool_selection": {"verdict_policy": "none", "any_output_sets": ALL_TOOLS},
+    "before_tool": {
+        "matcher_style": "expression",
+        "effective_fields": APPLIED | {"tool_input"},
+        "outcomes": VERDICTS | {Outcome.ASK},
+        "field_policies": {"tool_input": "last"},
+    },
+    "after_tool": {
+        "matcher_style": "expression",
+        "effective_fields": APPLIED | {"context", "tail_tool_call"},
+        "field_policies": ALL_CONTEXTS,
+    },
+    "before_compress": {"matcher_style": "equal", "verdict_policy": "none"},
+    "notification": {"subject": None, "subjects": (), "verdict_policy": "none"},
 }
-"""Field of an answer to how it is read; the others only count if they have the right type."""
+"""Event to what release 0.61 does differently from the reference."""
+
+
+def _read_both_streams(action: OutputAction) -> ExitRule:
+    """Return the rule that reads stdout, or stderr if stdout is blank."""
+    streams = ("stdout", "stderr")
+    return ExitRule(OutputAction.APPLY, action, action, OutputAction.NOTHING, streams)
+
+
+SHOWS = _read_both_streams(OutputAction.MESSAGE)
+WARNS = _read_both_streams(OutputAction.WARNING_MESSAGE)
+DENIES = _read_both_streams(OutputAction.DENY_TEXT)
+
+OBSERVED = Differences(
+    rules={
+        "name": "observed",
+        "release": "@google/gemini-cli-core 0.61.0",
+        "exit_rules": {"*": ExitRules({0: SHOWS, 1: WARNS}, other=DENIES, signal=SHOWS)},
+        "strings_are_text": True,
+        "drops_ineffective_fields": True,
+        "coercions": "anyhook.agents.gemini.coercions:COERCIONS",
+        "cleared_by_invalid": REPLACED,
+        "chains_failures": False,
+        "merged_by_agent": frozenset({"tool_input"}),
+        "sequence_scope": "all",
+        "ends_sequence": False,
+        "handler_identity": "name_and_command",
+        "toggle_policy": "precedence",
+        "default_reason": "",
+        "last_duplicate_wins": True,
+    },
+    every_event={
+        "outcomes": VERDICTS,
+        "reason_policy": "all",
+        "plain_text": PlainText.SYSTEM_MESSAGE,
+    },
+    events=OBSERVED_EVENTS,
+)

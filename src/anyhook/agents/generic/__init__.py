@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from anyhook.agents.entry import AgentEntry
 
+EVENT_NAMES = (
+    "session_start session_end before_prompt after_agent before_model after_model "
+    "before_tool_selection before_tool after_tool before_compress notification setup "
+    "instructions_loaded user_prompt_expansion message_display permission_request "
+    "permission_denied post_tool_use_failure post_tool_batch subagent_start "
+    "subagent_stop task_created task_completed stop_failure teammate_idle config_change "
+    "cwd_changed directory_added file_changed worktree_create worktree_remove "
+    "post_compact pre_model_switch post_model_switch elicitation elicitation_result"
+).split()
+
 ENTRY = AgentEntry(
     name="generic",
     spec="anyhook.agents.generic.spec:GENERIC",
     is_program=False,
     event_key="event",
-    events=frozenset(
-        "session_start session_end before_prompt after_agent before_model after_model "
-        "before_tool_selection before_tool after_tool before_compress notification setup "
-        "instructions_loaded user_prompt_expansion message_display permission_request "
-        "permission_denied post_tool_use_failure post_tool_batch subagent_start "
-        "subagent_stop task_created task_completed stop_failure teammate_idle config_change "
-        "cwd_changed directory_added file_changed worktree_create worktree_remove "
-        "post_compact pre_model_switch post_model_switch elicitation elicitation_result".split()
-    ),
+    events=frozenset(EVENT_NAMES),
     transcript_part="/.anyhook/",
     variables=("ANYHOOK_PROJECT_DIR",),
 )

@@ -6,8 +6,9 @@ The names are DeepWork's where it has one; the forms of its `HookInput` and `Hoo
 
 from __future__ import annotations
 
+from anyhook.agents.generic import EVENT_NAMES
 from anyhook.agents.spec import (
-    ONLY_WARNS,
+    EXIT_1_HINT,
     AgentSpec,
     Denial,
     EventSpec,
@@ -64,7 +65,7 @@ MORE = {
 """What an event acts on beside the usual."""
 DENIALS = {
     "after_tool": Denial.HIDES,
-    "post_tool_use_failure": Denial.TELLS,
+    "post_tool_use_failure": Denial.INFORMS,
     "after_agent": Denial.CONTINUES,
     "subagent_stop": Denial.CONTINUES,
     "teammate_idle": Denial.CONTINUES,
@@ -96,30 +97,20 @@ COMBINE = {
     "before_model": {"llm_response": "response"},
     "after_model": {"llm_response": "response_patch"},
 }
-NAMES = (
-    "session_start session_end before_prompt after_agent before_model after_model "
-    "before_tool_selection before_tool after_tool before_compress notification setup "
-    "instructions_loaded user_prompt_expansion message_display permission_request "
-    "permission_denied post_tool_use_failure post_tool_batch subagent_start subagent_stop "
-    "task_created task_completed stop_failure teammate_idle config_change cwd_changed "
-    "directory_added file_changed worktree_create worktree_remove post_compact pre_model_switch "
-    "post_model_switch elicitation elicitation_result"
-).split()
-
 EVENTS = tuple(
     EventSpec(
         name,
         name,
         subject=SUBJECTS.get(name),
-        acts_on=(COMMON if DENIALS.get(name) is Denial.NOTHING else VERDICT)
+        effective_fields=(COMMON if DENIALS.get(name) is Denial.NOTHING else VERDICT)
         | MORE.get(name, set()),
         denial=DENIALS.get(name, Denial.PREVENTS),
         reason_audience=Audience.AGENT if name in FOR_AGENT else Audience.USER,
-        combine=COMBINE.get(name, {}),
-        chain=SEQUENCE.get(name, {}),
-        optional=frozenset({"prompt", "prompt_response", "agent_type", "notification_type"}),
+        field_policies=COMBINE.get(name, {}),
+        chained_fields=SEQUENCE.get(name, {}),
+        optional_fields=frozenset({"prompt", "prompt_response", "agent_type", "notification_type"}),
     )
-    for name in NAMES
+    for name in EVENT_NAMES
 )
 
 OUTPUT = (
@@ -140,26 +131,18 @@ OUTPUT = (
     OutputField(("tail_tool_call",), "tail_tool_call", "tool_call"),
 )
 
-WARNS = ExitRule(OutputAction.WARN, OutputAction.WARN, OutputAction.WARN, OutputAction.WARN)
+SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING)
+BLOCKS = ExitRule.always(OutputAction.BLOCK)
+WARNS = ExitRule.always(OutputAction.WARN)
+EXITS = ExitRules(
+    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
+)
+
 DOCUMENTED = RuleSet(
     name="documented",
     release="canonical names of anyhook",
     events=EVENTS,
-    exits={
-        "*": ExitRules(
-            {
-                0: ExitRule(
-                    OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING
-                ),
-                1: WARNS.replace(hint=ONLY_WARNS),
-                2: ExitRule(
-                    OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK
-                ),
-            },
-            other=WARNS,
-            signal=WARNS,
-        )
-    },
+    exit_rules={"*": EXITS},
 )
 
 GENERIC = AgentSpec(
@@ -168,10 +151,10 @@ GENERIC = AgentSpec(
     event_key="event",
     raw_key="raw_input",
     agent_key="platform",
-    rule_sets={"documented": DOCUMENTED},
-    output=OUTPUT,
+    documented=DOCUMENTED,
+    output_fields=OUTPUT,
     output_event_key=(),
-    words={
+    decision_words={
         "allow": (Outcome.ALLOW, False),
         "approve": (Outcome.ALLOW, True),
         "deny": (Outcome.DENY, False),
@@ -179,7 +162,7 @@ GENERIC = AgentSpec(
         "ask": (Outcome.ASK, False),
         "defer": (Outcome.DEFER, False),
     },
-    foreign_output={
+    foreign_members={
         ("hookSpecificOutput",): "the members without it (tool_input, context, …)",
         ("systemMessage",): "system_message",
         ("stopReason",): "stop_reason",
@@ -192,7 +175,7 @@ GENERIC = AgentSpec(
         mcp_name="mcp__{server}__{tool}",
     ),
     tool_prefix="mcp__",
-    old_tools={
+    renamed_tools={
         "Bash": "shell",
         "run_shell_command": "shell",
         "run_terminal_command": "shell",
@@ -215,11 +198,11 @@ GENERIC = AgentSpec(
     precedence=(Layer.USER, Layer.PROJECT, Layer.SYSTEM),
     authority={Layer.PROJECT: 0, Layer.USER: 2, Layer.SYSTEM: 3, Layer.RUNTIME: 4},
     needs_trust=frozenset({Layer.PROJECT}),
-    switches=(
+    hook_toggles=(
         HookToggle(("hooksConfig", "enabled"), "enabled"),
         HookToggle(("hooksConfig", "disabled"), "disabled"),
     ),
-    old_events={
+    renamed_events={
         "BeforeTool": "before_tool",
         "PreToolUse": "before_tool",
         "AfterTool": "after_tool",
@@ -236,6 +219,6 @@ GENERIC = AgentSpec(
     config_dir="{home}/.anyhook",
     timeout_unit=1.0,
     long_timeout=6 * 3600.0,
-    types={"command": HandlerType("command", 60.0, programs=True)},
-    environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
+    handler_types={"command": HandlerType("command", 60.0, programs=True)},
+    hook_environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
 )

@@ -1,0 +1,71 @@
+"""The rule sets of Claude Code: its reference, and the releases that were observed.
+
+A release is a table of differences: `OBSERVED` is what release 2.1.330 does differently from the
+reference, each entry of `OLDER_RELEASES` what a release does differently from the one after it.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.claude.events import COMMON, DENIES, EVENTS, SIGNALS, STARTS
+from anyhook.agents.claude.replies import BLOCKS, EXITS, OLD_WORDS, SPECIAL_EXITS
+from anyhook.agents.spec import Denial, Differences, ExitRule, OutputAction, RuleSet
+from anyhook.model.answers import Audience
+
+DOCUMENTED = RuleSet(
+    name="documented",
+    release="schemas of the nine classic events, then the hooks reference of 2.1.296",
+    events=EVENTS,
+    exit_rules={"*": EXITS, **SPECIAL_EXITS},
+    objects_only=True,
+    async_replies=True,
+    warning_audience=Audience.USER,
+)
+
+OBSERVED = Differences(
+    rules={
+        "name": "observed",
+        "release": "2.1.330",
+        "strict": True,
+        "stderr_as_reason": False,
+        "accepted_decisions": frozenset(OLD_WORDS),
+        "default_reason": "",
+        "last_duplicate_wins": True,
+        "drops_ineffective_fields": True,
+        "toggle_policy": "precedence",
+    },
+    every_event={"stdout_audience": Audience.DEBUG},
+    events={
+        "before_tool": {"stop_prevents": False},
+        "before_compress": {
+            "discarded_fields": frozenset(),
+            "can_block": True,
+            "denial": Denial.PREVENTS,
+            "effective_fields": SIGNALS | {"outcome", "reason", "context"},
+            "outcomes": DENIES,
+            "stdout_field": "context",
+        },
+        "post_compact": {
+            "effective_fields": SIGNALS | {"system_message"},
+            "stdout_field": "system_message",
+        },
+        "session_start": {"effective_fields": COMMON - {"stop", "stop_reason"} | STARTS},
+        "notification": {"block_audience": Audience.DEBUG},
+    },
+)
+
+OLD_SUCCEEDS = ExitRule(
+    OutputAction.APPLY, OutputAction.TEXT, OutputAction.TEXT, OutputAction.NOTHING
+)
+"""JSON that cannot be parsed was plain text then (hooks reference of 2026-08)."""
+
+OLDER_RELEASES = {
+    "2.1.197": Differences(
+        rules={
+            "exit_rules": {"*": EXITS.replace(codes={0: OLD_SUCCEEDS, 2: BLOCKS}), **SPECIAL_EXITS},
+            "blocks_despite_invalid_json": False,
+        },
+        every_event={"fails_closed": False},
+        events={"session_start": {"block_audience": Audience.DEBUG}},
+    )
+}
+"""Release to what it does differently from the release after it that was observed."""

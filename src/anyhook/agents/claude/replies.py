@@ -1,0 +1,141 @@
+"""What hooks of Claude Code print: the members of JSON replies, and the exit codes."""
+
+from __future__ import annotations
+
+from anyhook.agents.claude.events import DENIES, EVENTS
+from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
+from anyhook.agents.spec.rules import EMPTY
+from anyhook.model.answers import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+SPECIFIC = "hookSpecificOutput"
+
+BLOCK_WORD = {"block": (Outcome.DENY, False)}
+OLD_WORDS = {"approve": (Outcome.ALLOW, True), "block": (Outcome.DENY, False)}
+PERMISSION_WORDS = {
+    "allow": (Outcome.ALLOW, True),
+    "deny": (Outcome.DENY, False),
+    "ask": (Outcome.ASK, False),
+    "defer": (Outcome.DEFER, False),
+}
+SWITCH_WORDS = {word: PERMISSION_WORDS[word] for word in ("allow", "deny", "ask")}
+BEHAVIOR_WORDS = {"allow": (Outcome.ALLOW, True), "deny": (Outcome.DENY, False)}
+
+BLOCKABLE = {spec.canonical for spec in EVENTS if spec.outcomes == DENIES} | {"before_compress"}
+"""Events with a decision at the top level."""
+PERMITTING = ("before_tool", "pre_model_switch")
+"""Events with a `permissionDecision`."""
+
+
+def _member(
+    path: str,
+    field: str,
+    kind: str,
+    *events: str,
+    words: Mapping[str, tuple[Outcome, bool]] = EMPTY,
+    legacy: bool = False,
+) -> OutputField:
+    """Return a member of replies to some events; without any, to all events."""
+    return OutputField(
+        tuple(path.split(".")), field, kind, frozenset(events) or None, words, legacy
+    )
+
+
+def _specific(name: str, *arguments: Any, **options: Any) -> OutputField:
+    """Return a member of `hookSpecificOutput`."""
+    return _member(f"{SPECIFIC}.{name}", *arguments, **options)
+
+
+OUTPUT = (
+    _member("decision", "outcome", "decision", *BLOCKABLE, words=BLOCK_WORD),
+    _member("decision", "outcome", "decision", "before_tool", words=OLD_WORDS, legacy=True),
+    _member("reason", "reason", "string", *BLOCKABLE),
+    _member("decision", "outcome", "decision", "pre_model_switch", words=BLOCK_WORD, legacy=True),
+    _member("reason", "reason", "string", *PERMITTING, legacy=True),
+    _member("continue", "stop", "not_boolean"),
+    _member("stopReason", "stop_reason", "string"),
+    _member("systemMessage", "system_message", "string"),
+    _member("suppressOutput", "suppress_output", "boolean"),
+    _member("terminalSequence", "extra.terminal_sequence", "terminal"),
+    _specific("permissionDecision", "outcome", "decision", "before_tool", words=PERMISSION_WORDS),
+    _specific("permissionDecision", "outcome", "decision", "pre_model_switch", words=SWITCH_WORDS),
+    _specific("permissionDecisionReason", "reason", "string", *PERMITTING),
+    _specific("updatedInput", "tool_input", "object", "before_tool"),
+    _specific("additionalContext", "context", "string"),
+    _specific("updatedToolOutput", "tool_output", "any", "after_tool"),
+    _specific("updatedMCPToolOutput", "tool_output", "any", "after_tool", legacy=True),
+    _specific("classifierContext", "extra.classifier_context", "string", "after_tool"),
+    _specific(
+        "decision.behavior", "outcome", "decision", "permission_request", words=BEHAVIOR_WORDS
+    ),
+    _specific("decision.message", "reason", "string", "permission_request"),
+    _specific("decision.updatedInput", "tool_input", "object", "permission_request"),
+    _specific(
+        "decision.updatedPermissions", "extra.updated_permissions", "array", "permission_request"
+    ),
+    _specific("decision.interrupt", "stop", "interrupt", "permission_request"),
+    _specific("retry", "extra.retry", "boolean", "permission_denied"),
+    _specific("initialUserMessage", "extra.initial_user_message", "string", "session_start"),
+    _specific("sessionTitle", "extra.session_title", "string", "session_start", "before_prompt"),
+    _specific(
+        "watchPaths", "extra.watch_paths", "array", "session_start", "cwd_changed", "file_changed"
+    ),
+    _specific("reloadSkills", "extra.reload_skills", "boolean", "session_start"),
+    _specific(
+        "suppressOriginalPrompt",
+        "extra.suppress_original_prompt",
+        "boolean",
+        "before_prompt",
+        "user_prompt_expansion",
+    ),
+    _specific("displayContent", "extra.display_content", "string", "message_display"),
+    _specific("worktreePath", "extra.worktree_path", "string", "worktree_create"),
+    _specific("action", "extra.action", "action", "elicitation", "elicitation_result"),
+    _specific("content", "extra.content", "content", "elicitation", "elicitation_result"),
+)
+
+FOREIGN_MEMBERS = {
+    ("additionalContext",): '"hookSpecificOutput": {"additionalContext": "…"}',
+    ("permissionDecision",): '"hookSpecificOutput": {"permissionDecision": "deny"}',
+    ("updatedInput",): '"hookSpecificOutput": {"updatedInput": {…}}',
+    ("tool_input",): '"hookSpecificOutput": {"updatedInput": {…}}',
+    (SPECIFIC, "tool_input"): '"hookSpecificOutput": {"updatedInput": {…}}, the whole input',
+    (SPECIFIC, "llm_request"): "nothing: requests to the model cannot be changed",
+    (SPECIFIC, "llm_response"): "nothing: responses of the model cannot be changed",
+    (SPECIFIC, "toolConfig"): "nothing: tools cannot be filtered",
+}
+
+FAILS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.WARN, OutputAction.WARN)
+BLOCKS = ExitRule(
+    OutputAction.APPLY_AND_BLOCK, OutputAction.BLOCK, OutputAction.BLOCK, OutputAction.BLOCK
+)
+SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)
+EXITS = ExitRules(
+    {0: SUCCEEDS, 1: FAILS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=FAILS, signal=FAILS
+)
+
+FAILURE_BLOCKS = ExitRules({0: SUCCEEDS}, other=BLOCKS, signal=BLOCKS)
+"""For events whose failed hook prevents the action."""
+
+IGNORED = ExitRule.always(OutputAction.WARN)
+ONLY_SUCCESS = ExitRules(
+    {
+        0: SUCCEEDS,
+        1: IGNORED.replace(hint=EXIT_1_HINT),
+        2: ExitRule.always(OutputAction.BLOCK),
+    },
+    other=IGNORED,
+    signal=IGNORED,
+)
+"""For events whose JSON replies count only with exit code 0."""
+
+SPECIAL_EXITS = {
+    "worktree_create": FAILURE_BLOCKS,
+    "worktree_remove": FAILURE_BLOCKS,
+    "elicitation": ONLY_SUCCESS,
+    "elicitation_result": ONLY_SUCCESS,
+}

@@ -1,0 +1,158 @@
+"""The settings of Claude Code: handler types, files, switches and plugins."""
+
+from __future__ import annotations
+
+from anyhook.agents.spec import (
+    EnvFileRules,
+    HandlerField,
+    HandlerType,
+    HookToggle,
+    Plugins,
+    SettingsFile,
+    WebRules,
+)
+from anyhook.model.layers import Layer
+
+ON_FAILURE = HandlerField("on_failure", "string", words=("continue", "block"))
+SHARED_FIELDS = {
+    "if": HandlerField("condition", "string"),
+    "statusMessage": HandlerField("status_message", "string"),
+    "once": HandlerField("once", "boolean"),
+    "cloud": HandlerField("cloud", "string", words=("device", "skip")),
+}
+
+HANDLER_TYPES = {
+    "command": HandlerType(
+        "command",
+        600.0,
+        {
+            **SHARED_FIELDS,
+            "shell": HandlerField("shell", "string", words=("bash", "powershell")),
+            "async": HandlerField("background", "boolean"),
+            "asyncRewake": HandlerField("wakes", "boolean"),
+            "rewakeMessage": HandlerField("rewake_message", "string"),
+            "rewakeSummary": HandlerField("rewake_summary", "string"),
+            "holdsTools": HandlerField("holds_tools", "boolean"),
+            "onFailure": ON_FAILURE,
+        },
+        programs=True,
+    ),
+    "http": HandlerType(
+        "http",
+        600.0,
+        {
+            **SHARED_FIELDS,
+            "url": HandlerField("url", "string", required=True),
+            "headers": HandlerField("headers", "texts"),
+            "allowedEnvVars": HandlerField("allowed_variables", "strings"),
+            "onFailure": ON_FAILURE,
+        },
+    ),
+    "mcp_tool": HandlerType(
+        "mcp_tool",
+        600.0,
+        {
+            **SHARED_FIELDS,
+            "server": HandlerField("server", "string", required=True),
+            "tool": HandlerField("tool", "string", required=True),
+            "input": HandlerField("input", "object"),
+            "onFailure": ON_FAILURE,
+        },
+    ),
+    "prompt": HandlerType(
+        "prompt",
+        30.0,
+        {
+            **SHARED_FIELDS,
+            "prompt": HandlerField("prompt", "string", required=True),
+            "model": HandlerField("model", "string"),
+            "continueOnBlock": HandlerField("continue_on_block", "boolean"),
+        },
+    ),
+    "agent": HandlerType(
+        "agent",
+        60.0,
+        {
+            **SHARED_FIELDS,
+            "prompt": HandlerField("prompt", "string", required=True),
+            "model": HandlerField("model", "string"),
+        },
+        fixed={"agentic": True, "continue_on_block": True},
+    ),
+}
+
+SYSTEM_DIRS = {
+    "*": "/etc/claude-code",
+    "darwin": "/Library/Application Support/ClaudeCode",
+    "win32": "C:/Program Files/ClaudeCode",
+}
+
+SETTINGS = (
+    SettingsFile(
+        Layer.MANAGED,
+        {
+            platform: f"{directory}/managed-settings.json"
+            for platform, directory in SYSTEM_DIRS.items()
+        },
+        variable="ANYHOOK_MANAGED_SETTINGS",
+    ),
+    SettingsFile(Layer.MANAGED, {"*": "{system_dir}/managed-settings.d/*.json"}),
+    SettingsFile(Layer.LOCAL, {"*": "{project}/.claude/settings.local.json"}),
+    SettingsFile(Layer.PROJECT, {"*": "{project}/.claude/settings.json"}),
+    SettingsFile(Layer.USER, {"*": "{config}/settings.json"}),
+)
+
+LAYER_ORDER = (
+    Layer.RUNTIME,
+    Layer.PLUGIN,
+    Layer.USER,
+    Layer.PROJECT,
+    Layer.LOCAL,
+    Layer.MANAGED,
+)
+PRECEDENCE = (Layer.USER, Layer.PROJECT, Layer.LOCAL, Layer.MANAGED)
+AUTHORITY = {
+    Layer.PROJECT: 0,
+    Layer.LOCAL: 0,
+    Layer.PLUGIN: 1,
+    Layer.USER: 2,
+    Layer.MANAGED: 3,
+    Layer.RUNTIME: 4,
+}
+
+MANAGED_ONLY = frozenset({Layer.MANAGED})
+HOOK_TOGGLES = (
+    HookToggle(("disableAllHooks",), "off"),
+    HookToggle(
+        ("allowManagedHooksOnly",),
+        "only",
+        layers=MANAGED_ONLY,
+        keeps=frozenset({Layer.MANAGED, Layer.RUNTIME}),
+    ),
+    HookToggle(
+        ("strictPluginOnlyCustomization",),
+        "only",
+        layers=MANAGED_ONLY,
+        keeps=frozenset({Layer.MANAGED, Layer.PLUGIN, Layer.RUNTIME}),
+        value="hooks",
+        or_true=True,
+    ),
+)
+
+PLUGINS = Plugins(
+    record="{config}/plugins/installed_plugins.json",
+    manifest=".claude-plugin/plugin.json",
+    hooks="hooks/hooks.json",
+    enabled=("enabledPlugins",),
+    data="{config}/plugins/data/{plugin}",
+    path_variables={"CLAUDE_PLUGIN_ROOT": "plugin", "CLAUDE_PLUGIN_DATA": "data"},
+    option_variable="CLAUDE_PLUGIN_OPTION_",
+    option_placeholder="user_config.",
+)
+
+ENV_FILE = EnvFileRules(
+    variable="CLAUDE_ENV_FILE",
+    events=frozenset({"session_start", "setup", "cwd_changed", "file_changed"}),
+    clears={"cwd_changed": frozenset({"cwd_changed", "file_changed"})},
+)
+WEB = WebRules(allowed_urls=("allowedHttpHookUrls",), allowed_variables=("httpHookAllowedEnvVars",))

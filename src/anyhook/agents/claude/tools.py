@@ -1,0 +1,94 @@
+"""The tools of Claude Code."""
+
+from __future__ import annotations
+
+from anyhook.model.tools import Tool, Vocabulary
+
+TOOL_ALIASES = {
+    "Task": "Agent",
+    "KillShell": "TaskStop",
+    "KillBash": "TaskStop",
+    "ListPeers": "ListAgents",
+    "Brief": "SendUserMessage",
+    "ListMcpResources": "ListMcpResourcesTool",
+    "ReadMcpResource": "ReadMcpResourceTool",
+    "ReadMcpResourceDir": "ReadMcpResourceDirTool",
+    "ProposeGoal": "SetGoal",
+}
+"""Tool name of older releases to today's; matchers with the old name still match."""
+
+TOOLS = (
+    *"Agent Artifact AskUserQuestion Bash BashOutput ClaudeDesign CronCreate CronDelete CronList "
+    "Edit EndConversation EnterPlanMode EnterWorktree ExitPlanMode ExitWorktree Glob Grep LS LSP "
+    "ListAgents ListMcpResourcesTool Monitor MultiEdit NotebookEdit NotebookRead "
+    "OfferChromeSetup PowerShell Projects PushNotification REPL Read ReadMcpResourceDirTool "
+    "ReadMcpResourceTool ReadNotifications RefreshMcpTools RemoteTrigger ReportFindings "
+    "ScheduleWakeup SendFeedback SendMessage SendUserFile SendUserMessage SetGoal "
+    "ShareOnboardingGuide ShowOnboardingRolePicker Skill SlashCommand SubagentHandback TaskCreate "
+    "TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoWrite ToolSearch WaitForMcpServers "
+    "WebFetch WebSearch Workflow Write".split(),
+    *TOOL_ALIASES,
+)
+
+TOOL_TABLE = {
+    "shell": Tool(
+        ("Bash", "PowerShell"),
+        {"background": "run_in_background"},
+        without=frozenset({"directory"}),
+    ),
+    "read_file": Tool(("Read",)),
+    "write_file": Tool(("Write",)),
+    "edit_file": Tool(("Edit", "MultiEdit")),
+    "edit_notebook": Tool(("NotebookEdit",)),
+    "list_directory": Tool(("LS",)),
+    "glob": Tool(("Glob",)),
+    "grep": Tool(
+        ("Grep",),
+        {
+            "ignore_case": "-i",
+            "only_matching": "-o",
+            "line_numbers": "-n",
+            "lines_before": "-B",
+            "lines_after": "-A",
+            "lines_around": "-C",
+        },
+    ),
+    "web_fetch": Tool(("WebFetch",)),
+    "web_search": Tool(("WebSearch",)),
+    "agent": Tool(
+        ("Agent", "Task"), {"agent_type": "subagent_type", "background": "run_in_background"}
+    ),
+    "ask_user": Tool(("AskUserQuestion",)),
+    "write_todos": Tool(("TodoWrite",)),
+    "skill": Tool(("Skill",), {"name": "skill"}),
+    "enter_plan_mode": Tool(("EnterPlanMode",)),
+    "exit_plan_mode": Tool(("ExitPlanMode",)),
+}
+
+RENAMED_TOOLS = {
+    "run_shell_command": "Bash",
+    "run_terminal_command": "Bash",
+    "shell": "Bash",
+    "bash": "Bash",
+    "write_file": "Write",
+    "write_to_file": "Write",
+    "write": "Write",
+    "replace": "Edit",
+    "edit_file": "Edit",
+    "edit": "Edit",
+    "read_file": "Read",
+    "read": "Read",
+    "glob": "Glob",
+    "grep": "Grep",
+    "grep_search": "Grep",
+    "search_file_content": "Grep",
+    "list_directory": "LS",
+    "web_fetch": "WebFetch",
+    "google_web_search": "WebSearch",
+    "web_search": "WebSearch",
+    "write_todos": "TodoWrite",
+    "invoke_agent": "Agent",
+    "ask_user": "AskUserQuestion",
+}
+
+VOCABULARY = Vocabulary(agent="Claude Code", tools=TOOL_TABLE, mcp_name="mcp__{server}__{tool}")

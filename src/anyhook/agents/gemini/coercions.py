@@ -1,0 +1,209 @@
+"""How Gemini CLI 0.61 interprets replies whose members have the wrong type.
+
+It checks no types, so each member counts for what JavaScript makes of it. A value of any type
+replaces the one of an earlier hook; `None` stands for a value that is unusable.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.spec import Coercions
+from anyhook.model.answers import Outcome
+from anyhook.model.llm import MODES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Fields = dict[str, Any]
+
+SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
+
+
+# -- values
+
+
+def is_truthy(value: object) -> bool:
+    """Return whether a JSON value is true in JavaScript: every list and object is."""
+    return isinstance(value, dict | list) or bool(value)
+
+
+def to_string(value: object) -> str:
+    """Convert a JSON value to a string as JavaScript's `String` does."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return _number_to_string(value)
+    if isinstance(value, list):
+        return ",".join(["" if item is None else to_string(item) for item in value])
+    return "[object Object]"
+
+
+def _number_to_string(value: float) -> str:
+    is_whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e21)
+    return str(int(value)) if is_whole else repr(value).replace("e-0", "e-")
+
+
+# -- members of one reply
+
+
+def _read_word(field: str, _value: object, fields: Fields) -> None:
+    # Any word that is not a denial allows.
+    fields.setdefault(field, Outcome.ALLOW)
+
+
+def _read_text(field: str, value: object, fields: Fields) -> None:
+    fields[field] = to_string(value) if is_truthy(value) else ""
+
+
+def _read_stop(field: str, value: object, fields: Fields) -> None:
+    fields[field] = value is False
+
+
+def _read_object(field: str, value: object, fields: Fields) -> None:
+    fields[field] = value if isinstance(value, dict) else None
+
+
+def _read_members(field: str, value: object, fields: Fields) -> None:
+    # Only the members are read: any other value that is true acts like an object without members.
+    if isinstance(value, dict):
+        fields[field] = value
+    else:
+        fields[field] = {} if is_truthy(value) else None
+
+
+def _read_tool_config(field: str, value: object, fields: Fields) -> None:
+    fields.pop(field, None)
+    if not isinstance(value, dict):
+        return
+    config: dict[str, Any] = {}
+    if value.get("mode") in MODES:
+        config["mode"] = value["mode"]
+    names = value.get("allowedFunctionNames")
+    if isinstance(names, list | str):  # iterating a string gives its characters
+        config["allowedFunctionNames"] = [name for name in names if isinstance(name, str)]
+    fields[field] = config
+
+
+MEMBER_READERS: dict[str, Callable[[str, object, Fields], None]] = {
+    "outcome": _read_word,
+    "reason": _read_text,
+    "stop": _read_stop,
+    "stop_reason": _read_text,
+    "system_message": _read_text,
+    "tool_input": _read_object,
+    "tail_tool_call": _read_object,
+    "llm_request": _read_members,
+    "llm_response": _read_members,
+    "tool_config": _read_tool_config,
+}
+"""Field of an answer to its reader. All other fields count only if they have the right type."""
+
+
+def read_member(field: str, value: object, fields: Fields) -> None:
+    """Read a member of a reply, after it was read with a check of its type.
+
+    Args:
+        field: Field of `Answer` that the member sets.
+        value: The value in the reply.
+        fields: The fields of the answer so far; changed.
+    """
+    if field in MEMBER_READERS:
+        MEMBER_READERS[field](field, value, fields)
+
+
+# -- replies of several hooks
+
+
+def replace_request(
+    _decided: Mapping[str, Any], request: dict[str, Any], override: Any
+) -> dict[str, Any]:
+    """Merge the last partial request with the event's.
+
+    Messages replace the first ones; sampling parameters that are not named are unset.
+    """
+    merged = dict(request)
+    merged["model"] = request.get("model") if override.get("model") is None else override["model"]
+    messages = override.get("messages")
+    if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
+        remaining = (request.get("messages") or ())[len(messages) :]
+        merged["messages"] = [*map(_with_text_content, messages), *remaining]
+    config = override.get("config")
+    if is_truthy(config):
+        members = config if isinstance(config, dict) else {}
+        merged["config"] = {
+            name: members[name] for name in SAMPLING if members.get(name) is not None
+        }
+    return {} if merged == request else {"llm_request": merged}
+
+
+def _with_text_content(message: dict[str, Any]) -> dict[str, Any]:
+    if "content" not in message:
+        return message
+    return {**message, "content": to_string(message["content"])}
+
+
+def respond_if_denied(
+    decided: Mapping[str, Any], _response: dict[str, Any], override: Any
+) -> dict[str, Any]:
+    """Take the last response if the event is denied; an unusable one also cancels the denial."""
+    if decided.get("outcome") is not Outcome.DENY or decided.get("stop"):
+        return {}
+    if not _is_usable(override):
+        return {"outcome": None, "reason": None, "llm_request": None}
+    candidates = [{"finishReason": "STOP", **candidate} for candidate in override["candidates"]]
+    return {"llm_response": {**override, "candidates": candidates}}
+
+
+def respond_unless_denied(
+    decided: Mapping[str, Any], _response: dict[str, Any], override: Any
+) -> dict[str, Any]:
+    """Take the last response if there is no verdict and its first candidate has parts."""
+    if decided.get("stop") or decided.get("outcome") is Outcome.DENY:
+        return {}
+    candidates = override["candidates"] if _is_usable(override) else []
+    if not candidates or not candidates[0]["content"]["parts"]:
+        return {}
+    return {"llm_response": override}
+
+
+def _is_usable(response: dict[str, Any]) -> bool:
+    """Return whether a response has a list of candidates, all of which have parts."""
+    candidates = response.get("candidates")
+    if not isinstance(candidates, list):
+        return False
+    for candidate in candidates:
+        content = candidate.get("content") if isinstance(candidate, dict) else None
+        if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
+            return False
+    return True
+
+
+# -- sequences
+
+
+def _merge_shallowly(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    return {**old, **new}
+
+
+def _append_paragraph(old: str, new: str) -> str:
+    return f"{old}\n\n{new}"
+
+
+COERCIONS = Coercions(
+    read_member=read_member,
+    policies={
+        "replace_request": replace_request,
+        "respond_if_denied": respond_if_denied,
+        "respond_unless_denied": respond_unless_denied,
+    },
+    chain={
+        "tool_input": _merge_shallowly,
+        "context": _append_paragraph,
+        "llm_request": _merge_shallowly,
+    },
+)

@@ -1,0 +1,151 @@
+"""Results of tools in the form of Gemini CLI.
+
+Every tool returns the text for the model and something to show: `{llmContent, returnDisplay,
+error?}`. The result of a shell command is a report in lines. Source: what Gemini CLI 0.61.0 sent.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.tool_results import ToolResultForm
+from anyhook.model.tools import MCP_PREFIX, ToolResult, read_result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from anyhook.model.tools import ToolCall
+
+UNTRUSTED_START = "<untrusted_context>"
+UNTRUSTED_END = "</untrusted_context>"
+"""Lines around text from outside the session."""
+REPORT_LABELS = (
+    "Command: ",
+    "Directory: ",
+    "Output: ",
+    "Stdout: ",
+    "Stderr: ",
+    "Error: ",
+    "Exit Code: ",
+    "Signal: ",
+    "Background PIDs: ",
+    "Process Group PGID: ",
+)
+"""How the lines of the report of a shell command start."""
+EMPTY_VALUES = ("(empty)", "(none)", "(no output)")
+FILE_TOOLS = frozenset({"write_file", "edit_file"})
+
+
+def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
+    """Return the result of a tool."""
+    result = read_result(response, error)
+    response = response if isinstance(response, dict) else {}
+    failure = response.get("error")
+    if isinstance(failure, dict) and isinstance(failure.get("message"), str):
+        result = result.replace(error=failure["message"])
+    text = _unwrap(result.text)
+    if call.tool == "shell":
+        return _read_shell_report(result, text)
+    display = response.get("returnDisplay")
+    path = display.get("filePath") if isinstance(display, dict) else None
+    if isinstance(path, str):
+        result = result.replace(file_path=path)
+    return result.replace(text=text)
+
+
+def _unwrap(text: str) -> str:
+    """Remove the lines that mark text from outside the session."""
+    lines = text.split("\n")
+    if lines[0] != UNTRUSTED_START:
+        return text
+    lines = lines[1:]
+    if lines and lines[-1] == UNTRUSTED_END:
+        lines = lines[:-1]
+    return "\n".join(lines)
+
+
+def _read_shell_report(result: ToolResult, text: str) -> ToolResult:
+    """Read the report of a shell command; any other text is its output."""
+    parts = _split_report(text)
+    if not parts:
+        return result.replace(text=text, stdout=text, stderr="")
+    values = {label: "" if part in EMPTY_VALUES else part for label, part in parts.items()}
+    stdout = values.get("Output: ", values.get("Stdout: ", ""))
+    stderr = values.get("Stderr: ", "")
+    code = parts.get("Exit Code: ", "0").strip()
+    exit_code = int(code) if code.removeprefix("-").isdigit() else None
+    error = result.error or values.get("Error: ") or None
+    if error is None and exit_code:
+        # As Claude Code describes a command that failed.
+        error = "\n".join([f"Exit code {exit_code}", *filter(None, (stderr, stdout))])
+    return result.replace(
+        text="\n".join(filter(None, (stdout, stderr))),
+        stdout=stdout,
+        stderr=stderr,
+        exit_code=exit_code,
+        error=error,
+    )
+
+
+def _split_report(text: str) -> dict[str, str]:
+    """Return the parts of a report by label; empty if the text is not a report."""
+    parts: dict[str, str] = {}
+    current = ""
+    for line in text.split("\n"):
+        label = _new_label(line, parts)
+        if label:
+            current = label
+            parts[label] = line.removeprefix(label)
+        elif not parts:
+            return {}
+        else:
+            parts[current] += "\n" + line
+    return parts
+
+
+def _new_label(line: str, parts: dict[str, str]) -> str:
+    """Return the label with which a line starts a part; a second one belongs to the text."""
+    for label in REPORT_LABELS:
+        if line.startswith(label) and label not in parts:
+            return label
+    return ""
+
+
+def write(call: ToolCall, result: ToolResult) -> dict[str, Any]:
+    """Return the result of a tool in the form of Gemini CLI."""
+    failed = result.error is not None
+    text = result.error if failed and not result.text else result.text
+    if call.tool == "shell":
+        text = _write_shell_report(result)
+    response: dict[str, Any] = {"llmContent": text, "returnDisplay": result.text or text}
+    if call.tool.startswith(MCP_PREFIX):
+        response["llmContent"] = [{"text": text}]
+    if call.tool in FILE_TOOLS and result.file_path and not failed:
+        response["returnDisplay"] = {
+            "fileName": result.file_path.replace("\\", "/").rpartition("/")[2],
+            "filePath": result.file_path,
+            "newContent": call.arguments.get("content", call.arguments.get("new_string", "")),
+        }
+    # A command with an exit code has run, so its failure is no error of the tool.
+    if failed and not (call.tool == "shell" and result.exit_code):
+        response["error"] = {"message": result.error, "type": "execution_failed"}
+    return response
+
+
+def _write_shell_report(result: ToolResult) -> str:
+    stdout = result.stdout
+    if stdout is None:
+        stdout = result.text or _without_exit_code(result.error or "")
+    output = "\n".join(filter(None, (stdout, result.stderr)))
+    report = f"Output: {output or '(empty)'}"
+    if result.exit_code:
+        report += f"\nExit Code: {result.exit_code}"
+    return report
+
+
+def _without_exit_code(error: str) -> str:
+    """Return the text of an error of Claude Code, which starts with the exit code."""
+    first, _, rest = error.partition("\n")
+    return rest if first.startswith("Exit code ") else error
+
+
+FORM = ToolResultForm(read=read, write=write)

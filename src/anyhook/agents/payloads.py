@@ -1,0 +1,171 @@
+"""Payloads to typed events and back.
+
+A payload that was decoded and encoded again is the same payload.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.values import VALUE_KINDS, describe_value, has_kind
+from anyhook.model.events import UnknownEvent, copy_json, event_class, json_kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
+
+    Problem = tuple[str, str]
+    """Code and message of a diagnostic."""
+
+NOT_IN_PAYLOAD = frozenset({"raw", "wire_name", "vocabulary"})
+"""Fields of events that no payload has."""
+_FIRST_MEMBERS = ("session_id", "transcript_path", "cwd")
+"""Members with which every payload starts."""
+
+
+def decode_event(
+    agent: AgentSpec, payload: Mapping[str, Any]
+) -> tuple[Event, tuple[Diagnostic, ...]]:
+    """Return the typed event of a payload. Never raises for what a payload contains.
+
+    A field that is missing or has the wrong type gets a neutral value and a diagnostic. An event
+    that the agent does not have becomes an `UnknownEvent`, which keeps its name.
+
+    Args:
+        agent: The agent that sent the payload.
+        payload: The JSON object that the agent sent; the event keeps it.
+
+    Returns:
+        The event, and what is wrong with the payload.
+    """
+    name = payload.get(agent.event_key)
+    wire_name = name if isinstance(name, str) else ""
+    spec = agent.by_wire.get(wire_name)
+    cls = UnknownEvent if spec is None else event_class(spec.canonical)
+    problems: list[Problem] = []
+    if spec is None:
+        problems.append(("payload-event", _describe_unknown_event(agent, name)))
+    fields: dict[str, Any] = {
+        "raw": payload,
+        "wire_name": wire_name,
+        "vocabulary": agent.vocabulary,
+    }
+    for field, key in payload_fields(agent, spec, cls):
+        is_required = field in cls.record_required
+        if key is not None and key in payload:
+            value = payload[key]
+            kind = VALUE_KINDS[json_kind(cls, field)]
+            if has_kind(kind, value):
+                fields[field] = value
+                continue
+            if value is not None:
+                wrong = f"{key} must be {kind.label}, not {describe_value(value)}"
+                problems.append(("payload-field", f"{cls.name}: {wrong}"))
+        if is_required:
+            fields[field] = copy_json(VALUE_KINDS[json_kind(cls, field)].neutral)
+            is_missing = key is not None and payload.get(key) is None
+            if is_missing and (spec is None or field not in spec.optional_fields):
+                problems.append(("payload-field", f"{cls.name}: {key} is missing"))
+    if spec is not None:
+        problems += _check_subject(agent, spec, fields)
+    return cls(**fields), _make_diagnostics(problems)
+
+
+def payload_fields(
+    agent: AgentSpec, spec: EventSpec | None, cls: type[Event]
+) -> tuple[tuple[str, str | None], ...]:
+    """Return the fields of an event class that payloads may have, each with its key in them."""
+    fields = agent.payload_fields_by_class.get(cls)
+    if fields is None:
+        names = [name for name in cls.record_fields if name not in NOT_IN_PAYLOAD]
+        fields = tuple([(name, payload_key(agent, spec, name)) for name in names])
+        agent.payload_fields_by_class[cls] = fields
+    return fields
+
+
+def payload_key(agent: AgentSpec, spec: EventSpec | None, field: str) -> str | None:
+    """Return the key of an event's field in payloads; `None` if they do not have it."""
+    if spec is not None and field in spec.payload_keys:
+        return spec.payload_keys[field]
+    return agent.payload_keys.get(field, field)
+
+
+def _check_subject(agent: AgentSpec, spec: EventSpec, fields: Mapping[str, Any]) -> list[Problem]:
+    """Report a subject that is none of the words that the agent has for it."""
+    subject = fields.get(spec.subject) if spec.subject is not None else None
+    if not spec.subjects or not subject or subject in spec.subjects:
+        return []
+    key = payload_key(agent, spec, str(spec.subject))
+    words = ", ".join(spec.subjects)
+    return [("payload-word", f"{spec.wire}: {key} is {str(subject)!r}; it may be {words}")]
+
+
+def _describe_unknown_event(agent: AgentSpec, name: object) -> str:
+    from anyhook.model.suggest import did_you_mean
+
+    all_events = f"events: {', '.join(agent.by_wire)}"
+    hint = did_you_mean(str(name), agent.by_wire) or all_events
+    return f"{agent.title} has no event {name!r}; {hint}"
+
+
+def _make_diagnostics(problems: list[Problem]) -> tuple[Diagnostic, ...]:
+    if not problems:
+        return ()
+    from anyhook.model.diagnostics import diagnose  # not needed on the path of a cold hook
+
+    return tuple([diagnose(code, message) for code, message in problems])
+
+
+def encode_event(agent: AgentSpec, event: Event) -> dict[str, Any]:
+    """Return an event as the agent's payload.
+
+    A decoded event that was not changed gives a payload equal to the one that it was decoded from;
+    of a changed event only the changed fields differ. An event that was built in Python gives the
+    members of the reference, in its order.
+
+    Args:
+        agent: The agent whose payload to write.
+        event: The event.
+
+    Returns:
+        A new JSON object; its values are shared with the event.
+    """
+    spec = agent.by_canonical.get(event.name)
+    fields = payload_fields(agent, spec, type(event))
+    if event.raw is None:
+        return _encode_new_event(agent, spec, event, fields)
+    payload: dict[str, Any] = dict(event.raw)
+    for field, key in fields:
+        if key is not None:
+            value = getattr(event, field)
+            if value != _decoded_value(type(event), field, key, event.raw):
+                payload[key] = value
+    return payload
+
+
+def _encode_new_event(
+    agent: AgentSpec,
+    spec: EventSpec | None,
+    event: Event,
+    fields: tuple[tuple[str, str | None], ...],
+) -> dict[str, Any]:
+    payload: dict[str, Any] = {name: getattr(event, name) for name in _FIRST_MEMBERS}
+    payload[agent.event_key] = spec.wire if spec is not None else event.wire_name
+    for field, key in fields:
+        if key is not None and field not in _FIRST_MEMBERS:
+            value = getattr(event, field)
+            if value is not None:
+                payload[key] = value
+    return payload
+
+
+def _decoded_value(cls: type[Event], field: str, key: str, payload: Mapping[str, Any]) -> Any:
+    """Return the value that `decode_event` gives a field."""
+    kind = VALUE_KINDS[json_kind(cls, field)]
+    value = payload.get(key)
+    if key in payload and has_kind(kind, value):
+        return value
+    return kind.neutral if field in cls.record_required else getattr(cls, field)

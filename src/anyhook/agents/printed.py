@@ -1,0 +1,159 @@
+"""What a command has printed: no output, text, a JSON reply, or something that resembles one."""
+
+from __future__ import annotations
+
+from anyhook.model.json import parse_json, parse_reply, trim
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from anyhook.agents.spec import ExitRule, RuleSet
+
+REPLY_MEMBERS = frozenset(
+    {
+        "decision",
+        "reason",
+        "continue",
+        "stopReason",
+        "systemMessage",
+        "suppressOutput",
+        "terminalSequence",
+        "hookSpecificOutput",
+    }
+)
+"""Members by which a line of JSON is a reply and not a log record."""
+
+
+class ProcessExit(Record, kw_only=False):
+    """How a command ended and what it printed.
+
+    Attributes:
+        code: Exit code; `None` if a signal ended it.
+        signal: Name of the signal, if one ended it.
+        stdout: Decoded standard output.
+        stderr: Decoded standard error.
+        truncated: Whether standard output was cut.
+    """
+
+    code: int | None
+    signal: str | None = None
+    stdout: str = ""
+    stderr: str = ""
+    truncated: bool = False
+
+    @property
+    def cause(self) -> str:
+        """The signal or the exit code, for messages."""
+        return self.signal or f"exit code {self.code}"
+
+
+class PrintedOutput(Record, kw_only=False):
+    """The output that counts.
+
+    Attributes:
+        form: `json`, `malformed`, `truncated`, `text` or `empty`; attributes of `ExitRule`.
+        text: The output without surrounding white space.
+        value: The value of JSON.
+        error: Why text is not JSON.
+        is_encoded_twice: Whether the JSON was a string that contains JSON.
+    """
+
+    form: str
+    text: str = ""
+    value: Any = None
+    error: str = ""
+    is_encoded_twice: bool = False
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is JSON, but no object and no list."""
+        return self.form == "json" and not isinstance(self.value, dict | list)
+
+    @property
+    def is_broken_reply(self) -> bool:
+        """Whether it was probably meant as a reply and cannot be parsed."""
+        if self.form == "text":
+            return resembles_object(self.text)
+        return self.form in ("malformed", "truncated")
+
+
+def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> PrintedOutput:
+    """Return the output that counts, and its form."""
+    if end.truncated and "stdout" in rule.streams:
+        kept = trim(end.stdout)
+        if not kept or kept.startswith("{"):
+            return PrintedOutput("truncated", kept)
+    text = ""
+    for stream in rule.streams:
+        text = text or trim(end.stdout if stream == "stdout" else end.stderr)
+    if not text:
+        return PrintedOutput("empty")
+    if not rule.parses_json:
+        return PrintedOutput("text", text)
+    if rules.objects_only:
+        return _classify_object(text)
+    return _classify_json(text, strings_are_text=rules.strings_are_text)
+
+
+def _classify_json(text: str, *, strings_are_text: bool) -> PrintedOutput:
+    try:
+        value = parse_reply(text)
+    except ValueError as error:
+        return PrintedOutput("text", text, error=str(error))
+    if not isinstance(value, str):
+        return PrintedOutput("json", text, value)
+    try:
+        inner = parse_reply(trim(value))
+    except ValueError:
+        return PrintedOutput("text" if strings_are_text else "json", text, value)
+    return PrintedOutput("json", text, inner, is_encoded_twice=True)
+
+
+def _classify_object(text: str) -> PrintedOutput:
+    """Classify text of which only a whole object, from `{` to `}`, is JSON."""
+    if not (text.startswith("{") and text.endswith("}")):
+        return PrintedOutput("text", text)
+    try:
+        return PrintedOutput("json", text, parse_reply(text))
+    except ValueError as error:
+        if _is_log(text):
+            return PrintedOutput("text", text)
+        return PrintedOutput("malformed", text, error=str(error))
+
+
+def resembles_object(text: str) -> bool:
+    """Return whether text that is not JSON may have been meant as a JSON object."""
+    return text.startswith("{") and not _is_log(text)
+
+
+def _is_log(text: str) -> bool:
+    """Return whether text is lines of JSON none of which is a reply."""
+    try:
+        records = [parse_json(line) for line in text.splitlines() if line.strip()]
+    except ValueError:
+        return False
+    objects = [record for record in records if isinstance(record, dict)]
+    return all(REPLY_MEMBERS.isdisjoint(record) for record in objects)
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object that a text is; `None` if it is none."""
+    try:
+        value = parse_json(trim(text))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def announces_background(stdout: str) -> bool:
+    """Return whether the first line, or all of the output, is an object with `"async": true`."""
+    if '"async"' not in stdout:
+        return False
+    text = trim(stdout)
+    for candidate in (text.partition("\n")[0], text):
+        value = parse_object(candidate)
+        if value is not None and value.get("async") is True:
+            return True
+    return False

@@ -1,0 +1,169 @@
+"""Answers and decisions to replies in an agent's own form."""
+
+from __future__ import annotations
+
+from anyhook.model.answers import Answer, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from anyhook.agents.spec import AgentSpec, EventSpec, OutputField
+    from anyhook.model.decisions import Decision
+    from anyhook.model.events import Event
+
+EXTRA = "extra."
+"""Prefix of `OutputField.field` of members that are entries of `Answer.extra`."""
+_UNSET_BY_DEFAULT = frozenset(
+    [name for name in Answer.record_fields if getattr(Answer, name) is None]
+)
+
+
+def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str, Any]:
+    """Return the answer of a hook as a reply to its agent.
+
+    Args:
+        agent: The agent that reads the reply.
+        spec: The event.
+        answer: The answer; `tool_input` is the whole input where the agent replaces it.
+
+    Returns:
+        A JSON object; empty if there is nothing to reply. Fields of the answer for which the
+        event has no member are left out.
+    """
+    reply: dict[str, Any] = {}
+    for item in agent.written_fields(spec.canonical):
+        if item.field in _UNSET_BY_DEFAULT and item.field not in answer.__dict__:
+            continue
+        value = _member_value(agent, item, answer)
+        if value is not None:
+            container = reply
+            for key in item.path[:-1]:
+                container = container.setdefault(key, {})
+            container[item.path[-1]] = value
+    if agent.output_event_key and agent.output_event_key[0] in reply:
+        _insert_event_name(agent, spec, reply)
+    return reply
+
+
+def _insert_event_name(agent: AgentSpec, spec: EventSpec, reply: dict[str, Any]) -> None:
+    """Put the name of the event first in the object that has to repeat it."""
+    container, key = agent.output_event_key
+    reply[container] = {key: spec.wire, **reply[container]}
+
+
+def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
+    """Return the value of a member of the reply; `None` to leave it out."""
+    if item.field.startswith(EXTRA):
+        return (answer.extra or {}).get(item.field.removeprefix(EXTRA))
+    value = getattr(answer, item.field)
+    if value is None or (value is False and item.kind != "any"):
+        return None
+    match item.kind:
+        case "decision":
+            return _decision_word(agent, item, answer)
+        case "not_boolean":
+            return False
+        case "interrupt":  # only a denial can interrupt the agent
+            return True if answer.outcome is Outcome.DENY else None
+        case _:
+            return value
+
+
+def _decision_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | None:
+    verdict = (answer.outcome, answer.approve)
+    for word, meaning in (item.words or agent.decision_words).items():
+        if meaning == verdict:
+            return word
+    return None
+
+
+def encode_decision(
+    agent: AgentSpec, spec: EventSpec, decision: Decision, event: Event | None = None
+) -> dict[str, Any]:
+    """Return a decision as one reply to an agent.
+
+    Args:
+        agent: The agent that reads the reply.
+        spec: The event.
+        decision: The decision.
+        event: The event that was decided. A tool configuration gets the form that the event's
+            request has: flat, or under `functionCallingConfig`.
+
+    Returns:
+        A JSON object; empty if the decision is to do nothing.
+    """
+    answer = answer_of(decision)
+    request = getattr(event, "llm_request", None)
+    if answer.tool_config is not None and isinstance(request, dict):
+        from anyhook.model.llm import like_tool_config
+
+        tool_config: Any = like_tool_config(answer.tool_config, request.get("toolConfig"))
+        answer = answer.replace(tool_config=tool_config)
+    return encode_answer(agent, spec, answer)
+
+
+def answer_of(decision: Decision) -> Answer:
+    """Return a decision as the answer of one hook."""
+    winners = [r.answer for r in decision.results if r.answer.outcome is decision.outcome]
+    reasons = [answer.reason for answer in winners if answer.reason]
+    return Answer(
+        outcome=decision.outcome,
+        approve=decision.approve,
+        reason="\n".join(reasons) or None,
+        stop=decision.stop,
+        stop_reason=decision.reason if decision.stop else None,
+        system_message="\n".join(decision.system_messages) or None,
+        suppress_output=decision.suppress_output,
+        context="\n".join(decision.context) or None,
+        tool_input=decision.tool_input,
+        llm_request=decision.llm_request,
+        llm_response=decision.llm_response,
+        tool_config=decision.tool_config,
+        clear_context=decision.clear_context,
+        tail_tool_call=decision.tail_tool_call,
+        tool_output=decision.tool_output,
+        extra=dict(decision.extra) or None,
+    )
+
+
+def reply_bytes(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bytes:
+    """Return what a hook prints on standard output to give an answer.
+
+    Args:
+        agent: The agent that reads the output.
+        spec: The event.
+        answer: The answer. Values that are not valid JSON are repaired.
+    """
+    if not spec.no_opinion_output:
+        text = _plain_output(agent, spec, answer)
+        if text is not None:
+            return text.encode("utf-8", "replace")
+    reply = encode_answer(agent, spec, answer)
+    return _dump(reply) if reply else spec.no_opinion_output.encode()
+
+
+def _plain_output(agent: AgentSpec, spec: EventSpec, answer: Answer) -> str | None:
+    """Return the text to print, where the agent interprets all output as one field."""
+    path = (answer.extra or {}).get("worktree_path")
+    if isinstance(path, str):
+        return path
+    rules = agent.rule_sets.get("observed", agent.documented)
+    field = rules.by_canonical[spec.canonical].stdout_field
+    unset = (None, False, Outcome.NONE)
+    fields = [name for name in answer.record_fields if getattr(answer, name) not in unset]
+    if field is None or fields != [field]:
+        return None
+    text = getattr(answer, field)
+    return text if isinstance(text, str) else None
+
+
+def _dump(reply: dict[str, Any]) -> bytes:
+    import json
+
+    try:
+        return json.dumps(reply, ensure_ascii=True, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError):
+        from anyhook.model.json import repair
+
+        return json.dumps(repair(reply)).encode()

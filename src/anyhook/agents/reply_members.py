@@ -1,0 +1,184 @@
+"""How each kind of member of a reply is read into the fields of an answer."""
+
+from __future__ import annotations
+
+import re
+
+from anyhook.agents.values import BOOLEAN, VALUE_KINDS, check_members, describe_value, has_kind
+from anyhook.model.answers import STRENGTH, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from anyhook.agents.output_context import OutputContext
+    from anyhook.agents.spec import OutputField
+
+    Fields = dict[str, Any]
+    MemberReader = Callable[[OutputContext, OutputField, Any, Fields], None]
+
+ACTIONS = ("accept", "decline", "cancel")
+_TERMINAL = r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z"
+
+
+def report_wrong_type(
+    context: OutputContext, item: OutputField, value: object, expected: str
+) -> None:
+    """Report a member of a wrong type.
+
+    Args:
+        context: The context of the output.
+        item: The member.
+        value: Its value.
+        expected: What it has to be: `a string`.
+    """
+    message = f"{'.'.join(item.path)} must be {expected}, not {describe_value(value)}; left out"
+    context.report("output-field", message)
+
+
+def shorten(value: object) -> str:
+    """Return the `repr` of a value, cut to 80 characters."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _read_value(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    """Read a member whose value is the field, if its type is right."""
+    kind = VALUE_KINDS[item.kind]
+    if not has_kind(kind, value):
+        report_wrong_type(context, item, value, kind.label)
+        return
+    if not kind.check:
+        fields[item.field] = value
+        return
+    path = ".".join(item.path)
+    for problem in _find_misspelled_members(item.kind, value):
+        context.report("output-unknown", f"{path}: {problem}")
+    usable, problems = check_members(kind, value)
+    for problem in problems:
+        context.report("output-field", f"{path}: {problem}; left out")
+    if usable:
+        fields[item.field] = usable
+
+
+def _find_misspelled_members(kind: str, value: dict[str, Any]) -> list[str]:
+    from anyhook.model import llm
+
+    if kind == "llm_request":
+        return llm.mistaken_members(value, llm.REQUEST_MEMBERS)
+    if kind == "llm_response":
+        return llm.mistaken_members(value, llm.RESPONSE_MEMBERS)
+    return []
+
+
+def _read_not_boolean(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a member that sets a field if it is false."""
+    if has_kind(BOOLEAN, value):
+        fields[item.field] = fields.get(item.field, False) or not value
+    else:
+        report_wrong_type(context, item, value, BOOLEAN.label)
+
+
+def _read_interrupt(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    if has_kind(BOOLEAN, value):
+        fields[item.field] = fields.get(item.field, False) or value
+    else:
+        report_wrong_type(context, item, value, BOOLEAN.label)
+
+
+def _read_decision(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    words = item.words or context.agent.decision_words
+    if not isinstance(value, str):
+        hint = f"write one of {', '.join(words)}"
+        context.report("output-word", f"{shorten(value)} is no decision; {hint}")
+        return
+    if value in words:
+        _set_verdict(context, item, fields, *words[value])
+    elif value in context.rules.accepted_decisions:
+        context.report("output-no-effect", f"{shorten(value)} has no effect on this event")
+    elif value in context.agent.foreign_decisions:
+        outcome, approves = context.agent.foreign_decisions[value]
+        _set_verdict(context, item, fields, outcome, approves)
+        context.report(
+            "output-word",
+            f"{shorten(value)} is no decision of {context.agent.title} here; it is read as "
+            f"{outcome}. Write {' or '.join(map(repr, words))}",
+        )
+    else:
+        from anyhook.model.suggest import closest
+
+        suggestion = closest(value, words)
+        hint = f"write one of {', '.join(words)}"
+        if suggestion is not None:
+            hint = f"did you mean {suggestion!r}?"
+        context.report("output-word", f"{shorten(value)} is no decision; {hint}")
+
+
+def _set_verdict(
+    context: OutputContext, item: OutputField, fields: Fields, outcome: Outcome, approves: bool
+) -> None:
+    """Set the verdict; of two in one reply the stronger one counts."""
+    if STRENGTH[outcome] >= STRENGTH[fields.get("outcome", Outcome.NONE)]:
+        fields["outcome"], fields["approve"] = outcome, approves
+        context.verdict_parent = item.path[:-1]
+
+
+def _read_action(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    if not isinstance(value, str) or value not in ACTIONS:
+        report_wrong_type(context, item, value, "accept, decline or cancel")
+        return
+    fields[item.field] = value
+    if value == "decline":
+        _set_verdict(context, item, fields, Outcome.DENY, False)
+
+
+def _read_content(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    if not isinstance(value, dict):
+        report_wrong_type(context, item, value, "an object")
+    elif "extra.action" in fields:
+        fields[item.field] = value
+    else:
+        context.report("output-field", f"{'.'.join(item.path)} needs an action beside it; left out")
+
+
+def _read_terminal(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    if not isinstance(value, str):
+        report_wrong_type(context, item, value, "a string")
+    elif re.fullmatch(_TERMINAL, value):
+        fields[item.field] = value
+    else:
+        # Not an error of the reply as a whole: the agent itself only drops this member.
+        context.report(
+            "ignored-output",
+            f"{'.'.join(item.path)} may hold BEL and OSC 0, 1, 2, 9, 99 and 777; left out",
+        )
+
+
+def _read_tool_call(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    is_object = isinstance(value, dict)
+    name = value.get("name") if is_object else None
+    args = value.get("args", {}) if is_object else None
+    if isinstance(name, str) and name and isinstance(args, dict):
+        fields[item.field] = {**value, "args": args}
+    else:
+        expected = 'an object like {"name": "tool", "args": {…}}'
+        report_wrong_type(context, item, value, expected)
+
+
+MEMBER_READERS: dict[str, MemberReader] = {
+    **dict.fromkeys(VALUE_KINDS, _read_value),
+    "decision": _read_decision,
+    "not_boolean": _read_not_boolean,
+    "interrupt": _read_interrupt,
+    "action": _read_action,
+    "content": _read_content,
+    "terminal": _read_terminal,
+    "tool_call": _read_tool_call,
+}
+"""`OutputField.kind` to its reader."""
+
+CUMULATIVE_KINDS = frozenset({"decision", "not_boolean", "interrupt"})
+"""Kinds of members of which the strongest value counts, if a reply has a key several times."""

@@ -1,0 +1,273 @@
+"""Reading a JSON reply, member by member, into an answer."""
+
+from __future__ import annotations
+
+from anyhook.agents.replies import EXTRA
+from anyhook.agents.reply_members import CUMULATIVE_KINDS, MEMBER_READERS, report_wrong_type
+from anyhook.agents.spec import Denial
+from anyhook.agents.values import describe_value
+from anyhook.model.answers import NO_OPINION, Answer, Audience, Outcome
+from anyhook.model.json import RepeatedKeys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from anyhook.agents.output_context import OutputContext
+    from anyhook.agents.spec import OutputField
+
+    Path = tuple[str, ...]
+    Fields = dict[str, Any]
+
+INVALID = frozenset({"output-field", "output-word", "output-event"})
+"""Codes of what makes a JSON object violate the schema of replies."""
+INVALIDATING = INVALID | {"output-not-object"}
+"""Codes of what makes a strict agent ignore a reply."""
+_MISSING = object()
+
+
+def read_reply(context: OutputContext, reply: Mapping[str, Any]) -> Answer:
+    """Return the answer that a JSON object is, and report what is wrong with it."""
+    fields = _read_members(context, reply)
+    repeats_keys = _report_repeated_keys(context, reply)
+    if repeats_keys and not context.rules.last_duplicate_wins:
+        _read_repeated_verdicts(context, reply, fields)
+    _report_unknown_members(context, reply)
+    _report_foreign_members(context, reply)
+    _check_event_name(context, reply)
+    _report_wrong_containers(context, reply)
+    _discard_fields(context, fields)
+    if not fields:
+        return NO_OPINION
+    needs_reason = context.spec.denial is Denial.CONTINUES and context.rules.default_reason
+    if needs_reason and fields.get("outcome") is Outcome.DENY and not fields.get("reason"):
+        context.report(
+            "output-reason",
+            "denies without a reason, which the agent needs to go on; "
+            'write "reason": "what is left to do"',
+        )
+    return _make_answer(fields)
+
+
+def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Answer | None:
+    """Return the answer that a JSON object is; `None` if the rule set ignores an invalid one."""
+    before = len(context.diagnostics)
+    answer = read_reply(context, reply)
+    if not context.rules.strict or not context.has_reported(INVALIDATING, before):
+        return answer
+    context.report(
+        "ignored-output",
+        f"{context.agent.title} {context.rules.release} drops a whole reply for one wrong member",
+    )
+    return None
+
+
+def _make_answer(fields: Fields) -> Answer:
+    own: Fields = {}
+    extra: Fields = {}
+    for name, value in fields.items():
+        if name.startswith(EXTRA):
+            extra[name.removeprefix(EXTRA)] = value
+        else:
+            own[name] = value
+    return Answer(**own, extra=extra) if extra else Answer(**own)
+
+
+def _lookup(reply: Any, path: Path) -> Any:
+    value = reply
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return _MISSING
+        value = value[key]
+    return value
+
+
+# -- members
+
+
+def _read_members(context: OutputContext, reply: Mapping[str, Any]) -> Fields:
+    """Read every member that the event has into the fields of an answer."""
+    fields: Fields = {}
+    reasons: dict[Path, str] = {}
+    coercions = context.rules.loaded_coercions
+    for item in context.agent.output_fields_of(context.spec.canonical):
+        value = _lookup(reply, item.path) if item.path[0] in reply else _MISSING
+        if value is _MISSING:
+            continue
+        if value is None:
+            if coercions is not None:
+                coercions.read_member(item.field, None, fields)
+            if context.rules.strict and item.kind != "any":
+                report_wrong_type(context, item, None, "left out or set")
+            continue
+        if not item.belongs_to(context.spec.canonical):
+            name = ".".join(item.path)
+            context.report(
+                "output-no-effect", f"{name} belongs to other events; it has no effect here"
+            )
+            continue
+        before = len(context.diagnostics)
+        MEMBER_READERS[item.kind](context, item, value, fields)
+        if coercions is not None:
+            coercions.read_member(item.field, value, fields)
+        if item.field == "reason" and "reason" in fields:
+            reasons[item.path[:-1]] = fields["reason"]
+        if len(context.diagnostics) == before:
+            _report_ineffective(context, item, fields)
+    # Two verdicts in one reply each have a reason.
+    if context.verdict_parent in reasons:
+        fields["reason"] = reasons[context.verdict_parent]
+    return fields
+
+
+def _report_ineffective(
+    context: OutputContext, item: OutputField, fields: Mapping[str, Any]
+) -> None:
+    """Report a field that is set and has no effect on the event."""
+    is_default = fields.get(item.field) in (None, False, Outcome.NONE, Outcome.ALLOW)
+    if item.field not in context.spec.effective_fields and not is_default:
+        report_no_effect(context, ".".join(item.path))
+
+
+def report_no_effect(context: OutputContext, cause: str) -> None:
+    """Report a part of the output that the agent ignores on the event.
+
+    Args:
+        context: The context of the output.
+        cause: A member of the reply, or how the command ended.
+    """
+    context.report(
+        "output-no-effect",
+        f"{context.agent.title} gives {cause} no effect on this event; hosts may ignore it",
+    )
+
+
+def _discard_fields(context: OutputContext, fields: Fields) -> None:
+    """Drop fields without effect; the reason of a dropped denial becomes a message."""
+    spec = context.spec
+    if not spec.discarded_fields:
+        return
+    reason = fields.get("reason")
+    drops_denial = "outcome" in spec.discarded_fields and fields.get("outcome") is Outcome.DENY
+    if drops_denial and reason and spec.block_audience is Audience.USER:
+        messages = [fields.get("system_message"), reason]
+        fields["system_message"] = "\n".join(filter(None, messages))
+    for name in spec.discarded_fields:
+        fields.pop(name, None)
+
+
+# -- keys that occur more than once in an object
+
+
+def _report_repeated_keys(context: OutputContext, reply: Mapping[str, Any]) -> bool:
+    """Report keys that occur more than once; return whether there are any."""
+    rule = "the last one counts"
+    if not context.rules.last_duplicate_wins:
+        rule += ", of verdicts the strongest"
+    repeats = False
+    for parent in context.agent.reply_objects(context.spec.canonical):
+        container = _lookup(reply, parent)
+        if not isinstance(container, RepeatedKeys):
+            continue
+        repeats = True
+        keys = [key for key, _ in container.pairs]
+        for key in container:
+            count = keys.count(key)
+            if count > 1:
+                name = ".".join((*parent, key))
+                context.report("output-duplicate", f"{name} is written {count} times; {rule}")
+    return repeats
+
+
+def _read_repeated_verdicts(
+    context: OutputContext, reply: Mapping[str, Any], fields: Fields
+) -> None:
+    """Read all values of repeated verdicts, so that a second one cannot cancel a denial."""
+    for item in context.agent.output_fields_of(context.spec.canonical):
+        if item.kind not in CUMULATIVE_KINDS or not item.belongs_to(context.spec.canonical):
+            continue
+        values: list[Any] = [reply]
+        for key in item.path:
+            values = [inner for container in values for inner in _all_values(container, key)]
+        already_read = _lookup(reply, item.path)
+        for value in values:
+            if value is not already_read:
+                MEMBER_READERS[item.kind](context, item, value, fields)
+
+
+def _all_values(container: object, key: str) -> list[Any]:
+    if isinstance(container, RepeatedKeys):
+        return [value for name, value in container.pairs if name == key]
+    return [container[key]] if isinstance(container, dict) and key in container else []
+
+
+# -- members that the reply should not have
+
+
+def _report_unknown_members(context: OutputContext, reply: Mapping[str, Any]) -> None:
+    """Report members that replies do not have. They are kept, and have no effect."""
+    event = context.spec.canonical
+    for parent, names in context.agent.reply_objects(event).items():
+        container = _lookup(reply, parent)
+        if not isinstance(container, dict) or container.keys() <= names:
+            continue
+        from anyhook.agents.unknown_members import explain_members
+
+        for problem in explain_members(context.agent, event, parent, container.keys() - names):
+            context.report(problem.code, problem.message, problem.severity)
+
+
+def _report_foreign_members(context: OutputContext, reply: Mapping[str, Any]) -> None:
+    agent = context.agent
+    for path, advice in agent.foreign_members.items():
+        if path[0] not in reply or _lookup(reply, path) is _MISSING:
+            continue
+        from anyhook.agents.unknown_members import owner_of
+
+        owner = owner_of(path, agent)
+        origin = f"is a member of {owner}'s replies and " if owner else ""
+        context.report(
+            "output-foreign",
+            f"{'.'.join(path)} {origin}means nothing to {agent.title}; write {advice}",
+        )
+
+
+def _check_event_name(context: OutputContext, reply: Mapping[str, Any]) -> None:
+    """Report a missing or wrong name of the event in the object that has to repeat it."""
+    path, expected = context.agent.output_event_key, context.spec.wire
+    if not path or path[0] not in reply:
+        return
+    container = reply[path[0]]
+    if container is None and not context.rules.strict:
+        return
+    if not isinstance(container, dict):
+        problem = f"{path[0]} must be an object, not {describe_value(container)}"
+        context.report("output-field", problem)
+        return
+    name = container.get(path[1])
+    if isinstance(name, str) and name != expected:
+        context.report(
+            "output-event", f"{'.'.join(path)} says {name!r}; it is read as {expected!r}"
+        )
+    elif name is None and context.agent.needs_event_name:
+        context.report(
+            "output-event",
+            f"{'.'.join(path)} is missing, which makes {context.agent.title} itself drop the "
+            f"reply; write {expected!r}",
+        )
+
+
+def _report_wrong_containers(context: OutputContext, reply: Mapping[str, Any]) -> None:
+    """Report values in place of the inner objects that contain members."""
+    event = context.spec.canonical
+    parents = {
+        item.path[:-1]: None
+        for item in context.agent.output_fields_of(event)
+        if len(item.path) > 2 and item.path[0] in reply and item.belongs_to(event)
+    }
+    for path in parents:
+        value = _lookup(reply, path)
+        if value is not _MISSING and value is not None and not isinstance(value, dict):
+            message = f"{'.'.join(path)} must be an object, not {describe_value(value)}; left out"
+            context.report("output-field", message)

@@ -1,0 +1,409 @@
+"""The tables that describe an agent. Each agent's folder fills them in.
+
+They are light values (`Record`), because a hook that an agent starts on every event loads them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from anyhook.agents.spec.rules import (
+    EMPTY,
+    EXIT_1_HINT,
+    Coercions,
+    Denial,
+    Differences,
+    EventSpec,
+    ExitRule,
+    ExitRules,
+    OutputAction,
+    PlainText,
+    RuleSet,
+)
+from anyhook.agents.spec.settings import (
+    MIN_TIMEOUT,
+    EnvFileRules,
+    Extensions,
+    HandlerField,
+    HandlerType,
+    HookToggle,
+    Plugins,
+    RedactionRules,
+    SettingsFile,
+    WebRules,
+)
+from anyhook.errors import UnknownEventError, UnknownNameError
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.model.answers import Outcome
+    from anyhook.model.events import Event
+    from anyhook.model.layers import Layer
+    from anyhook.model.tools import Vocabulary
+
+    Path = tuple[str, ...]
+
+
+__all__ = [
+    "EXIT_1_HINT",
+    "MIN_TIMEOUT",
+    "AgentSpec",
+    "Coercions",
+    "Denial",
+    "Differences",
+    "EnvFileRules",
+    "EventSpec",
+    "ExitRule",
+    "ExitRules",
+    "Extensions",
+    "HandlerField",
+    "HandlerType",
+    "HookToggle",
+    "OutputAction",
+    "OutputField",
+    "PlainText",
+    "Plugins",
+    "RedactionRules",
+    "RuleSet",
+    "SettingsFile",
+    "WebRules",
+]
+
+
+class OutputField(Record, kw_only=False):
+    """One member of the JSON replies of hooks.
+
+    Attributes:
+        path: Keys from the root of the reply.
+        field: Field of `Answer`; `extra.NAME` for an entry of `extra`.
+        kind: How it is read and written, a key of `anyhook.agents.reply_members.MEMBER_READERS`.
+        events: Canonical names of the events whose replies have it; `None` for all.
+        words: For a decision: word to the verdict and whether it approves.
+        legacy: Whether it is read but never written.
+    """
+
+    path: tuple[str, ...]
+    field: str
+    kind: str
+    events: frozenset[str] | None = None
+    words: Mapping[str, tuple[Outcome, bool]] = EMPTY
+    legacy: bool = False
+
+    def belongs_to(self, event: str) -> bool:
+        """Return whether replies to an event have the member."""
+        return self.events is None or event in self.events
+
+
+class AgentSpec(Record):
+    """Everything that anyhook knows about one agent.
+
+    Attributes:
+        name: Name in options and parameters: `claude`.
+        title: Name in texts: `Claude Code`.
+        event_key: Member of payloads that holds the name of the event.
+        raw_key: Member of payloads that holds the payload they were translated from; `None` if
+            there is no such member.
+        agent_key: Member of translated payloads that holds the name of the source agent, likewise.
+        payload_keys: Field of any event to its key in payloads, where they differ; `None` if
+            payloads lack it.
+        payload_terminator: Bytes that follow the JSON on the standard input of commands.
+        documented: The default rule set, by the agent's reference.
+        observed: How the newest release that was observed differs from the reference; `None` if
+            no release was observed.
+        older_releases: Version of an older release that was observed to its differences from the
+            release after it, the newest one first. Their rule sets are named `observed@VERSION`.
+        output_fields: Members of replies, in the order in which they are written.
+        output_event_key: Path of the member that repeats the name of the event; empty if there is
+            none.
+        reply_signals: Members of replies that are not part of an answer (`async`).
+        needs_event_name: Whether the agent ignores replies without `output_event_key`.
+        decision_words: Decision word to the verdict and whether it approves.
+        foreign_decisions: Decision words of other agents that are understood, with a warning.
+        foreign_members: Path of a member of other agents' replies to what to write instead.
+        tools: Names of the agent's tools; a matcher that matches none of them never matches.
+        vocabulary: Canonical names of tools and arguments to the agent's names.
+        tool_result_form: `module:NAME` of the `ToolResultForm` of tool results; `raw` if they are
+            kept as they are.
+        tool_failure_event: Canonical name of the event of tools that failed; `None` if the agent
+            uses either event.
+        absolute_paths: Whether paths in arguments of tools are always absolute.
+        field_defaults: Field that the agent always sends to the function that makes it up, a key
+            of `anyhook.agents.translate.DEFAULTS`.
+        tool_prefix: Prefix of the names of MCP tools.
+        foreign_tool_prefixes: Prefix in other agents to the form of names here.
+        renamed_tools: Tool name of older releases and of other agents to the name to write.
+        tool_aliases: Tool name of older releases to today's name. A matcher with either of them
+            matches the tool.
+        settings: Settings files, in the order in which they are read.
+        settings_environment: Keys from the root of a settings file to variables for all processes
+            of the agent; empty if there is no such member.
+        layer_order: The order in which hooks of different layers run.
+        precedence: Layers by which settings override each other, the weakest first.
+        authority: Layer to a rank; a layer can disable hooks of layers of no higher rank.
+        needs_trust: Layers whose hooks only run in trusted projects.
+        hook_toggles: Settings that enable and disable hooks.
+        hooks_path: Keys from the root of a settings file to the hooks.
+        non_event_keys: Keys in the hooks object that are not events.
+        renamed_events: Event name of other agents to the name to write.
+        definition_fields: Members of a definition.
+        handler_fields: Members of handlers of all types.
+        home_variable: Environment variable that overrides the home directory.
+        config_dir: Template of the agent's directory in the home.
+        config_variable: Environment variable that overrides `config_dir`.
+        packages: Where extensions or plugins are, if the agent has them.
+        timeout_unit: Unit of `timeout` in seconds.
+        short_timeout: Seconds; a shorter timeout is reported as written in a wrong unit.
+        long_timeout: Seconds; a longer timeout is reported as written in a wrong unit.
+        handler_types: `type` of a handler to its description.
+        foreign_types: `type` of handlers of other agents to the agent that has it.
+        shell: Programs with options that run command lines; the first one that exists is used.
+        shells: The same for each name that handlers can set as `shell`.
+        hook_environment: Variable that hooks get to what it holds: `project_dir`, `cwd`,
+            `session_id`, or `=TEXT` for a fixed text.
+        quotes_variables_itself: Whether the agent quotes the values that it substitutes in command
+            lines, so that authors write no quotes.
+        env_file: The file in which hooks set variables for shell commands, if there is one.
+        stripped_prefixes: Prefixes of variables that commands do not inherit.
+        expands_env: Whether environment variables in settings files are substituted.
+        redaction: Which environment variables are secret, if the agent has such rules.
+        web: Settings that limit HTTP hooks, if the agent has them.
+    """
+
+    name: str
+    title: str
+    event_key: str
+    raw_key: str | None = None
+    agent_key: str | None = None
+    payload_keys: Mapping[str, str | None] = EMPTY
+    payload_terminator: bytes = b""
+    documented: RuleSet
+    observed: Differences | None = None
+    older_releases: Mapping[str, Differences] = EMPTY
+    output_fields: tuple[OutputField, ...]
+    output_event_key: tuple[str, ...]
+    reply_signals: frozenset[str] = frozenset()
+    needs_event_name: bool = False
+    decision_words: Mapping[str, tuple[Outcome, bool]]
+    foreign_decisions: Mapping[str, tuple[Outcome, bool]] = EMPTY
+    foreign_members: Mapping[tuple[str, ...], str] = EMPTY
+    tools: tuple[str, ...]
+    vocabulary: Vocabulary
+    tool_result_form: str = "raw"
+    tool_failure_event: str | None = None
+    absolute_paths: bool = False
+    field_defaults: Mapping[str, str] = EMPTY
+    tool_prefix: str
+    foreign_tool_prefixes: Mapping[str, str] = EMPTY
+    renamed_tools: Mapping[str, str] = EMPTY
+    tool_aliases: Mapping[str, str] = EMPTY
+    settings: tuple[SettingsFile, ...]
+    settings_environment: tuple[str, ...] = ()
+    layer_order: tuple[Layer, ...]
+    precedence: tuple[Layer, ...] = ()
+    authority: Mapping[Layer, int]
+    needs_trust: frozenset[Layer]
+    hook_toggles: tuple[HookToggle, ...]
+    hooks_path: tuple[str, ...] = ("hooks",)
+    non_event_keys: frozenset[str] = frozenset()
+    renamed_events: Mapping[str, str] = EMPTY
+    definition_fields: frozenset[str]
+    handler_fields: frozenset[str]
+    home_variable: str | None = None
+    config_dir: str
+    config_variable: str | None = None
+    packages: Extensions | Plugins | None = None
+    timeout_unit: float
+    short_timeout: float = 0.0
+    long_timeout: float = float("inf")
+    handler_types: Mapping[str, HandlerType]
+    foreign_types: Mapping[str, str] = EMPTY
+    shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
+    shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
+    hook_environment: Mapping[str, str]
+    quotes_variables_itself: bool = False
+    env_file: EnvFileRules | None = None
+    stripped_prefixes: tuple[str, ...] = ()
+    expands_env: bool = False
+    redaction: RedactionRules | None = None
+    web: WebRules | None = None
+
+    # -- events
+
+    @cached_property
+    def events(self) -> tuple[EventSpec, ...]:
+        """The events under the default rule set."""
+        return self.documented.events
+
+    @cached_property
+    def by_wire(self) -> Mapping[str, EventSpec]:
+        """The events by the agent's names."""
+        return {spec.wire: spec for spec in self.events}
+
+    @cached_property
+    def by_canonical(self) -> Mapping[str, EventSpec]:
+        """The events by canonical name."""
+        return self.documented.by_canonical
+
+    def event(self, name: str) -> EventSpec:
+        """Return the event of an agent's name or of a canonical name.
+
+        Raises:
+            UnknownNameError: If the agent has no such event.
+        """
+        spec = self.by_wire.get(name) or self.by_canonical.get(name)
+        if spec is None:
+            raise UnknownEventError(self.title, name, self.by_wire, self._explain_foreign(name))
+        return spec
+
+    def _explain_foreign(self, event_name: str) -> str | None:
+        """Explain an event that another agent has; `None` if no agent has it."""
+        from anyhook.agents import agents_of_event, get_agent
+
+        owners = agents_of_event(event_name)
+        if not owners:
+            return None
+        owner = get_agent(owners[0])
+        counterpart = self.by_canonical.get(owner.by_wire[event_name].canonical)
+        advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
+        return f"it is an event of {owner.title}; {advice}"
+
+    # -- rule sets
+
+    @cached_property
+    def rule_sets(self) -> Mapping[str, RuleSet]:
+        """The rule sets `documented` and, if a release was observed, `observed`."""
+        if self.observed is None:
+            return {"documented": self.documented}
+        observed = self.documented.with_differences(self.observed)
+        return {"documented": self.documented, "observed": observed}
+
+    @property
+    def rule_set_names(self) -> tuple[str, ...]:
+        """The names of all rule sets: `documented`, `observed`, `observed@2.1.197`."""
+        return (*self.rule_sets, *[f"observed@{version}" for version in self.older_releases])
+
+    def rules(self, name: str = "documented") -> RuleSet:
+        """Return a rule set.
+
+        Args:
+            name: `documented`, `observed`, or `observed@VERSION` for one release.
+
+        Raises:
+            UnknownNameError: If the agent has no such rule set.
+        """
+        if name in self.rule_sets:
+            return self.rule_sets[name]
+        newest = self.rule_sets.get("observed")
+        if newest is not None and name == f"observed@{newest.version}":
+            return newest
+        if name in self._older_rule_sets:
+            return self._older_rule_sets[name]
+        raise UnknownNameError(f"{self.name} rule set", name, self.rule_set_names, list_all=True)
+
+    @cached_property
+    def _older_rule_sets(self) -> Mapping[str, RuleSet]:
+        """The rule sets of `older_releases`, each derived from the release after it."""
+        rule_sets: dict[str, RuleSet] = {}
+        rules = self.rule_sets.get("observed", self.documented)
+        for version, differences in self.older_releases.items():
+            name = f"observed@{version}"
+            rules = rules.with_differences(differences).replace(name=name, release=version)
+            rule_sets[name] = rules
+        return rule_sets
+
+    # -- members of replies and payloads
+
+    def output_fields_of(self, event: str) -> tuple[OutputField, ...]:
+        """Return one output field for each path: the event's own, if it has one.
+
+        Args:
+            event: Canonical name.
+        """
+        fields = self._output_fields_by_event.get(event)
+        if fields is None:
+            by_path: dict[Path, OutputField] = {}
+            for item in self.output_fields:
+                if item.path not in by_path or item.belongs_to(event):
+                    by_path[item.path] = item
+            fields = self._output_fields_by_event[event] = tuple(by_path.values())
+        return fields
+
+    def written_fields(self, event: str) -> tuple[OutputField, ...]:
+        """Return the output fields that replies to an event are written with, in their order."""
+        fields = self._written_fields_by_event.get(event)
+        if fields is None:
+            candidates = [item for item in self.output_fields if not item.legacy]
+            fields = tuple([item for item in candidates if item.belongs_to(event)])
+            self._written_fields_by_event[event] = fields
+        return fields
+
+    def reply_objects(self, event: str) -> Mapping[Path, frozenset[str]]:
+        """Return the path of each object in replies to an event, with its member names."""
+        objects = self._reply_objects_by_event.get(event)
+        if objects is None:
+            paths = [item.path for item in self.output_fields if item.belongs_to(event)]
+            if self.output_event_key:
+                paths.append(self.output_event_key)
+            objects = {(): self.reply_signals}
+            for path in paths:
+                for depth, name in enumerate(path):
+                    parent = path[:depth]
+                    objects[parent] = objects.get(parent, frozenset()) | {name}
+            self._reply_objects_by_event[event] = objects
+        return objects
+
+    # Replies are read on every dispatch, so what is derived from the tables is kept.
+
+    @cached_property
+    def _output_fields_by_event(self) -> dict[str, tuple[OutputField, ...]]:
+        return {}
+
+    @cached_property
+    def _written_fields_by_event(self) -> dict[str, tuple[OutputField, ...]]:
+        return {}
+
+    @cached_property
+    def _reply_objects_by_event(self) -> dict[str, dict[Path, frozenset[str]]]:
+        return {}
+
+    @cached_property
+    def payload_fields_by_class(self) -> dict[type[Event], tuple[tuple[str, str | None], ...]]:
+        """Results of `anyhook.agents.payloads.payload_fields`."""
+        return {}
+
+    # -- tools and shells
+
+    @property
+    def default_timeout(self) -> float:
+        """Default timeout of commands in seconds."""
+        return self.handler_types["command"].timeout
+
+    def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
+        """Return the shells that can run a command line, each with its options, the best first.
+
+        Args:
+            choice: The shell that the handler names; empty for the default.
+        """
+        return self.shells.get(choice, self.shell)
+
+    @cached_property
+    def _names_by_tool_name(self) -> Mapping[str, tuple[str, ...]]:
+        """Every tool name that has aliases to all names of that tool."""
+        names: dict[str, list[str]] = {}
+        for alias, tool in self.tool_aliases.items():
+            names.setdefault(tool, [tool]).append(alias)
+        return {name: tuple(synonyms) for synonyms in names.values() for name in synonyms}
+
+    def match_names(self, spec: EventSpec, subject: str | None) -> tuple[str | None, ...]:
+        """Return the names that matchers are applied to: of a tool, all of its names.
+
+        Args:
+            spec: The event.
+            subject: The subject of the event; `None` if it has none.
+        """
+        if subject is None or spec.subject != "tool_name":
+            return (subject,)
+        return self._names_by_tool_name.get(subject, (subject,))

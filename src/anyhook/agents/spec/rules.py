@@ -1,0 +1,377 @@
+"""The behaviour of an agent: events, exit rules and rule sets.
+
+A rule set describes how the agent behaves by its reference, or how a release was observed to.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+
+from anyhook.agents.entry import load_object
+from anyhook.model.answers import Audience
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from anyhook.model.answers import Outcome
+    from anyhook.model.layers import Layer
+
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
+"""The default of attributes that are mappings; a default must not be mutable."""
+
+
+class PlainText(StrEnum):
+    """How standard output that is not JSON is interpreted."""
+
+    SYSTEM_MESSAGE = "system_message"
+    TOOL_NAMES = "tool_names"
+    """Comma-separated tool names select these tools (mode ANY); other text is a system message."""
+    CONTEXT = "context"
+    PATH = "path"
+    """The last line that is not blank is a path."""
+    NOTHING = "nothing"
+
+
+class Denial(StrEnum):
+    """The effect of a denial."""
+
+    PREVENTS = "prevents"
+    """The action does not happen."""
+    HIDES = "hides"
+    """The action has happened; the agent gets the reason in place of the result."""
+    INFORMS = "informs"
+    """The action has happened; the agent gets the reason beside the result."""
+    ENDS = "ends"
+    """The action has happened; the agent ends its turn, and the user gets the reason."""
+    CONTINUES = "continues"
+    """The agent, which was about to end its turn, continues with the reason as its prompt."""
+    NOTHING = "nothing"
+    """The event cannot be denied."""
+
+
+class EventSpec(Record, kw_only=False):
+    """One event of an agent, under one rule set.
+
+    Attributes:
+        canonical: Canonical name, known to `anyhook.model.events.event_class`.
+        wire: The agent's own name.
+        subject: Field of the event that matchers are applied to; `None` if it has none.
+        subjects: The values that the subject can have; empty if any text is possible.
+        matcher_style: Syntax of matchers, a key of `anyhook.matching.matchers.STYLES`.
+        effective_fields: Fields of an answer that have an effect; others are reported.
+        outcomes: Verdicts that have an effect; `None` if all have.
+        denial: The effect of a denial.
+        reason_audience: Who reads the reason of a denial.
+        allow_audience: Who reads the reason of an allowance.
+        message_audience: Who reads a `systemMessage`.
+        stdout_audience: Who sees the output of a command that succeeded.
+        plain_text: How output that is not JSON is interpreted.
+        can_block: Whether exit code 2 denies.
+        block_audience: Who sees standard error of exit code 2, if exit code 2 does not deny.
+        tolerates_missing_file: Layers (empty: all) on which exit code 2 does not deny if standard
+            error only reports a missing file; `None` if exit code 2 always denies.
+        fails_closed: Whether `onFailure: block` makes a failed hook deny.
+        blocks_at_timeout: Whether a timeout denies.
+        verdict_policy: How verdicts are combined, a key of `anyhook.engine.combine.VERDICTS`.
+        reason_policy: Which reasons are combined: `carried` for those of the handlers with the
+            winning verdict, `all` for those of all handlers.
+        field_policies: Field of an answer to the policy by which it is combined
+            (`anyhook.engine.combine.RULES`, `Coercions.policies`), where it differs from the
+            usual one.
+        chained_fields: Field of an answer to the field of the event that it changes for the next
+            handler of a sequence.
+        any_output_sets: Fields of the answer, with their values, that any output sets.
+        implied_fields: Field of an answer to the fields that a reply has to set with it.
+        inverted_fields: Fields of an answer that have the opposite of their usual effect.
+        discarded_fields: Fields of an answer that are dropped, because they have no effect; the
+            reason of a dropped denial is shown to the user.
+        discarded_on_denial: Fields of all answers that are dropped if the event is denied.
+        payload_keys: Field of the event to its key in payloads, where they differ; `None` if
+            payloads lack it.
+        optional_fields: Required fields of the event class that a payload may lack.
+        handler_kinds: Kinds of handlers that run on the event; `None` for all.
+        default_timeouts: Kind of handler to seconds, where it is not the handler type's default.
+        max_timeouts: Layer to the upper limit of the timeouts of its hooks, in seconds.
+        supports_conditions: Whether conditions (`if`) of handlers are evaluated; if not, a handler
+            with a condition never runs.
+        prompt_refusals: Fields of the answer of a prompt handler that refuses: as it is, and with
+            `continueOnBlock`.
+        no_opinion_output: What a hook without an opinion prints: nothing, where the agent
+            interprets any text.
+        reads_all_output: Whether the agent interprets any output, also on standard error.
+        stdout_field: Field of the answer that the whole output of a successful command is put
+            into, also if it is JSON; `None` if there is none.
+        stop_prevents: Whether ending the turn (`continue: false`) also prevents the action.
+        subject_aliases: Subject to its canonical name, where the agent's name differs from it.
+    """
+
+    canonical: str
+    wire: str
+    subject: str | None = None
+    subjects: tuple[str, ...] = ()
+    matcher_style: str = "usual"
+    effective_fields: frozenset[str] = frozenset()
+    outcomes: frozenset[Outcome] | None = None
+    denial: Denial = Denial.PREVENTS
+    reason_audience: Audience = Audience.USER
+    allow_audience: Audience = Audience.DEBUG
+    message_audience: Audience = Audience.USER
+    stdout_audience: Audience = Audience.TRANSCRIPT
+    plain_text: PlainText = PlainText.SYSTEM_MESSAGE
+    can_block: bool = True
+    block_audience: Audience = Audience.USER
+    tolerates_missing_file: frozenset[Layer] | None = None
+    fails_closed: bool = True
+    blocks_at_timeout: bool = False
+    verdict_policy: str = "strongest"
+    reason_policy: str = "carried"
+    field_policies: Mapping[str, str] = EMPTY
+    chained_fields: Mapping[str, str] = EMPTY
+    any_output_sets: Mapping[str, Any] = EMPTY
+    implied_fields: Mapping[str, Mapping[str, Any]] = EMPTY
+    inverted_fields: frozenset[str] = frozenset()
+    discarded_fields: frozenset[str] = frozenset()
+    discarded_on_denial: frozenset[str] = frozenset()
+    payload_keys: Mapping[str, str | None] = EMPTY
+    optional_fields: frozenset[str] = frozenset()
+    handler_kinds: frozenset[str] | None = None
+    default_timeouts: Mapping[str, float] = EMPTY
+    max_timeouts: Mapping[Layer, float] = EMPTY
+    supports_conditions: bool = False
+    prompt_refusals: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
+    no_opinion_output: str = "{}"
+    reads_all_output: bool = False
+    stdout_field: str | None = None
+    stop_prevents: bool = True
+    subject_aliases: Mapping[str, str] = EMPTY
+
+    @property
+    def shows_stderr(self) -> bool:
+        """Whether exit code 2 shows standard error to the user, and does not deny."""
+        return not self.can_block and self.block_audience is Audience.USER
+
+    @property
+    def can_fail_closed(self) -> bool:
+        """Whether a failure may deny. Never where a denial continues the turn: it could loop."""
+        return self.fails_closed and self.denial not in (Denial.NOTHING, Denial.CONTINUES)
+
+
+EXIT_1_HINT = "exit code 2 blocks; 1 only warns"
+"""Added to the report of exit code 1: authors of guards expect it to deny."""
+
+
+class OutputAction(StrEnum):
+    """What is done with the output of a command."""
+
+    NOTHING = "nothing"
+    """Ignore it: the hook has no opinion."""
+    APPLY = "apply"
+    """Apply the members of the JSON reply."""
+    TEXT = "text"
+    """Interpret it as plain text (`EventSpec.plain_text`)."""
+    BLOCK = "block"
+    """Deny; the reason is taken from stderr, from the JSON reply or from the text."""
+    APPLY_AND_BLOCK = "apply_and_block"
+    """Apply the members of the JSON reply, and deny in any case."""
+    DENY_TEXT = "deny_text"
+    """Deny with the text as the reason."""
+    MESSAGE = "message"
+    """Allow, and show the text to the user."""
+    WARNING_MESSAGE = "warning_message"
+    """Like `MESSAGE`, with `Warning:` before the text."""
+    WARN = "warn"
+    """Report a failure of the command; apply nothing."""
+    FAIL = "fail"
+    """Report a reply that cannot be read; the handler has failed, also with exit code 0."""
+
+
+class ExitRule(Record, kw_only=False):
+    """What is done with the output of a command that ended with a certain exit code.
+
+    The first five attributes but `streams` are the forms that output can have.
+
+    Attributes:
+        json: For JSON.
+        malformed: For text that looks like a JSON object and cannot be parsed.
+        text: For other text.
+        empty: For no output.
+        streams: The streams that are read; the first one that is not blank counts.
+        parses_json: Whether the output may be JSON; otherwise all of it is text.
+        hint: Added to the report of the failure, on events that exit code 2 can deny.
+    """
+
+    json: OutputAction
+    malformed: OutputAction
+    text: OutputAction
+    empty: OutputAction
+    streams: tuple[str, ...] = ("stdout",)
+    parses_json: bool = True
+    hint: str = ""
+
+    @classmethod
+    def always(cls, action: OutputAction, hint: str = "") -> ExitRule:
+        """Return the rule that does the same for every form of output."""
+        return cls(action, action, action, action, hint=hint)
+
+    @property
+    def truncated(self) -> OutputAction:
+        """For a JSON reply that was cut because of its length: it may have held a denial."""
+        return OutputAction.FAIL if self.json is OutputAction.APPLY else self.malformed
+
+
+class ExitRules(Record, kw_only=False):
+    """The exit rules of an event.
+
+    Attributes:
+        codes: Exit code to its rule.
+        other: The rule for every other exit code.
+        signal: The rule for a command that a signal ended.
+    """
+
+    codes: Mapping[int, ExitRule]
+    other: ExitRule
+    signal: ExitRule
+
+    def rule_for(self, exit_code: int | None) -> ExitRule:
+        """Return the rule for an exit code; `None` means that a signal ended the command."""
+        if exit_code is None:
+            return self.signal
+        return self.codes.get(exit_code, self.other)
+
+
+class Coercions(Record):
+    """How a release that checks no types interprets replies.
+
+    Attributes:
+        read_member: Reads a member of a reply that has the wrong type: takes the field of the
+            answer, the value and the fields read so far, which it changes.
+        policies: Name of a policy to a function that combines one field (`EventSpec`,
+            `field_policies`): takes the fields of the decision so far, the event's own value and
+            the last value that a handler set; returns the fields to set, `None` to remove one.
+        chain: Field of an answer to a function that changes the event for the next handler of a
+            sequence: takes the event's value and the answer's.
+    """
+
+    read_member: Callable[[str, object, dict[str, Any]], None]
+    policies: Mapping[str, Callable[[Mapping[str, Any], dict[str, Any], Any], dict[str, Any]]]
+    chain: Mapping[str, Callable[[Any, Any], Any]]
+
+
+class Differences(Record):
+    """How one rule set differs from another.
+
+    Attributes:
+        rules: Attributes of `RuleSet` to their values.
+        every_event: Attributes of every `EventSpec` to their values.
+        events: Canonical name of an event to attributes of its `EventSpec`; they take precedence
+            over `every_event`.
+    """
+
+    rules: Mapping[str, Any] = EMPTY
+    every_event: Mapping[str, Any] = EMPTY
+    events: Mapping[str, Mapping[str, Any]] = EMPTY
+
+
+class RuleSet(Record):
+    """The behaviour of an agent, by its reference or by one release.
+
+    Attributes:
+        name: `documented`, `observed` or `observed@VERSION`.
+        release: The reference or the release that it describes.
+        events: The events of the agent.
+        exit_rules: Canonical name of an event to its exit rules; `*` for all other events.
+        objects_only: Whether only text from `{` to `}` is JSON; otherwise any JSON text is.
+        strings_are_text: Whether a JSON string is plain text, with its quotes.
+        async_replies: Whether a command whose output starts with the object `{"async": true}`
+            runs in the background: its other output and its exit code have no effect.
+        strict: Whether one wrong member, `null` included, invalidates the whole reply.
+        blocks_despite_invalid_json: Whether exit code 2 denies if the reply is invalid.
+        stderr_as_reason: Whether standard error of exit code 2 is the reason of a denial in JSON
+            that gives none.
+        accepted_decisions: Decision words that are valid on every event, also without effect.
+        drops_ineffective_fields: Whether fields of an answer without effect on the event are
+            dropped; otherwise hosts get them.
+        coercions: `module:NAME` of the `Coercions` of a release that checks no types; empty if it
+            checks them.
+        cleared_by_invalid: Fields of an answer that a handler clears for all handlers before it by
+            a value of a wrong type.
+        chains_failures: Whether the answer of a command that failed changes the event for the
+            next handler of a sequence.
+        sequence_scope: What a `sequential` definition runs in order: the handlers of that
+            `definition`, or `all` handlers of the event.
+        ends_sequence: Whether a denial ends a sequence.
+        handler_identity: When two handlers are the same one: `identity`, or `name_and_command`.
+        toggle_policy: Which layer decides whether hooks run: the one of the strongest `authority`,
+            or the one of the highest `precedence`.
+        enabled_by_default: Whether hooks run if no settings file enables them.
+        warning_audience: Who sees standard error of a command that failed.
+        merged_by_agent: Fields of a decision that the agent merges with the event's own values.
+        default_reason: Reason of a denial without one, with `{label}` for the hook; empty if such
+            a denial has no reason.
+        last_duplicate_wins: Whether the last of several verdicts in one reply counts; otherwise
+            the strongest one does.
+    """
+
+    name: str
+    release: str
+    events: tuple[EventSpec, ...]
+    exit_rules: Mapping[str, ExitRules]
+    merged_by_agent: frozenset[str] = frozenset()
+    objects_only: bool = False
+    strings_are_text: bool = False
+    async_replies: bool = False
+    strict: bool = False
+    blocks_despite_invalid_json: bool = True
+    stderr_as_reason: bool = True
+    accepted_decisions: frozenset[str] = frozenset()
+    drops_ineffective_fields: bool = False
+    coercions: str = ""
+    cleared_by_invalid: frozenset[str] = frozenset()
+    chains_failures: bool = True
+    sequence_scope: str = "definition"
+    ends_sequence: bool = True
+    handler_identity: str = "identity"
+    toggle_policy: str = "authority"
+    enabled_by_default: bool = True
+    warning_audience: Audience = Audience.DEBUG
+    default_reason: str = "blocked by hook '{label}'"
+    last_duplicate_wins: bool = False
+
+    @cached_property
+    def by_canonical(self) -> Mapping[str, EventSpec]:
+        """The events by canonical name."""
+        return {spec.canonical: spec for spec in self.events}
+
+    @property
+    def version(self) -> str:
+        """The version of the release, without the name of the program: `2.1.330`."""
+        return self.release.rpartition(" ")[2]
+
+    @cached_property
+    def loaded_coercions(self) -> Coercions | None:
+        """The object that `coercions` names; imported only when a reply is read."""
+        if not self.coercions:
+            return None
+        coercions: Coercions = load_object(self.coercions)
+        return coercions
+
+    def exit_rules_for(self, event: str) -> ExitRules:
+        """Return the exit rules of an event.
+
+        Args:
+            event: Canonical name.
+        """
+        return self.exit_rules.get(event) or self.exit_rules["*"]
+
+    def with_differences(self, differences: Differences) -> RuleSet:
+        """Return a copy of the rule set with the differences applied."""
+        events = []
+        for spec in self.events:
+            own = differences.events.get(spec.canonical, EMPTY)
+            events.append(spec.replace(**{**differences.every_event, **own}))
+        return self.replace(events=tuple(events), **differences.rules)

@@ -1,0 +1,206 @@
+"""Where an agent's settings are, and what their hook sections look like."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from anyhook.agents.spec.rules import EMPTY
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Mapping
+    from typing import Any
+
+    from anyhook.model.layers import Layer
+
+MIN_TIMEOUT = 0.01
+"""Seconds. Every command takes longer, so a shorter timeout would disable its hook."""
+
+
+class HandlerField(Record, kw_only=False):
+    """A member of handlers of one type.
+
+    Attributes:
+        option: Name in `HandlerSpec.options`, or of an attribute of `HandlerSpec`.
+        kind: `string`, `strings`, `boolean`, `object` or `texts` (an object of strings).
+        required: Whether a handler without it is ignored.
+        words: The strings that are allowed; empty if all are.
+    """
+
+    option: str
+    kind: str
+    required: bool = False
+    words: tuple[str, ...] = ()
+
+
+class HandlerType(Record, kw_only=False):
+    """A `type` of handlers.
+
+    Attributes:
+        kind: Handler kind.
+        timeout: Default timeout in seconds.
+        fields: Members that only this type has.
+        fixed: Options that every handler of the type gets.
+        programs: Whether the agent supports a program with a list of arguments.
+    """
+
+    kind: str
+    timeout: float
+    fields: Mapping[str, HandlerField] = EMPTY
+    fixed: Mapping[str, Any] = EMPTY
+    programs: bool = False
+
+
+class SettingsFile(Record, kw_only=False):
+    """A settings file, or a pattern of settings files.
+
+    Attributes:
+        layer: The layer of its hooks.
+        paths: Platform (`linux`, `darwin`, `win32`, or `*` for the others) to a path template with
+            `{home}`, `{project}`, `{config}` (the agent's directory in the home) and
+            `{system_dir}` (the directory of the system layer's file). A `*` matches many files.
+        variable: Environment variable that overrides the path.
+    """
+
+    layer: Layer
+    paths: Mapping[str, str]
+    variable: str | None = None
+
+
+class HookToggle(Record, kw_only=False):
+    """A setting that enables or disables hooks.
+
+    Attributes:
+        path: Keys from the root of a settings file.
+        kind: `enabled` or `off` (booleans), `disabled` (list of hook names), or `only` (restricts
+            hooks to some layers).
+        legacy: Whether only older releases have it; a newer setting in the same file overrides it.
+        layers: Layers whose files may have it; empty for all.
+        keeps: For `only`: the layers whose hooks still run.
+        value: For `only`: the value that its list must contain; `None` if it is a boolean.
+        or_true: Whether `true` means a list of all values.
+    """
+
+    path: tuple[str, ...]
+    kind: str
+    legacy: bool = False
+    layers: frozenset[Layer] = frozenset()
+    keeps: frozenset[Layer] = frozenset()
+    value: str | None = None
+    or_true: bool = False
+
+
+class Extensions(Record):
+    """Where extensions are installed and which files they have.
+
+    Attributes:
+        directory: Template of the directory that contains the directory of each extension.
+        manifest: File name of the manifest.
+        hooks: Path of the hooks file in the extension.
+        enablement: File in `directory` that disables extensions.
+        install_record: File in the extension that holds the real path of a linked one.
+        path_variables: Variable to the path that it holds: `extension` or `project`.
+        text_variables: Variable to its text.
+    """
+
+    finder = "extensions"
+
+    directory: str
+    manifest: str
+    hooks: str
+    enablement: str
+    install_record: str
+    path_variables: Mapping[str, str]
+    text_variables: Mapping[str, str]
+
+
+class Plugins(Record):
+    """Where plugins are recorded and which files they have.
+
+    Attributes:
+        record: Template of the file that lists the installed plugins.
+        manifest: Path of the manifest in the plugin.
+        hooks: Path of the hooks file in the plugin.
+        enabled: Keys from the root of a settings file to the object that enables plugins by name.
+        data: Template of a plugin's data directory.
+        path_variables: Variable to the path that it holds: `plugin` or `data`.
+        option_variable: Prefix of the environment variables of a plugin's options.
+        option_placeholder: Prefix of the placeholders of a plugin's options.
+    """
+
+    finder = "plugins"
+
+    record: str
+    manifest: str
+    hooks: str
+    enabled: tuple[str, ...]
+    data: str
+    path_variables: Mapping[str, str]
+    option_variable: str
+    option_placeholder: str
+
+
+class RedactionRules(Record):
+    """Which environment variables are secret. Names are compared in upper case.
+
+    Attributes:
+        path: Keys from the root of a settings file to the switch and the lists of names.
+        strict_where: Variable to the value (empty: any) that enables strict redaction.
+        secret_values: Patterns of values; a variable with such a value is removed.
+        kept_prefixes: Prefixes of names that are kept, even if the value is secret.
+        harmless_prefixes: Prefixes of names that are kept unless the value is secret.
+        always_allowed: Names that are kept.
+        never_allowed: Names that are removed.
+        secret_names: Pattern of names that are removed.
+    """
+
+    path: tuple[str, ...]
+    strict_where: Mapping[str, str]
+    secret_values: tuple[str, ...]
+    kept_prefixes: tuple[str, ...]
+    harmless_prefixes: tuple[str, ...]
+    always_allowed: frozenset[str]
+    never_allowed: frozenset[str]
+    secret_names: str
+
+    @cached_property
+    def value_patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The compiled patterns of secret values."""
+        import re
+
+        return tuple(re.compile(pattern, re.IGNORECASE) for pattern in self.secret_values)
+
+    @cached_property
+    def name_pattern(self) -> re.Pattern[str]:
+        """The compiled pattern of secret names."""
+        import re
+
+        return re.compile(self.secret_names, re.IGNORECASE)
+
+
+class WebRules(Record):
+    """The settings that limit HTTP hooks.
+
+    Attributes:
+        allowed_urls: Keys from the root of a settings file to the list of URL patterns.
+        allowed_variables: Keys to the list of variables that headers may contain.
+    """
+
+    allowed_urls: tuple[str, ...]
+    allowed_variables: tuple[str, ...]
+
+
+class EnvFileRules(Record):
+    """The file in which hooks set variables for the agent's shell commands.
+
+    Attributes:
+        variable: Environment variable that holds the path of the file.
+        events: Canonical names of the events whose commands get the variable.
+        clears: Canonical name of an event to the events whose files are discarded when it happens.
+    """
+
+    variable: str
+    events: frozenset[str]
+    clears: Mapping[str, frozenset[str]] = EMPTY

@@ -1,0 +1,61 @@
+"""The tools of TerminaI, which renamed most of Gemini CLI's."""
+
+from __future__ import annotations
+
+from anyhook.model.tools import Tool, Vocabulary
+
+REFERENCE_TOOLS = (
+    "glob google_web_search list_directory replace run_shell_command search_file_content "
+    "write_file write_todos"
+).split()
+"""Names of Gemini CLI that the reference still uses; the program has renamed these tools."""
+
+TOOLS = (
+    *"agent_control delegate_to_agent edit_file execute_repl file_operations get_internal_docs "
+    "glob_files grep_search list_files manage_processes manage_todos read_file read_many_files "
+    "run_terminal_command save_memory search_web web_fetch write_to_file".split(),
+    *REFERENCE_TOOLS,
+)
+
+TOOL_TABLE = {
+    "shell": Tool(("run_terminal_command", "run_shell_command")),
+    "read_file": Tool(("read_file",)),
+    "read_many_files": Tool(("read_many_files",)),
+    "write_file": Tool(("write_to_file", "write_file")),
+    "edit_file": Tool(("edit_file", "replace")),
+    "list_directory": Tool(("list_files", "list_directory"), {"path": "dir_path"}),
+    "glob": Tool(("glob_files", "glob"), {"path": "dir_path"}),
+    "grep": Tool(("grep_search", "search_file_content"), {"path": "dir_path", "glob": "include"}),
+    "web_fetch": Tool(("web_fetch",)),
+    "web_search": Tool(("search_web", "google_web_search")),
+    "agent": Tool(("delegate_to_agent",), {"agent_type": "agent_name"}),
+    "write_todos": Tool(
+        ("manage_todos", "write_todos"), items={"todos": {"content": "description"}}
+    ),
+    "save_memory": Tool(("save_memory",)),
+}
+"""The program's name of each tool, then the reference's."""
+
+RENAMED_TOOLS = {
+    "edit": "edit_file",
+    "shell": "run_terminal_command",
+    "grep": "grep_search",
+    "ls": "list_files",
+    "web_search": "search_web",
+    "Bash": "run_terminal_command",
+    "Write": "write_to_file",
+    "Edit": "edit_file",
+    "MultiEdit": "edit_file",
+    "Read": "read_file",
+    "Glob": "glob_files",
+    "Grep": "grep_search",
+    "LS": "list_files",
+    "WebFetch": "web_fetch",
+    "WebSearch": "search_web",
+    "TodoWrite": "manage_todos",
+    "Task": "delegate_to_agent",
+    "Agent": "delegate_to_agent",
+    "invoke_agent": "delegate_to_agent",
+}
+
+VOCABULARY = Vocabulary(agent="TerminaI", tools=TOOL_TABLE, mcp_name="{server}__{tool}")

@@ -1,0 +1,72 @@
+"""Results of tools, from one agent's form into another's.
+
+An agent whose tools return objects of its own has a `ToolResultForm` in its folder. Of all other
+agents the results are kept as they are.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.entry import load_object
+from anyhook.model.record import Record
+from anyhook.model.tools import ToolResult, read_result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.tools import ToolCall
+
+RAW = "raw"
+"""The form of results that are kept as they are."""
+
+
+class ToolResultForm(Record):
+    """How an agent represents the results of tools.
+
+    Attributes:
+        read: Takes the call in canonical words, the agent's JSON, and the error if the agent
+            sends it separately; returns the result.
+        write: Takes the call in canonical words and the result; returns the agent's JSON.
+    """
+
+    read: Callable[[ToolCall, Any, str | None], ToolResult]
+    write: Callable[[ToolCall, ToolResult], Any]
+
+
+def read_tool_result(
+    source: AgentSpec, call: ToolCall, response: Any, error: str | None = None
+) -> ToolResult:
+    """Return the result of a tool that an agent has sent.
+
+    Args:
+        source: The agent that sent it.
+        call: The call, in canonical words.
+        response: The agent's JSON; there may be none if the tool failed.
+        error: What went wrong, if the agent sends it separately.
+    """
+    if source.tool_result_form == RAW:
+        return read_result(response, error)
+    form: ToolResultForm = load_object(source.tool_result_form)
+    return form.read(call, response, error)
+
+
+def write_tool_result(target: AgentSpec, call: ToolCall, result: ToolResult) -> Any:
+    """Return the result of a tool in an agent's form.
+
+    Args:
+        target: The agent that reads it.
+        call: The call, in canonical words.
+        result: The result.
+    """
+    if target.tool_result_form == RAW:
+        return result.raw
+    form: ToolResultForm = load_object(target.tool_result_form)
+    return form.write(call, result)
+
+
+def have_same_form(source: AgentSpec, target: AgentSpec) -> bool:
+    """Return whether results of one agent can be sent to the other as they are."""
+    forms = {source.tool_result_form, target.tool_result_form}
+    return len(forms) == 1 or RAW in forms

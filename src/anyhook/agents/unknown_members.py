@@ -1,0 +1,135 @@
+"""What was probably meant by a member of a reply that the agent does not have.
+
+Derived from the output tables of all agents. Only a reply with such a member imports this.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents import AGENTS, get_agent
+from anyhook.model.diagnostics import Severity
+from anyhook.model.record import Record
+from anyhook.model.suggest import closest, fold
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from anyhook.agents.spec import AgentSpec
+
+    Path = tuple[str, ...]
+
+
+class MemberProblem(Record):
+    """What is wrong with a member of a reply.
+
+    Attributes:
+        code: Code of the diagnostic.
+        message: What is wrong, and what to write instead.
+        severity: Severity of the diagnostic.
+    """
+
+    code: str
+    message: str
+    severity: Severity = Severity.WARNING
+
+
+def explain_members(
+    agent: AgentSpec, event: str, parent: Path, names: Iterable[str]
+) -> Iterator[MemberProblem]:
+    """Explain members that replies to an event do not have.
+
+    Args:
+        agent: The agent.
+        event: Canonical name of the event.
+        parent: Path of the object that contains the members.
+        names: Names of the members.
+
+    Yields:
+        One problem for each member that is not reported elsewhere (`AgentSpec.foreign_members`,
+        members of other events).
+    """
+    reported = {*agent.foreign_members, *(item.path for item in agent.output_fields)}
+    for name in sorted(names):
+        if (*parent, name) not in reported:
+            yield _explain(agent, event, parent, name)
+
+
+def owner_of(path: Path, agent: AgentSpec) -> str | None:
+    """Return the title of another agent whose replies have a member; `None` if there is none.
+
+    Args:
+        path: Path of the member.
+        agent: The agent whose replies lack it.
+    """
+    if _has_member(agent, path[-1]):
+        return None
+    for name in AGENTS:
+        other = get_agent(name)
+        if _has_member(other, path[-1]):
+            return other.title
+    return None
+
+
+def _has_member(agent: AgentSpec, name: str) -> bool:
+    return any(item.path[-1] == name for item in agent.output_fields)
+
+
+def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberProblem:
+    members = _members(agent, event, parent)
+    shown = _quote((*parent, name))
+    for path in members:
+        if path[-1] == name:
+            message = f"{shown} has no effect there; write {_example(path)}"
+            return MemberProblem(code="output-misplaced", message=message)
+    suggestion = _find_other_spelling(members, name)
+    if suggestion is None:
+        owner = owner_of((*parent, name), agent)
+        if owner is not None:
+            message = f"{shown} is a member of {owner}'s replies; {agent.title} does not have it"
+            return MemberProblem(code="output-foreign", message=message)
+        suggestion = _find_nearest(members, parent, name)
+    if suggestion is not None:
+        message = f"unknown member {shown}; did you mean {_quote(suggestion)}?"
+        return MemberProblem(code="output-unknown", message=message)
+    message = f"unknown member {shown}; {agent.title} does not have it"
+    return MemberProblem(code="output-unknown", message=message, severity=Severity.INFO)
+
+
+def _members(agent: AgentSpec, event: str, parent: Path) -> list[Path]:
+    """Return the paths of all members of replies, those inside `parent` first."""
+    objects = agent.reply_objects(event)
+    members = [(*parent, name) for name in sorted(objects.get(parent, ()))]
+    for path in objects:
+        if path != parent:
+            members += [(*path, name) for name in sorted(objects[path])]
+    return members
+
+
+def _find_other_spelling(members: list[Path], name: str) -> Path | None:
+    """Return the member whose name differs only by case and separators."""
+    for path in members:
+        if fold(path[-1]) == fold(name):
+            return path
+    return None
+
+
+def _find_nearest(members: list[Path], parent: Path, name: str) -> Path | None:
+    """Return the member with the most similar name, preferably in the same object."""
+    siblings = [path for path in members if path[:-1] == parent]
+    for candidates in (siblings, members):
+        by_name = {path[-1]: path for path in reversed(candidates)}
+        similar = closest(name, [path[-1] for path in candidates])
+        if similar is not None:
+            return by_name[similar]
+    return None
+
+
+def _quote(path: Path) -> str:
+    return f"`{'.'.join(path)}`"
+
+
+def _example(path: Path) -> str:
+    """Return how a member is written, for example `"hookSpecificOutput": {"toolConfig": …}`."""
+    opening = "".join([f'"{name}": {{' for name in path[:-1]])
+    suffix = "" if path[:-1] else " at the top level"
+    return f'{opening}"{path[-1]}": …{"}" * (len(path) - 1)}{suffix}'
