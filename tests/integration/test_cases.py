@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from anyhook.cli.cases import EXAMPLE_INPUTS
+from anyhook.cli.first_cases import SAMPLE_INPUTS
 from anyhook.model.tools import TOOLS
 
 GUARD = """#!/bin/sh
@@ -286,7 +286,7 @@ def test_a_first_file_expects_what_the_hooks_answer_now(world, run):
     assert code == 0
     assert f"anyhook test {path}" in out
     assert (case["event"], case["tool"], case["expect"]) == ("before_tool", "write_file", "deny")
-    assert case["input"] == EXAMPLE_INPUTS["write_file"]
+    assert case["input"] == SAMPLE_INPUTS["write_file"]
     assert run("test", str(path), "--trust-once")[0] == 0
 
 
@@ -339,6 +339,6 @@ def test_a_first_case_is_for_what_its_hook_is_for(world, run, agent, event, matc
     assert run("test", "cases.toml", "--trust-once")[0] == 0
 
 
-def test_example_inputs_are_arguments_of_their_tools():
-    for tool, arguments in EXAMPLE_INPUTS.items():
+def test_sample_inputs_are_arguments_of_their_tools():
+    for tool, arguments in SAMPLE_INPUTS.items():
         assert set(arguments) <= set(TOOLS[tool])

@@ -11,12 +11,12 @@ from anyhook.cli import main
 
 @pytest.fixture
 def check(project, capsys):
-    """Check the project; return the exit code and what was found, by code."""
+    """Check the project; return the exit code and the diagnostics by code."""
 
     def run(*options):
         code = main(["check", "--project", str(project), "--json", *options])
         report = json.loads(capsys.readouterr().out)
-        return code, {found["code"]: found for found in report["diagnostics"]}
+        return code, {item["code"]: item for item in report["diagnostics"]}
 
     return run
 
@@ -131,20 +131,20 @@ SETTINGS = [
 def test_a_mistake_in_the_settings_is_found(project, check, settings, code, words):
     write_settings(project, settings)
 
-    found = check()[1]
+    diagnostic = check()[1][code]
 
-    assert words in found[code]["message"]
-    assert found[code]["agent"] == "claude"
+    assert words in diagnostic["message"]
+    assert diagnostic["agent"] == "claude"
 
 
 def test_settings_without_mistakes_have_no_findings_but_trust(project, check):
     good = script(project, "guard.py", GOOD_PYTHON)
     write_settings(project, hooks(f'python3 "$CLAUDE_PROJECT_DIR"/.claude/hooks/{good.name}'))
 
-    code, found = check()
+    code, diagnostics = check()
 
     assert code == 0
-    assert set(found) == {"project-untrusted"}
+    assert set(diagnostics) == {"project-untrusted"}
 
 
 GOOD_PYTHON = """\
@@ -212,9 +212,9 @@ def test_a_mistake_in_a_script_is_found_at_its_line(project, check, name, text, 
     file = script(project, name, text)
     write_settings(project, hooks(f'interpreter "$CLAUDE_PROJECT_DIR"/.claude/hooks/{name}'))
 
-    found = check()[1][code]
+    diagnostic = check()[1][code]
 
-    assert (found["file"], found["line"]) == (str(file), line)
+    assert (diagnostic["file"], diagnostic["line"]) == (str(file), line)
 
 
 def test_scripts_are_read_and_not_run(project, check):
@@ -240,7 +240,7 @@ def test_a_script_without_permission_is_found_also_below_a_blank(spaced, capsys)
 
     code = main(["check", "--project", str(spaced), "--json"])
 
-    codes = [found["code"] for found in json.loads(capsys.readouterr().out)["diagnostics"]]
+    codes = [item["code"] for item in json.loads(capsys.readouterr().out)["diagnostics"]]
     assert code == 1
     assert "not-executable" in codes
 
@@ -249,10 +249,10 @@ def test_a_program_without_a_first_line_is_found(project, check):
     script(project, "guard.py", "import sys\n")
     write_settings(project, hooks('"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.py'))
 
-    code, found = check()
+    code, diagnostics = check()
 
     assert code == 1
-    assert found["no-shebang"]["line"] == 1
+    assert diagnostics["no-shebang"]["line"] == 1
 
 
 def test_two_hooks_of_one_name_are_found(project, check):
@@ -271,9 +271,9 @@ def test_a_hook_file_that_names_no_tool_is_found(project, check):
     file = script(project, "guard.py", text)
     write_settings(project, hooks("anyhook run .claude/hooks/guard.py"))
 
-    found = check()[1]["unknown-subject"]
+    diagnostic = check()[1]["unknown-subject"]
 
-    assert (found["file"], found["line"]) == (str(file), 6)
+    assert (diagnostic["file"], diagnostic["line"]) == (str(file), 6)
 
 
 def test_strict_fails_on_warnings(project, check):
@@ -318,14 +318,14 @@ def test_a_hook_file_that_never_runs_is_found(project, check):
     file = script(project, "guard.py", text)
     write_settings(project, hooks("anyhook run .claude/hooks/guard.py"))
 
-    code, found = check()
+    code, diagnostics = check()
 
     assert code == 1
-    assert found["never-runs"]["file"] == str(file)
+    assert diagnostics["never-runs"]["file"] == str(file)
 
 
 def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
-    code, found = check("--strict")
+    code, diagnostics = check("--strict")
 
     assert code == 1
-    assert "nothing was checked" in found["no-hooks"]["message"]
+    assert "nothing was checked" in diagnostics["no-hooks"]["message"]

@@ -88,7 +88,7 @@ def test_fire_writes_one_json_object_an_event(world, run):
     assert fired["diagnostics"] == []
 
 
-def test_fire_tells_what_is_wrong_with_the_settings(world, run):
+def test_fire_reports_what_is_wrong_with_the_settings(world, run):
     world.settings("user", '{"hooks": {"BeforTool": []}')
     world.settings("project", {"hooks": {"BeforTool": []}})
 
@@ -100,7 +100,7 @@ def test_fire_tells_what_is_wrong_with_the_settings(world, run):
     assert sorted(codes) == ["settings-syntax", "unknown-event"]
 
 
-def test_fire_says_what_overrode_what(world, run):
+def test_fire_shows_overridden_values(world, run):
     reply = '{"hookSpecificOutput": {"tool_input": {"a": 2}}}'
     world.settings(
         "user",
@@ -161,11 +161,11 @@ def test_a_narrow_terminal_shows_places_and_bars(world):
     subprocess.run(["bash", "-c", command], stdin=slave, stdout=slave, stderr=slave, check=True)
     os.close(slave)
     os.set_blocking(master, False)
-    seen = os.read(master, 100_000).decode()
+    output = os.read(master, 100_000).decode()
     os.close(master)
 
-    assert "settings.json" in seen.replace("\r\n", "").replace(" ", "")
-    assert all(len(line) <= 80 or "\x1b" in line for line in seen.splitlines())
+    assert "settings.json" in output.replace("\r\n", "").replace(" ", "")
+    assert all(len(line) <= 80 or "\x1b" in line for line in output.splitlines())
 
 
 def test_fire_does_not_run_an_untrusted_project(world, run):
@@ -184,7 +184,7 @@ def test_fire_does_not_run_an_untrusted_project(world, run):
 @pytest.mark.parametrize(
     ("command", "code"), [(DENY, 2), ("true", 0), ("echo '{\"continue\": false}'", 2)]
 )
-def test_exit_code_tells_the_decision_when_asked(world, run, command, code):
+def test_the_exit_code_is_the_decision_on_request(world, run, command, code):
     world.settings("user", settings(hook(command=command)))
 
     assert run("fire", "BeforeTool", "--tool", "t", "--exit-code")[0] == code
@@ -192,7 +192,7 @@ def test_exit_code_tells_the_decision_when_asked(world, run, command, code):
 
 
 @pytest.mark.parametrize(
-    ("event", "given", "field", "value"),
+    ("event", "options", "field", "value"),
     [
         ("BeforeAgent", ["--input", '{"prompt": "hi"}'], "prompt", "hi"),
         ("SessionStart", [], "source", "startup"),
@@ -216,10 +216,10 @@ def test_exit_code_tells_the_decision_when_asked(world, run, command, code):
         ),
     ],
 )
-def test_every_event_can_be_fired_by_hand(world, run, event, given, field, value):
+def test_every_event_can_be_fired_by_hand(world, run, event, options, field, value):
     world.settings("user", settings(hook("see", "cat > seen.json"), event=event))
 
-    code, _, err = run("fire", event, *given)
+    code, _, err = run("fire", event, *options)
 
     assert (code, err) == (0, "")
     assert json.loads((world.project / "seen.json").read_text())[field] == value
@@ -274,7 +274,7 @@ def test_event_files_of_every_shape(world, run, text):
     assert (code, err, out.count("\n")) == (0, "", 1)
 
 
-def test_a_payload_with_a_wrong_field_is_fired_and_told(world, run):
+def test_a_payload_with_a_wrong_field_is_fired_and_reported(world, run):
     (world.project / "events").write_text('{"hook_event_name": "SessionEnd", "reason": 5}')
 
     _, out, _ = run("fire", "--event-file", "events")
@@ -289,8 +289,8 @@ def test_a_payload_with_a_wrong_field_is_fired_and_told(world, run):
         (["fire", "BeforTool"], "did you mean 'BeforeTool'?"),
         (["fire", "BeforeTool"], "needs a tool: --tool NAME"),
         (["fire", "BeforeAgent", "--tool", "x"], "has no tool"),
-        (["fire", "BeforeTool", "--tool", "x", "--input", "{'a'}"], "is no JSON"),
-        (["fire", "BeforeTool", "--tool", "x", "--input", "NaN"], "is no JSON"),
+        (["fire", "BeforeTool", "--tool", "x", "--input", "{'a'}"], "is not JSON"),
+        (["fire", "BeforeTool", "--tool", "x", "--input", "NaN"], "is not JSON"),
         (["fire", "BeforeTool", "--tool", "x", "--input", "[1]"], "tool_input must be an object"),
         (["fire", "BeforeTool", "--tool", "x", "--input", "@no.json"], "no.json cannot be read"),
         (["fire", "BeforeAgent", "--input", "[1]"], "must be a JSON object"),
@@ -332,7 +332,7 @@ def test_usage_errors_say_what_to_do_and_never_exit_with_two(world, run, argumen
         ('{"hook_event_name": "X"}', "has no event 'X'"),
     ],
 )
-def test_event_files_that_hold_no_events_are_told(world, run, text, message):
+def test_event_files_without_events_are_refused(world, run, text, message):
     (world.project / "events").write_text(text)
 
     code, _, err = run("fire", "--event-file", "events")
@@ -351,9 +351,9 @@ def test_progress_is_shown_to_people_only(world):
 
     os.close(slave)
     os.set_blocking(master, False)
-    seen = os.read(master, 100_000).decode()
+    output = os.read(master, 100_000).decode()
     os.close(master)
-    assert "firing" in seen
+    assert "firing" in output
     assert done.stdout.count(b"\n") == 25
 
 
@@ -394,7 +394,21 @@ def test_list_shows_every_hook_with_its_place_and_state(world, run):
     ]
 
 
-def test_list_without_hooks_says_where_it_looked(world, run):
+def test_list_fits_a_terminal_of_80_columns(world, run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    long = hook("a-hook-with-a-long-name", description="what it is for")
+    world.settings("user", settings(long, matcher="run_shell_command|write_file|replace"))
+
+    lines = run("list")[1].splitlines()
+
+    assert lines[0].split() == ["hook", "matcher", "state", "timeout", "place"]
+    assert lines[1] == "BeforeTool"
+    assert "a-hook-with-a-long-name" in lines[2]
+    assert "settings.json:" in lines[2]
+    assert max(map(len, lines)) <= 80
+
+
+def test_list_without_hooks_shows_where_it_looked(world, run):
     _, out, _ = run("list")
 
     assert "No hooks are configured here" in out
@@ -405,7 +419,7 @@ def test_list_without_hooks_says_where_it_looked(world, run):
 # -- check
 
 
-def test_check_fails_on_errors_and_says_where(world, run):
+def test_check_fails_on_errors_with_their_place(world, run):
     world.settings("project", settings(hook(timeout="5"), matcher="Bash"))
 
     code, out, _ = run("check")
@@ -418,11 +432,11 @@ def test_check_fails_on_errors_and_says_where(world, run):
     report = json.loads(as_json)
     assert report["ok"] is False
     assert report["hooks"] == 1
-    (found,) = [d for d in report["diagnostics"] if d["code"] == "bad-timeout"]
-    assert found["agent"] == "gemini"
-    assert found["severity"] == "error"
-    assert found["line"] > 1
-    assert found["column"] > 1
+    (diagnostic,) = [d for d in report["diagnostics"] if d["code"] == "bad-timeout"]
+    assert diagnostic["agent"] == "gemini"
+    assert diagnostic["severity"] == "error"
+    assert diagnostic["line"] > 1
+    assert diagnostic["column"] > 1
 
 
 def test_check_is_fine_with_warnings(world, run):
@@ -433,7 +447,7 @@ def test_check_is_fine_with_warnings(world, run):
     assert "no problems" in run("check")[1]
 
 
-def test_check_without_files_says_so(world, run):
+def test_check_without_files_reports_it(world, run):
     code, out, _ = run("check")
 
     assert code == 0
@@ -510,7 +524,7 @@ def test_the_systems_hooks_are_not_switched(world, run):
     assert "belongs to the system layer" in err
 
 
-def test_enable_says_when_a_hook_stays_off(world, run):
+def test_enable_reports_a_hook_that_stays_off(world, run):
     world.settings("user", {**settings(hook("u")), "hooksConfig": {"enabled": False}})
 
     code, _, err = run("enable", "u")
@@ -551,7 +565,7 @@ def test_a_file_of_another_shape_is_not_edited(world, run, value):
     assert json.loads(world.files["user"].read_text()) == value
 
 
-def test_a_hook_that_hides_behind_a_broken_file_is_told(world, run):
+def test_an_unknown_hook_is_explained_by_a_broken_file(world, run):
     world.settings("user", "{")
 
     code, _, err = run("disable", "guard")
@@ -634,7 +648,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(world):
     assert file.read_text() == "{}"
 
 
-def test_a_place_that_cannot_be_written_is_told_and_nothing_is_left(world):
+def test_a_place_that_cannot_be_written_is_reported_and_nothing_is_left(world):
     file = world.write(world.home / "file", "x")
 
     with pytest.raises(SettingsError, match="cannot be written"):
@@ -689,17 +703,17 @@ def test_trust_shows_asks_and_records(world, run):
     assert "+exit 0" in out
 
     _, as_json, _ = run("trust", "--show", "--json")
-    shown = json.loads(as_json)
-    assert shown["trusted"] is False
-    assert shown["hooks"][0]["state"] == "script"
-    assert "+exit 0" in shown["hooks"][0]["difference"]
+    report = json.loads(as_json)
+    assert report["trusted"] is False
+    assert report["hooks"][0]["state"] == "script"
+    assert "+exit 0" in report["hooks"][0]["difference"]
 
     assert json.loads(run("trust", "--yes", "--json")[1])["trusted"] is True
     assert "is not trusted any more" in run("trust", "--revoke")[1]
     assert json.loads(run("trust", "--revoke", "--json")[1])["changed"] is False
 
 
-def test_trust_without_hooks_says_so(world, run):
+def test_trust_without_hooks_reports_it(world, run):
     code, out, _ = run("trust")
 
     assert (code, "nothing to trust" in out) == (0, True)
@@ -713,9 +727,9 @@ def test_trust_asks_on_a_terminal(world, answer, code):
         [sys.executable, "-m", "anyhook", "trust"], stdin=slave, stdout=slave, stderr=slave
     )
     os.close(slave)
-    seen = b""
-    while b"[y/N]" not in seen:
-        seen += os.read(master, 1000)
+    output = b""
+    while b"[y/N]" not in output:
+        output += os.read(master, 1000)
     os.write(master, answer)
     while True:
         try:
@@ -792,7 +806,7 @@ def test_what_strangers_write_cannot_move_the_terminal(world, run):
     assert "with: WITH=x\\x1b[1A" in run("trust", "--show")[1]
 
 
-def test_trust_says_what_is_not_bound(world, run):
+def test_trust_shows_what_is_not_bound(world, run):
     world.settings("project", settings(hook("p", 'bash "$HOOKS/g.sh"')))
 
     assert "not bound: $HOOKS/g.sh" in run("trust", "--show")[1]
@@ -836,7 +850,7 @@ LIBRARIES = {"asyncio", "filelock", "httpx", "uvicorn", "starlette", "mcp", "ric
 
 
 @pytest.mark.parametrize(
-    ("command", "own"), [("list", {"listing"}), ("check", {"check", "findings"})]
+    ("command", "own"), [("list", {"listing"}), ("check", {"check", "ci_formats"})]
 )
 def test_a_command_imports_no_other_command_and_no_library_of_one(world, command, own):
     program = "import sys; from anyhook.cli import main; main(); print(*sys.modules)"
@@ -850,7 +864,7 @@ def test_a_command_imports_no_other_command_and_no_library_of_one(world, command
     assert modules.isdisjoint(LIBRARIES), modules & LIBRARIES
 
 
-def test_without_arguments_it_says_what_to_do(run):
+def test_without_arguments_it_shows_its_usage(run):
     code, out, err = run()
 
     assert code == 64
@@ -968,7 +982,7 @@ def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments
     assert b"Traceback" not in done.stderr
 
 
-def test_nobody_reads_the_output(world):
+def test_a_closed_pipe_is_no_failure(world):
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", f"{sys.executable} -m anyhook schema | head -c 1"],
         capture_output=True,
@@ -1060,7 +1074,7 @@ def test_an_ended_fire_ends_its_hooks(world, number, interrupt):
     until(lambda: not marked(mark), "processes are left")
 
 
-def test_a_current_directory_that_is_gone_is_told(world):
+def test_a_deleted_current_directory_is_reported(world):
     gone = world.project / "gone"
     gone.mkdir()
     done = subprocess.run(

@@ -91,9 +91,9 @@ class TestWhatTheAgentWillDo:
     def test_a_part_that_the_agent_merges_is_no_difference(self, project, fired):
         reply = {"hookSpecificOutput": {"tool_input": {"content": "new"}}}
         configure(project, "gemini", {"BeforeTool": [definition(f"echo '{json.dumps(reply)}'")]})
-        given = '{"file_path": "a", "content": "old"}'
+        tool_input = '{"file_path": "a", "content": "old"}'
 
-        result = fired("BeforeTool", "--tool", "write_file", "--input", given)
+        result = fired("BeforeTool", "--tool", "write_file", "--input", tool_input)
 
         assert result["decision"]["tool_input"] == {"file_path": "a", "content": "new"}
         assert result["differences"] == []
@@ -150,13 +150,13 @@ class TestWhyAHookDidNotRun:
 
 
 class TestTheAgentOfAnEvent:
-    def test_the_name_of_the_event_tells_it(self, project, fired):
+    def test_the_name_of_the_event_decides(self, project, fired):
         configure(project, "claude", {"PreToolUse": [definition("true")]})
         configure(project, "gemini", {"BeforeTool": [definition("true")]})
 
         assert fired("PreToolUse", "--tool", "Bash")["agent"] == "claude"
 
-    def test_a_payload_tells_it(self, project, fired, tmp_path):
+    def test_a_payload_decides(self, project, fired, tmp_path):
         configure(project, "gemini", {"BeforeTool": [definition("true")]})
         payload = {"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "Bash"}
         file = tmp_path / "event.json"

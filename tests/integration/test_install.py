@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.capabilities import LEGEND, markdown_tables
 from anyhook.errors import EventError, UsageError
 from anyhook.settings.jsonc import parse
@@ -336,7 +336,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(world, run, hook_file
     assert not (world.project / ".claude").exists()
 
 
-def test_nobody_to_ask_is_told(world, run, hook_file):
+def test_without_a_terminal_it_asks_for_yes(world, run, hook_file):
     code, _, err = run("install", str(hook_file), "--agent", "claude")
 
     assert code == 64
@@ -345,7 +345,7 @@ def test_nobody_to_ask_is_told(world, run, hook_file):
 
 
 @pytest.mark.parametrize(("word", "written"), [(b"y\n", True), (b"n\n", False)])
-def test_a_person_is_asked(world, hook_file, word, written):
+def test_it_asks_on_a_terminal(world, hook_file, word, written):
     leader, follower = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "anyhook", "install", str(hook_file), "--agent", "claude"],
@@ -393,10 +393,10 @@ def test_agents_are_found_by_their_directories(world, run, hook_file):
 
     (world.home / ".claude").mkdir()
     code, out, _ = run("install", str(hook_file), "--yes", "--json")
-    said = json.loads(out)
-    assert said["written"] is True
-    assert [file["agent"] for file in said["files"]] == ["claude"]
-    assert said["degraded"]["claude"]
+    report = json.loads(out)
+    assert report["written"] is True
+    assert [file["agent"] for file in report["files"]] == ["claude"]
+    assert report["degraded"]["claude"]
 
 
 @pytest.mark.parametrize(
@@ -417,7 +417,7 @@ def test_a_file_that_cannot_be_edited_stays_as_it_is(world, run, hook_file, text
     assert path.read_text() == text
 
 
-def test_a_file_that_is_no_text_is_told(world, run, hook_file):
+def test_a_file_that_is_not_text_is_refused(world, run, hook_file):
     path = world.project / ".claude" / "settings.json"
     path.parent.mkdir()
     path.write_bytes(b"\xff\xfe")
@@ -438,7 +438,7 @@ def test_a_file_that_is_no_text_is_told(world, run, hook_file):
         ),
     ],
 )
-def test_what_is_no_hook_file_is_told(world, run, text, words):
+def test_what_is_not_a_hook_file_is_refused(world, run, text, words):
     path = world.project / "x.py"
     if text is not None:
         path.write_text(text)
@@ -534,7 +534,7 @@ def test_init_can_be_looked_at_first(world, run):
     assert not (world.project / ".anyhook").exists()
 
 
-def test_check_tells_what_the_agent_cannot_do_without_running_the_file(
+def test_check_reports_what_the_agent_cannot_do_without_running_the_file(
     world, run, hook_file, anyhook_on_the_path
 ):
     run("install", str(hook_file), "--agent", "claude", "--yes")
@@ -548,7 +548,7 @@ def test_check_tells_what_the_agent_cannot_do_without_running_the_file(
     ]
 
 
-def test_check_tells_whose_settings_are_here(world, run, hook_file):
+def test_check_shows_whose_settings_are_here(world, run, hook_file):
     run("install", str(hook_file), "--agent", "claude", "--yes")
 
     assert "Claude Code" in run("check")[1]
@@ -573,7 +573,7 @@ def test_examples_are_tried_for_every_agent(world, run, hook_file):
     assert "TerminaI ignores asking the user" in out
 
 
-def test_a_failing_example_fails_and_says_where(world, run):
+def test_a_failing_example_fails_with_its_place(world, run):
     path = world.write(
         world.project / "bad.py",
         HOOK.replace('expect="none")', 'expect="deny")').replace('says="no"', 'says="nope"'),
@@ -590,12 +590,12 @@ def test_a_failing_example_fails_and_says_where(world, run):
 def test_a_crash_in_an_example_is_a_failure(world, run):
     path = world.write(world.project / "bad.py", HOOK.replace('"rm" in', "rm in"))
     code, out, _ = run("test", str(path), "--json")
-    said = json.loads(out)
+    report = json.loads(out)
 
     assert code == 1
-    assert said["ok"] is False
-    assert {r["got"] for r in said["results"] if r["status"] == "failed"} == {"crash"}
-    assert "NameError" in said["results"][0]["notes"][0]
+    assert report["ok"] is False
+    assert {r["got"] for r in report["results"] if r["status"] == "failed"} == {"crash"}
+    assert "NameError" in report["results"][0]["notes"][0]
 
 
 def test_an_example_that_hangs_or_leaves_is_a_failure(world, run):
@@ -608,14 +608,14 @@ def test_an_example_that_hangs_or_leaves_is_a_failure(world, run):
         "hooks.example(tool='glob', input={}, expect='deny')\n",
     )
     code, out, _ = run("test", str(path), "--agent", "claude", "--json")
-    said = json.loads(out)
+    report = json.loads(out)
 
     assert code == 1
-    assert [r["got"] for r in said["results"]] == ["crash", "crash"]
-    assert "ran out of time" in said["results"][0]["notes"][0]
+    assert [r["got"] for r in report["results"]] == ["crash", "crash"]
+    assert "ran out of time" in report["results"][0]["notes"][0]
 
 
-def test_a_file_without_examples_is_told(world, run):
+def test_a_file_without_examples_is_reported(world, run):
     path = world.write(world.project / "none.py", HOOK.replace("hooks.example", "''.format"))
     code, out, _ = run("test", str(path))
 
@@ -665,7 +665,7 @@ def test_the_tables_of_the_documentation_are_those_of_the_code():
     assert "\n".join(markdown_tables(agents, events)).strip() in page
     for word in ("yes", "promised", "undocumented"):
         assert f"{word}:" in LEGEND
-        assert f"**{word}**" in page
+        assert f"| {word} |" in page
 
 
 # -- the testing package
@@ -686,6 +686,13 @@ def test_events_are_made_as_the_agent_sends_them():
         make_event("before_tool", agent="claude")
     with pytest.raises(EventError, match="has no field 'promt'"):
         make_event("before_prompt", agent="claude", promt="x")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_every_event_of_every_agent_can_be_made(agent):
+    for spec in get_agent(agent).events:
+        tool = {"tool": "shell"} if spec.subject == "tool_name" else {}
+        assert make_event(spec.wire, agent=agent, **tool).name == spec.canonical
 
 
 def test_runs_take_whole_payloads_and_say_what_cannot_be(hook_file):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.table import Table
 
-from anyhook.cli.output import UNWRAPPED, console
+from anyhook.cli.output import UNWRAPPED, console, print_quoted
 
 
 def print_table(text):
@@ -49,3 +49,13 @@ def test_a_width_that_makes_no_sense_is_not_used(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
 
     assert console().width == UNWRAPPED
+
+
+def test_wrapped_lines_of_a_script_keep_their_mark(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+
+    print_quoted(console(), f"first\n\n{'word ' * 20}\ntrusted: 1 hook")
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 4
+    assert all(line.startswith("    |") for line in lines)

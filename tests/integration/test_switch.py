@@ -92,7 +92,7 @@ def flat(hooks):
     )
 
 
-def test_a_hook_that_is_disabled_already_is_said_to_be(run, claude):
+def test_disabling_a_hook_twice_reports_that_it_was_off(run, claude):
     run("disable", "guard.py", "--agent", "claude")
     before = claude.read_text()
 

@@ -607,7 +607,7 @@ OPTIONS = [
     ),
     (
         {"type": "prompt", "prompt": "p" * 5000},
-        ["… 1000 more characters; whole with --json"],
+        ["… 1000 more characters; see --json for all"],
     ),
 ]
 

@@ -153,8 +153,8 @@ def test_a_denial_that_would_go_on_for_ever_is_reported(run, hook_file, conditio
     _, out, _ = run("test", str(path))
     _, text, _ = run("test", str(path), "--json")
 
-    said = f"{path.name}:6: again denies after_agent also when stop_hook_active is true"
-    assert (said in out) is is_endless
+    warning = f"{path.name}:6: again denies after_agent also when stop_hook_active is true"
+    assert (warning in out) is is_endless
     assert bool(json.loads(text)["warnings"]) is is_endless
 
 

@@ -1,4 +1,4 @@
-"""The `anyhook` command: one file per subcommand, none of them imported before it is asked for."""
+"""The `anyhook` command: one file per subcommand, imported when the subcommand is used."""
 
 from __future__ import annotations
 
@@ -17,66 +17,74 @@ if TYPE_CHECKING:
 
 OK = 0
 PROBLEMS = 1
+# Agents read exit code 2 of a hook as a denial, so that no failure of this program may use it.
 DECIDED = 2
-"""Only as a decision: no failure of ours may look like a hook that blocks."""
+RULES_DIFFER = 3
 USAGE = 64
 BUG = 70
-WIDEST = 1000
-"""Columns of the widest terminal."""
+
+MAX_TERMINAL_SIZE = 1000
+"""Columns or lines; typer and rich fill lines up to the width that the environment asks for."""
+SIZE_VARIABLES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
+INTERRUPTING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        argv: Arguments without the program's name; by default the process's.
+        argv: Arguments without the program's name; by default those of the process.
 
     Returns:
-        The exit code: 0 fine, 1 a check found problems, 2 a decision to block (`fire --exit-code`),
-        64 usage, 70 a bug of anyhook, 130 interrupted.
+        The exit code: 0 success, 1 a check found problems, 2 an event was denied and 3 the rule
+        sets differ about it (`fire --exit-code`), 64 usage, 70 a bug of anyhook, 130 interrupted.
     """
     _prepare_streams()
-    _limit_width()
+    _limit_terminal_size()
     from typer.exceptions import Abort, Exit, TyperException
 
     from anyhook.cli.app import make_app
-    from anyhook.cli.output import say_error
+    from anyhook.cli.output import print_error
     from anyhook.errors import AnyhookError
 
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         app = make_app(arguments)
-        with _signals_interrupt():
-            code = app(arguments, prog_name="anyhook", standalone_mode=False)
-    except Exit as end:
-        code = end.exit_code
-    except (AnyhookError, TyperException) as error:
-        message = error.format_message() if isinstance(error, TyperException) else str(error)
-        say_error(message or "say what to do; see: anyhook --help")
+        with _interrupt_on_signals():
+            exit_code = app(arguments, prog_name="anyhook", standalone_mode=False)
+    except Exit as error:
+        exit_code = error.exit_code
+    except TyperException as error:
+        print_error(error.format_message() or "a command is missing; see: anyhook --help")
+        return USAGE
+    except AnyhookError as error:
+        print_error(str(error))
         return USAGE
     except (KeyboardInterrupt, Abort):
-        say_error("interrupted")
-        return INTERRUPTED
-    except (SystemExit, BrokenPipeError):  # typer exits when nobody reads the output any more
-        return _without_stdout()
+        exit_code = INTERRUPTED
+    except (SystemExit, BrokenPipeError):
+        # The reader closed the pipe (`anyhook list | head -1`); typer makes a SystemExit of it.
+        _discard_stdout()
+        return OK
     except OSError as error:
-        say_error(f"{error.strerror or error}" + (f": {error.filename}" if error.filename else ""))
+        problem = str(error.strerror or error)
+        print_error(f"{problem}: {error.filename}" if error.filename else problem)
         return USAGE
-    except Exception as error:  # noqa: BLE001 - the last boundary: a report instead of a traceback
-        from anyhook.cli.report import write_report
+    except Exception as error:  # noqa: BLE001 - the outermost boundary: a report, no traceback
+        from anyhook.cli.bug_report import write_bug_report
 
-        say_error(
+        print_error(
             f"this is a bug of anyhook: {type(error).__name__}: {error}\n"
-            f"a report is in {write_report(error)}"
+            f"a report is in {write_bug_report(error)}"
         )
         return BUG
-    if code == INTERRUPTED:  # typer makes an exit code of Ctrl-C
-        say_error("interrupted")
-    return code if isinstance(code, int) else OK
+    if exit_code == INTERRUPTED:
+        print_error("interrupted")
+    return exit_code if isinstance(exit_code, int) else OK
 
 
 def _prepare_streams() -> None:
-    """Open what the caller closed, and never fail for a character that the terminal lacks."""
+    """Reopen streams that the caller closed, and escape characters that a stream cannot encode."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -85,44 +93,46 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _limit_width() -> None:
-    """Drop sizes of terminals that are none, and limit the others: lines are filled up to them."""
-    for name in ("COLUMNS", "LINES", "TERMINAL_WIDTH"):
-        text = os.environ.get(name)
-        if text is None:
+def _limit_terminal_size() -> None:
+    """Remove variables with a terminal size that is not a positive number; limit the others."""
+    for name in SIZE_VARIABLES:
+        value = os.environ.get(name)
+        if value is None:
             continue
-        is_number = text.isascii() and text.isdecimal()
-        if not is_number or not text.strip("0"):
+        is_positive = value.isascii() and value.isdecimal() and value.strip("0") != ""
+        if not is_positive:
             del os.environ[name]
-        elif len(text) > len(str(WIDEST)) or int(text) > WIDEST:
-            os.environ[name] = str(WIDEST)
+        elif len(value) > len(str(MAX_TERMINAL_SIZE)) or int(value) > MAX_TERMINAL_SIZE:
+            os.environ[name] = str(MAX_TERMINAL_SIZE)
 
 
 @contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """Let SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt`, which ends running hooks."""
+def _interrupt_on_signals() -> Iterator[None]:
+    """Make signals raise `KeyboardInterrupt`, so that running hooks are ended.
+
+    A signal that the caller ignores stays ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {name: signal.getsignal(getattr(signal, name)) for name in names}
-    for name in names:
-        if before[name] in (signal.SIG_DFL, end_quietly):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+    numbers = [getattr(signal, name) for name in INTERRUPTING_SIGNALS if hasattr(signal, name)]
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in handlers.items():
+        if handler in (signal.SIG_DFL, end_quietly):
+            signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
-        for name in names:
-            signal.signal(getattr(signal, name), before[name])
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
-def _without_stdout() -> int:
-    """Leave quietly when whoever read the output went away (`anyhook list | head -1`)."""
+def _discard_stdout() -> None:
+    """Point standard output at the null device: the interpreter flushes it when it exits."""
     null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, sys.stdout.fileno())
-    except (OSError, ValueError):  # there is no such stream at all
-        return OK
+    except (OSError, ValueError):  # standard output has no descriptor
+        pass
     finally:
         os.close(null)
-    return OK

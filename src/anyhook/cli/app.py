@@ -1,4 +1,4 @@
-"""The table of commands: each is imported when it is run, or when help lists all of them."""
+"""The table of commands. A command's module is imported when it is run or listed in the help."""
 
 from __future__ import annotations
 
@@ -10,43 +10,50 @@ import typer
 
 from anyhook import __version__
 
-COMMANDS = {
-    "init": "install:init",
-    "fire": "fire:fire",
-    "list": "listing:list_hooks",
-    "check": "check:check",
-    "enable": "switch:enable",
-    "disable": "switch:disable",
-    "trust": "trust:trust",
-    "test": "test:test",
-    "serve": "serve:serve",
-    "doctor": "doctor:doctor",
-    "bench": "bench:bench",
-    "worker": "worker:worker",
-    "install": "install:install",
-    "uninstall": "install:uninstall",
-    "migrate": "migrate:migrate",
-    "run": "run:run",
-    "shim": "shim:shim",
-    "convert-payload": "convert:convert_payload",
-    "capabilities": "capabilities:capabilities",
-    "schema": "schema:schema",
+GROUPS = {
+    "Write hooks": {
+        "init": "install:init",
+        "test": "test:test",
+        "install": "install:install",
+        "uninstall": "install:uninstall",
+    },
+    "Inspect and control hooks": {
+        "fire": "fire:fire",
+        "list": "listing:list_hooks",
+        "check": "check:check",
+        "trust": "trust:trust",
+        "enable": "switch:enable",
+        "disable": "switch:disable",
+    },
+    "Run hooks": {
+        "run": "run:run",
+        "serve": "serve:serve",
+        "worker": "worker:worker",
+        "doctor": "doctor:doctor",
+        "bench": "bench:bench",
+    },
+    "Use several agents": {
+        "migrate": "migrate:migrate",
+        "shim": "shim:shim",
+        "convert-payload": "convert:convert_payload",
+        "capabilities": "capabilities:capabilities",
+        "schema": "schema:schema",
+    },
 }
-"""Command to its module in this package and its function, or its group of commands, there."""
+"""Heading in the help to its commands, each as `MODULE:NAME` of a function or of an app."""
 
 
 def make_app(arguments: Sequence[str]) -> typer.Typer:
-    """Make the application that runs a command line.
+    """Make the application for a command line.
 
-    Importing every command costs more than most commands take. So the application holds the
-    command that is named, and all of them only for help and for suggestions.
+    It holds only the command that the arguments name, because importing every command takes longer
+    than most commands run. Help and suggestions for a misspelt command need all of them.
 
     Args:
         arguments: The command line without the program's name.
     """
     app = typer.Typer(
         name="anyhook",
-        help="Run, test and explain the lifecycle hooks of AI coding agents.",
         no_args_is_help=True,
         add_completion=False,
         rich_markup_mode="markdown",
@@ -54,26 +61,29 @@ def make_app(arguments: Sequence[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(root)
-    is_command = bool(arguments) and arguments[0] in COMMANDS
-    for name in arguments[:1] if is_command else COMMANDS:
-        command = _imported(COMMANDS[name])
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name)
-        else:
-            app.command(name)(command)
+    named = arguments[0] if arguments else None
+    is_command = any(named in commands for commands in GROUPS.values())
+    for heading, commands in GROUPS.items():
+        for name, location in commands.items():
+            if is_command and name != named:
+                continue
+            command = _import_command(location)
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name, rich_help_panel=heading)
+            else:
+                app.command(name, rich_help_panel=heading)(command)
     return app
 
 
-def _imported(place: str) -> typer.Typer | Callable[..., Any]:
-    module, _, name = place.partition(":")
-    command: typer.Typer | Callable[..., Any] = getattr(
-        import_module(f"anyhook.cli.{module}"), name
-    )
+def _import_command(location: str) -> typer.Typer | Callable[..., Any]:
+    module, _, name = location.partition(":")
+    command: typer.Typer | Callable[..., Any]
+    command = getattr(import_module(f"anyhook.cli.{module}"), name)
     return command
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         typer.echo(f"anyhook {__version__}")
         raise typer.Exit
 
@@ -81,7 +91,7 @@ def _show_version(wanted: bool) -> None:
 def root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     """Run, test and explain the lifecycle hooks of AI coding agents."""

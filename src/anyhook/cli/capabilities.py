@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
 from anyhook.agents.capabilities import ABILITIES, Support, support
 from anyhook.cli import OK
 from anyhook.cli.options import AsJson
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, make_table, print_json
 from anyhook.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.table import Table
 
     from anyhook.agents.spec import AgentSpec
 
@@ -26,26 +28,35 @@ MARKS = {
     Support.UNDOCUMENTED: ("undocumented", "cyan"),
     Support.NO: ("-", "dim"),
 }
+"""Support to its text and style in tables."""
 LEGEND = (
-    "yes: the reference says so, and the release that was observed does it. promised: the "
-    "reference says so, the release ignores it. undocumented: the release does it, the reference "
-    "does not say so."
+    "yes: the reference promises it and the observed release does it. promised: the reference "
+    "promises it, the release ignores it. undocumented: the release does it, the reference does "
+    "not mention it."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class AbilityRow:
+    """How far agents support an ability on one event; `None` for an agent without the event."""
+
+    ability: str
+    support: list[Support | None]
 
 
 def capabilities(
     event: Annotated[
-        str | None, typer.Argument(help="Canonical event; by default those of all agents.")
+        str | None, typer.Argument(metavar="EVENT", help="The event. Default: all events.")
     ] = None,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Write the tables of the documentation.")
+        bool, typer.Option("--markdown", help="Write Markdown tables with the agents' names.")
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Show what each agent can do on each event, and what is only promised.
+    """Show what each agent can do on each event.
 
-    What an agent cannot do, hooks that are written with `anyhook.authoring` do another way, and
-    say so.
+    Hooks that are written with `anyhook.authoring` replace what an agent cannot do by what it can,
+    and report it.
 
     For example:
 
@@ -53,77 +64,88 @@ def capabilities(
         anyhook capabilities --json
     """
     agents = [get_agent(name) for name in CODING_AGENTS]
-    known = list(dict.fromkeys(spec.canonical for d in agents for spec in d.events))
-    events = known if event is None else [_canonical(event, known)]
+    canonical_names: list[str] = []
+    for agent in agents:
+        canonical_names += [name for name in agent.by_canonical if name not in canonical_names]
+    events = canonical_names
+    if event is not None:
+        events = [_canonical_name(event, canonical_names)]
     if as_json:
-        print_json(
-            {
-                name: {
-                    ability: {d.name: str(support(d, name, ability)) for d in agents}
-                    for ability in ABILITIES
-                }
-                for name in events
-            }
-        )
-    elif markdown:
-        typer.echo("\n".join(markdown_tables(agents, events)))
-    else:
-        out = console()
-        for name in events:
-            table = _table(agents, name)
-            if table.row_count:
-                out.print(table)
-        out.print(Text(LEGEND, style="dim"))
+        print_json({name: _event_json(agents, name) for name in events})
+        return OK
+    if markdown:
+        for line in markdown_tables(agents, events):
+            typer.echo(line)
+        return OK
+    out = console()
+    for name in events:
+        table = _table(agents, name)
+        if table.row_count:
+            out.print(table)
+    out.print(Text(LEGEND, style="dim"))
     return OK
 
 
-def _canonical(event: str, known: list[str]) -> str:
-    """Return the canonical name of an event that may be named as an agent does."""
-    if event in known:
+def _canonical_name(event: str, canonical_names: list[str]) -> str:
+    if event in canonical_names:
         return event
-    agents = agents_of_event(event)
-    if not agents:
-        raise UnknownNameError("event", event, known)
-    return get_agent(agents[0]).event(event).canonical
+    agent_names = agents_of_event(event)
+    if not agent_names:
+        raise UnknownNameError("event", event, canonical_names)
+    return get_agent(agent_names[0]).event(event).canonical
 
 
-def rows(agents: list[AgentSpec], event: str) -> Iterator[tuple[str, list[Support | None]]]:
-    """Yield the abilities that some agent has on an event; `None` for an agent without it."""
+def _event_json(agents: list[AgentSpec], event: str) -> dict[str, dict[str, str]]:
+    abilities = {}
     for ability in ABILITIES:
-        cells = [support(d, event, ability) if event in d.by_canonical else None for d in agents]
-        if any(cell not in (None, Support.NO) for cell in cells):
-            yield ability, cells
+        abilities[ability] = {agent.name: str(support(agent, event, ability)) for agent in agents}
+    return abilities
+
+
+def _ability_rows(agents: list[AgentSpec], event: str) -> Iterator[AbilityRow]:
+    """Yield the abilities that at least one agent has on an event."""
+    for ability in ABILITIES:
+        cells: list[Support | None] = []
+        for agent in agents:
+            has_event = event in agent.by_canonical
+            cells.append(support(agent, event, ability) if has_event else None)
+        if not {None, Support.NO}.issuperset(cells):
+            yield AbilityRow(ability, cells)
 
 
 def markdown_tables(agents: list[AgentSpec], events: list[str]) -> Iterator[str]:
-    """Yield the lines of the tables for the documentation."""
+    """Yield the lines of `docs/capabilities.md`, a section for each event."""
     for event in events:
-        found = list(rows(agents, event))
-        wires = [d.by_canonical[event].wire if event in d.by_canonical else "" for d in agents]
-        heads = [
-            f"{d.title} `{wire}`" if wire else d.title
-            for d, wire in zip(agents, wires, strict=True)
-        ]
         yield f"### {event}"
         yield ""
-        if not found:
-            yield "Nothing: agents only tell hooks about it."
-            yield ""
-            continue
-        yield f"| | {' | '.join(heads)} |"
-        yield f"|---|{'---|' * len(agents)}"
-        for ability, cells in found:
-            words = [MARKS[cell][0] if cell else "" for cell in cells]
-            yield f"| {ability} | {' | '.join(words)} |"
+        rows = list(_ability_rows(agents, event))
+        if rows:
+            headings = [_markdown_heading(agent, event) for agent in agents]
+            yield f"| | {' | '.join(headings)} |"
+            yield f"|---|{'---|' * len(agents)}"
+        else:
+            yield "Nothing: the agents ignore what hooks answer."
+        for row in rows:
+            cells = [_mark(cell)[0] for cell in row.support]
+            yield f"| {row.ability} | {' | '.join(cells)} |"
         yield ""
+
+
+def _markdown_heading(agent: AgentSpec, event: str) -> str:
+    if event not in agent.by_canonical:
+        return agent.title
+    return f"{agent.title} `{agent.by_canonical[event].wire}`"
+
+
+def _mark(cell: Support | None) -> tuple[str, str]:
+    """Return the text and the style of a cell."""
+    return MARKS[cell] if cell is not None else ("", "")
 
 
 def _table(agents: list[AgentSpec], event: str) -> Table:
-    table = Table(box=None, padding=(0, 2), header_style="bold", title_justify="left")
-    table.add_column(event, style="bold", min_width=16)
-    for agent in agents:
-        table.add_column(agent.title)
-    for ability, cells in rows(agents, event):
-        shown = [Text(*MARKS[cell]) if cell else Text("") for cell in cells]
-        table.add_row(ability, *shown)
+    table = make_table(event, *(agent.title for agent in agents))
+    table.columns[0].min_width = 16
+    for row in _ability_rows(agents, event):
+        cells = [Text(*_mark(cell)) for cell in row.support]
+        table.add_row(Text(row.ability, style="bold"), *cells)
     return table

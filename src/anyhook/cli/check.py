@@ -1,31 +1,34 @@
-"""`anyhook check`: everything that is wrong with the settings."""
+"""`anyhook check`: mistakes in settings and in the scripts that hooks run."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run, gaps, scan
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.findings import github_lines, sarif_log
+from anyhook.cli.ci_formats import github_lines, sarif_log
 from anyhook.cli.options import (
     HERE,
     AgentName,
     AsJson,
     Project,
+    configured_handlers,
+    print_no_hooks,
     print_project,
-    print_searched,
     scope_of,
 )
 from anyhook.cli.output import (
-    SEVERITY_STYLE,
     console,
+    count_of,
     diagnostic_json,
+    make_table,
+    print_diagnostics,
     print_json,
     show_path,
 )
@@ -39,10 +42,11 @@ from anyhook.trust.scripts import named_files
 from anyhook.trust.trees import LARGEST_SCRIPT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from rich.console import Console
+    from rich.table import Table
 
     from anyhook.authoring.inspect import Use
     from anyhook.cli.options import Scope
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """Forms in which the problems are written."""
+    """Formats of the report."""
 
     TEXT = "text"
     JSON = "json"
@@ -62,11 +66,11 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem of one agent's settings.
+    """A diagnostic about the hooks of one agent.
 
     Attributes:
         agent: Name of the agent.
-        diagnostic: The problem.
+        diagnostic: The diagnostic.
     """
 
     agent: str
@@ -77,16 +81,19 @@ def check(
     project: Project = HERE,
     agent: AgentName = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
-    form: Annotated[
-        Format, typer.Option("--format", help="github: annotations; sarif: for code scanning.")
+    report_format: Annotated[
+        Format,
+        typer.Option(
+            "--format", help="github: annotations of a workflow; sarif: for code scanning."
+        ),
     ] = Format.TEXT,
     as_json: AsJson = False,
 ) -> int:
-    """Check the settings of every agent that has hooks here, and the scripts that hooks run.
+    """Check settings and hook scripts for mistakes.
 
-    It finds mistakes in settings, dead matchers, missing or broken scripts, hooks that are switched
-    off or not trusted, and what scripts commonly get wrong. Nothing is run. Exits with 1 if there
-    are errors.
+    No hook is run. It reports mistakes in settings, matchers that match nothing, missing or broken
+    scripts, hooks that are switched off or not trusted, and common mistakes in scripts. It covers
+    every agent that has hooks here. Exits with 1 if there are errors.
 
     For example:
 
@@ -96,157 +103,173 @@ def check(
     """
     scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
-    findings = sorted(_findings(engines), key=_by_place)
-    fails_on = {Severity.ERROR, Severity.WARNING} if strict else {Severity.ERROR}
-    failed = any(found.diagnostic.severity in fails_on for found in findings)
-    if as_json or form is Format.JSON:
+    findings: list[Finding] = []
+    for engine in engines:
+        # Several hooks can lead to the same diagnostic.
+        unique = dict.fromkeys(_diagnostics(engine))
+        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
+    findings.sort(key=_sort_key)
+    diagnostics = [finding.diagnostic for finding in findings]
+    severities = {diagnostic.severity for diagnostic in diagnostics}
+    failed = Severity.ERROR in severities or (strict and Severity.WARNING in severities)
+    if as_json or report_format is Format.JSON:
         print_json(_report_json(scope, engines, findings, failed=failed))
-    elif form is Format.GITHUB:
-        diagnostics = (found.diagnostic for found in findings)
-        typer.echo("\n".join(github_lines(diagnostics, strict=strict)), nl=bool(findings))
-    elif form is Format.SARIF:
-        print_json(sarif_log([found.diagnostic for found in findings], scope.project))
+    elif report_format is Format.GITHUB:
+        for line in github_lines(diagnostics, strict=strict):
+            typer.echo(line)
+    elif report_format is Format.SARIF:
+        print_json(sarif_log(diagnostics, scope.project))
     else:
         _print_report(console(), scope, engines, findings)
     return PROBLEMS if failed else OK
 
 
-def _findings(engines: Iterable[Engine]) -> Iterator[Finding]:
-    for engine in engines:
-        diagnostics = (
-            *engine.hooks.diagnostics,
-            *engine.switched_off(),
-            *engine.guard.diagnostics(),
-            *_hook_file_findings(engine),
-            *check_hooks(
-                engine.agent,
-                engine.definitions,
-                engine.project_dir,
-                engine.guard.variables(),
-                engine.environ,
-                engine.guard.may_match,
-            ),
-        )
-        yield from (Finding(engine.agent.name, found) for found in dict.fromkeys(diagnostics))
-        if not engine.definitions:
-            text = f"no hook of {engine.agent.title} is configured here; nothing was checked"
-            yield Finding(engine.agent.name, diagnose("no-hooks", text))
-
-
-def _by_place(finding: Finding) -> tuple[str, int, int, str]:
+def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
     place = finding.diagnostic.place or Place("")
     return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
 
 
-# -- hook files that are written with anyhook
+# -- what is checked
 
 
-def _hook_file_findings(engine: Engine) -> Iterator[Diagnostic]:
-    """Report what the agent cannot do of what hook files ask for, and tools that no agent has."""
-    variables = {**engine.environ, **engine.guard.variables()}
-    handlers = [h for d in engine.definitions for h in d.handlers if h.kind == "command"]
-    files: dict[Path, HandlerSpec] = {}
-    for handler in handlers:
-        for path in named_files(handler, engine.project_dir, {**variables, **handler.variables}):
-            files.setdefault(path, handler)
-    for path, handler in files.items():
+def _diagnostics(engine: Engine) -> Iterator[Diagnostic]:
+    yield from engine.hooks.diagnostics
+    yield from engine.switched_off()
+    yield from engine.guard.diagnostics()
+    yield from _check_hook_files(engine)
+    yield from check_hooks(
+        engine.agent,
+        engine.definitions,
+        engine.project_dir,
+        engine.guard.variables(),
+        engine.environ,
+        engine.guard.may_match,
+    )
+    if not engine.definitions:
+        title = engine.agent.title
+        text = f"no hook of {title} is configured here; nothing was checked"
+        yield diagnose("no-hooks", text)
+
+
+def _check_hook_files(engine: Engine) -> Iterator[Diagnostic]:
+    """Check the hook files that are written with `anyhook.authoring`."""
+    for path, handler in _hook_files(engine).items():
         uses = scan(path)
         if uses and not calls_run(read_user_file(path, LARGEST_SCRIPT)):
             yield diagnose("never-runs", f"{path.name}: {NEVER_RUNS}", Place(str(path)))
-        for use, text in gaps(uses, engine.agent):
-            yield diagnose(
-                "ability", f"{use.name}: {text}", Place(str(path), use.line), handler=handler.label
-            )
+        for use, problem in gaps(uses, engine.agent):
+            place = Place(str(path), use.line)
+            yield diagnose("ability", f"{use.name}: {problem}", place, handler=handler.label)
         for use in uses:
             yield from _check_subjects(engine, use, path)
 
 
+def _hook_files(engine: Engine) -> dict[Path, HandlerSpec]:
+    """Return the files that commands name, each with the first hook that names it."""
+    variables = {**engine.environ, **engine.guard.variables()}
+    files: dict[Path, HandlerSpec] = {}
+    for handler in configured_handlers(engine):
+        if handler.kind == "command":
+            own_variables = {**variables, **handler.variables}
+            for path in named_files(handler, engine.project_dir, own_variables):
+                files.setdefault(path, handler)
+    return files
+
+
 def _check_subjects(engine: Engine, use: Use, path: Path) -> Iterator[Diagnostic]:
+    """Report tools that a function is registered for and that no agent has."""
     spec = engine.agent.by_canonical.get(use.event)
     if spec is None or spec.subject != "tool_name":
         return
-    known = {*TOOLS, *engine.agent.tools, *engine.agent.renamed_tools}
+    tools = {*TOOLS, *engine.agent.tools, *engine.agent.renamed_tools}
     for subject in use.subjects:
-        is_name = subject.replace("_", "").isalnum()
-        if is_name and subject not in known and "__" not in subject:
-            meant = closest(subject, known)
-            hint = f"did you mean {meant!r}?" if meant else f"tools: {', '.join(sorted(TOOLS))}"
-            text = f"{use.name}: {subject!r} is no tool; {hint}"
-            yield diagnose("unknown-subject", text, Place(str(path), use.line))
+        is_pattern = not subject.replace("_", "").isalnum()
+        is_mcp_tool = "__" in subject
+        # A pattern or the tool of a server may match something that is not known here.
+        if subject in tools or is_pattern or is_mcp_tool:
+            continue
+        suggestion = closest(subject, tools)
+        hint = f"tools: {', '.join(sorted(TOOLS))}"
+        if suggestion:
+            hint = f"did you mean {suggestion!r}?"
+        text = f"{use.name}: {subject!r} is not a tool; {hint}"
+        yield diagnose("unknown-subject", text, Place(str(path), use.line))
 
 
-# -- what is shown
+# -- the report
 
 
 def _print_report(
     out: Console, scope: Scope, engines: list[Engine], findings: list[Finding]
 ) -> None:
     print_project(out, scope.project)
-    has_files = any(file.exists for engine in engines for file in engine.hooks.files)
-    if has_files:
-        out.print(_files_table(engines))
-    if not scope.agents or not has_files:
-        print_searched(out, scope)
-    untrusted = [f for f in findings if f.diagnostic.code == "project-untrusted"]
-    for found in findings:
-        if found not in untrusted:
-            _print_finding(out, found.diagnostic, scope.project)
+    files = _files_table(engines)
+    if files.row_count:
+        out.print(files)
+    if not scope.agents or not files.row_count:
+        print_no_hooks(out, scope)
+    # Hooks that are not trusted get one line each below, instead of one long message each.
+    untrusted: dict[str, list[str]] = {}
+    for finding in findings:
+        diagnostic = finding.diagnostic
+        if diagnostic.code == "project-untrusted":
+            labels = untrusted.setdefault(finding.agent, [])
+            labels.append(str(diagnostic.handler))
+        else:
+            print_diagnostics(out, [diagnostic], scope.project)
     for engine in engines:
-        labels = [f.diagnostic.handler for f in untrusted if f.agent == engine.agent.name]
-        if labels:
-            out.print(Text.assemble(("not trusted", "yellow"), f"  {engine.agent.title}:"))
-            for label in dict.fromkeys(labels):
-                out.print(Text(f"  {label}"))
-            command = trust_command(engine.agent.name, engine.project_dir)
-            out.print(f"  They do not run until you have looked at them: {command}")
-    out.print(_summary(findings))
+        if engine.agent.name in untrusted:
+            _print_untrusted(out, engine, untrusted[engine.agent.name])
+    _print_summary(out, findings)
 
 
 def _files_table(engines: list[Engine]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for heading in ("agent", "layer", "file", "hooks"):
-        table.add_column(heading, justify="right" if heading == "hooks" else "left")
+    table = make_table("agent", "layer", "file", "hooks", no_wrap=("agent", "layer"))
     for engine in engines:
         for file in engine.hooks.files:
             if file.exists:
-                count = sum(len(d.handlers) for d in file.definitions)
+                hooks = sum(len(definition.handlers) for definition in file.definitions)
                 path = show_path(str(file.source.path), engine.project_dir)
-                table.add_row(engine.agent.title, str(file.source.layer), Text(path), str(count))
+                layer = str(file.source.layer)
+                table.add_row(engine.agent.title, layer, Text(path), str(hooks))
     return table
 
 
-def _print_finding(out: Console, found: Diagnostic, project: Path) -> None:
-    """Show a problem in one line, as compilers do: editors and terminals make its place a link."""
-    place = ""
-    if found.place is not None:
-        numbers = (n for n in (found.place.line, found.place.column) if n is not None)
-        place = ":".join([show_path(found.place.file, project), *map(str, numbers)]) + ": "
-    line = Text.assemble(
-        (place, "cyan"),
-        (str(found.severity), SEVERITY_STYLE[found.severity]),
-        (f"[{found.code}]", "dim"),
-        f": {found.message}",
-    )
-    out.print(line)
+def _print_untrusted(out: Console, engine: Engine, labels: list[str]) -> None:
+    out.print(Text.assemble(("not trusted", "yellow"), f"  {engine.agent.title}:"))
+    for label in dict.fromkeys(labels):
+        out.print(Text(f"  {label}"))
+    command = trust_command(engine.agent.name, engine.project_dir)
+    out.print(Text(f"  They do not run until you trust them: {command}"))
 
 
-def _summary(findings: list[Finding]) -> str:
-    counts = {s: sum(f.diagnostic.severity is s for f in findings) for s in Severity}
-    words = [f"{n} {s}{'s' if n != 1 and s != 'info' else ''}" for s, n in counts.items() if n]
-    return f"[bold]{', '.join(words)}[/]" if words else "[bold green]no problems[/]"
+def _print_summary(out: Console, findings: list[Finding]) -> None:
+    counts = Counter(finding.diagnostic.severity for finding in findings)
+    if not counts:
+        out.print("no problems", style="bold green")
+        return
+    nouns = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    parts = [
+        count_of(counts[severity], noun) for severity, noun in nouns.items() if counts[severity]
+    ]
+    out.print(", ".join(parts), style="bold")
 
 
 def _report_json(
     scope: Scope, engines: list[Engine], findings: list[Finding], *, failed: bool
 ) -> dict[str, Any]:
-    files = [file for engine in engines for file in engine.hooks.files if file.exists]
+    files: dict[str, None] = {}
+    hooks = 0
+    for engine in engines:
+        hooks += len(configured_handlers(engine))
+        files.update((str(file.source.path), None) for file in engine.hooks.files if file.exists)
     return {
         "ok": not failed,
         "project": str(scope.project),
         "agents": list(scope.agents),
-        "files": list(dict.fromkeys(str(file.source.path) for file in files)),
-        "hooks": sum(len(d.handlers) for engine in engines for d in engine.definitions),
+        "files": list(files),
+        "hooks": hooks,
         "diagnostics": [
-            {"agent": found.agent, **diagnostic_json(found.diagnostic)} for found in findings
+            {"agent": finding.agent, **diagnostic_json(finding.diagnostic)} for finding in findings
         ],
     }

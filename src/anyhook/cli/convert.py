@@ -1,4 +1,4 @@
-"""`anyhook convert-payload`: one agent's payload as another one's."""
+"""`anyhook convert-payload`: an agent's payload in the form of another agent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from anyhook.agents import get_agent, recognise
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.translate import call_of, counterparts, translate_payload
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.output import print_json, say_error
+from anyhook.cli.output import print_error, print_json
 from anyhook.errors import EventError, UsageError
 from anyhook.model.events import ToolEvent
 from anyhook.settings.recordings import read_payloads
@@ -22,31 +22,53 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
 
 STDIN = "<stdin>"
-HELP = """Write an agent's payload as another agent's, from standard input to standard output.
-
-One JSON object, or one a line. Tool names, arguments, what tools returned and the names of events
-are put in the other agent's words; `generic` is a form that keeps the payload it was made of. What
-the other agent would never send is told, and the exit code is 1.
-
-For example:
-
-    anyhook convert-payload --from claude --to gemini < event.json
-    anyhook convert-payload --to generic < session.jsonl
-"""
 
 
 def convert_payload(
-    target: Annotated[str, typer.Option("--to", help="Whose form is wanted.")],
+    target: Annotated[
+        str, typer.Option("--to", metavar="AGENT", help="The agent whose form is written.")
+    ],
     source: Annotated[
         str | None,
-        typer.Option("--from", help="Whose payloads they are; by default that is found out."),
+        typer.Option(
+            "--from",
+            metavar="AGENT",
+            help="The agent that sent the payloads. Default: it is recognised.",
+        ),
     ] = None,
 ) -> int:
-    """Write an agent's payload as another agent's."""
-    new = get_agent(target)
-    code = OK
+    """Convert payloads of one agent to the form of another agent.
+
+    It reads one JSON object, or one per line, from standard input, and writes one per line. Event
+    names, tool names, arguments and results are converted; `generic` keeps the original payload.
+    Exits with 1 if the other agent has no such event or tool.
+
+    For example:
+
+        anyhook convert-payload --from claude --to gemini < event.json
+        anyhook convert-payload --to generic < session.jsonl
+    """
+    target_agent = get_agent(target)
     if source is not None:
         get_agent(source)
+    exit_code = OK
+    for place, payload in _read_stdin():
+        agent_name = source or recognise(payload, {})
+        if agent_name is None:
+            raise EventError(f"{place}: the payload does not show its agent; name it with --from")
+        source_agent = get_agent(agent_name)
+        converted, diagnostics = translate_payload(payload, source_agent, target_agent)
+        problem = _unsupported(payload, source_agent, target_agent)
+        if problem is not None:
+            print_error(f"{place}: {problem}")
+            exit_code = PROBLEMS
+        for diagnostic in diagnostics:
+            print_error(f"{place}: {diagnostic.message}")
+        print_json(converted)
+    return exit_code
+
+
+def _read_stdin() -> list[tuple[str, dict[str, Any]]]:
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("give payloads on standard input: anyhook convert-payload … < FILE")
     try:
@@ -56,34 +78,17 @@ def convert_payload(
     payloads = list(read_payloads(text, STDIN)) if text.strip() else []
     if not payloads:
         raise EventError(f"{STDIN}: there is no payload")
-    for where, payload in payloads:
-        name = source or recognise(payload, {})
-        if name is None:
-            told = "nothing tells which agent sent this; say so with --from"
-            raise EventError(f"{where}: {told}")
-        old = get_agent(name)
-        made, problems = translate_payload(payload, old, new)
-        unknown = _unknown(payload, old, new)
-        if unknown:
-            say_error(f"{where}: {unknown}")
-            code = PROBLEMS
-        for problem in problems:
-            say_error(f"{where}: {problem.message}")
-        print_json(made)
-    return code
+    return payloads
 
 
-def _unknown(payload: Mapping[str, Any], old: AgentSpec, new: AgentSpec) -> str | None:
-    """Say what the other agent would never send; `None` if it would send this."""
-    event, _ = decode_event(old, payload)
-    if not counterparts(old, event.name, new):
-        return f"{new.title} has no event for {event.wire_name!r}; it keeps its name"
+def _unsupported(payload: Mapping[str, Any], source: AgentSpec, target: AgentSpec) -> str | None:
+    """Return which event or tool of a payload the target agent does not have."""
+    event, _ = decode_event(source, payload)
+    if not counterparts(source, event.name, target):
+        return f"{target.title} has no event for {event.wire_name!r}; it keeps its name"
     if isinstance(event, ToolEvent):
-        call = call_of(event, old)
-        own = event.tool_name in old.tools or event.tool_name in old.vocabulary.canonical
-        if own and new.vocabulary.name(call.tool) is None:
-            return f"{new.title} has no tool for {event.tool_name!r}; it keeps its name"
+        tool = event.tool_name
+        is_source_tool = tool in source.tools or tool in source.vocabulary.canonical
+        if is_source_tool and target.vocabulary.name(call_of(event, source).tool) is None:
+            return f"{target.title} has no tool for {tool!r}; it keeps its name"
     return None
-
-
-convert_payload.__doc__ = HELP

@@ -1,11 +1,10 @@
-"""`anyhook list`: which hooks there are, by event."""
+"""`anyhook list`: the hooks of every agent."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli import OK
@@ -14,11 +13,19 @@ from anyhook.cli.options import (
     AgentName,
     AsJson,
     Project,
+    configured_handlers,
+    print_no_hooks,
     print_project,
-    print_searched,
     scope_of,
 )
-from anyhook.cli.output import console, print_diagnostics, print_json, show_place
+from anyhook.cli.output import (
+    WIDE,
+    console,
+    make_table,
+    print_diagnostics,
+    print_json,
+    show_place,
+)
 from anyhook.model.definitions import unique_labels
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
@@ -27,24 +34,26 @@ from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
 STATE_STYLE = {"on": "green", "off": "dim", "not trusted": "yellow", "changed": "yellow"}
-TRUST_STATE = {"new": "not trusted", "script": "changed", "definition": "changed"}
+STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
+"""What is not trusted of a hook (`Change.what`) to the state that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One hook as it is listed.
+class HookRow:
+    """One listed hook.
 
     Attributes:
         definition: Its definition.
         handler: The hook.
-        label: Its name in this list.
+        label: Its name, unique in the list.
         state: `on`, `off`, `not trusted` or `changed`.
-        switched_off_by: The file, or file and line, that switches it off; `None` if it is on.
+        switched_off_by: The file, or file and line, that switches it off; `None` if none does.
     """
 
     definition: HookDefinition
@@ -55,9 +64,10 @@ class Row:
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
-    """List the hooks of every agent by event: state, matcher, timeout, layer and place.
+    """List the hooks of every agent with their state and place.
 
-    A hook is on, off, not trusted, or changed since it was trusted.
+    A hook is on, off, not trusted, or changed since it was trusted. A terminal of fewer than 100
+    columns shows neither layers nor descriptions.
 
     For example:
 
@@ -66,92 +76,140 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
     """
     scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
-    rows_by_engine = [(engine, hook_rows(engine)) for engine in engines]
     if as_json:
-        print_json(
-            [_row_json(engine, row) for engine, rows in rows_by_engine for row in rows],
-        )
+        items: list[dict[str, Any]] = []
+        for engine in engines:
+            items += [_row_json(engine, row) for row in hook_rows(engine)]
+        print_json(items)
         return OK
     out = console()
     print_project(out, scope.project)
-    for engine, rows in rows_by_engine:
+    has_rows = False
+    for engine in engines:
+        rows = hook_rows(engine)
         if rows:
-            _print_rows(out, engine, rows, with_agent=len(engines) > 1)
-        problems = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
-        print_diagnostics(out, problems, engine.project_dir)
-    if not any(rows for _, rows in rows_by_engine):
-        print_searched(out, scope)
+            has_rows = True
+            if len(engines) > 1:
+                out.print(Text(engine.agent.title, style="bold"))
+            out.print(_table(out, engine, rows))
+            _print_inactive(out, engine, rows)
+        errors = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
+        print_diagnostics(out, errors, engine.project_dir)
+    if not has_rows:
+        print_no_hooks(out, scope)
     return OK
 
 
-def hook_rows(engine: Engine) -> list[Row]:
-    """Return every hook of an engine, by event and layer."""
-    withheld = {id(change.subject.handler): change.what for change in engine.guard.changes()}
-    order = {spec.canonical: i for i, spec in enumerate(engine.agent.events)}
-    rank = {layer: i for i, layer in enumerate(engine.agent.layer_order)}
-    definitions = sorted(engine.definitions, key=lambda d: (order[d.event], rank[d.layer]))
+def hook_rows(engine: Engine) -> list[HookRow]:
+    """Return every hook of an engine by event and layer, then those that were taken out."""
+    changes = {id(change.subject.handler): change.what for change in engine.guard.changes()}
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    handlers = [h for d in engine.definitions for h in d.handlers]
-    labels = unique_labels([*handlers, *(hook.handler for hook in kept)])
-    rows: list[Row] = []
-    for definition in definitions:
+    labels = unique_labels([*configured_handlers(engine), *(hook.handler for hook in kept)])
+    rows: list[HookRow] = []
+    for definition in _sorted_definitions(engine):
         for handler in definition.handlers:
-            switch = engine.hooks.switched_off(handler)
-            trust = TRUST_STATE.get(withheld.get(id(handler), ""), "on")
-            state = trust if switch is None else "off"
-            rows.append(Row(definition, handler, labels[id(handler)], state, switch))
+            switched_off_by = engine.hooks.switched_off(handler)
+            state = "on"
+            if switched_off_by is not None:
+                state = "off"
+            elif id(handler) in changes:
+                state = STATE_OF_CHANGE[changes[id(handler)]]
+            label = labels[id(handler)]
+            rows.append(HookRow(definition, handler, label, state, switched_off_by))
+    # `disable` took these out of their settings file.
     for hook in kept:
         label = labels[id(hook.handler)]
-        rows.append(Row(hook.definition, hook.handler, label, "off", str(hook.record)))
+        rows.append(HookRow(hook.definition, hook.handler, label, "off", str(hook.record)))
     return rows
 
 
-def _print_rows(out: Console, engine: Engine, rows: list[Row], *, with_agent: bool) -> None:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    if with_agent:
-        table.title, table.title_justify, table.title_style = engine.agent.title, "left", "bold"
+def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
+    events = [spec.canonical for spec in engine.agent.events]
+    layers = list(engine.agent.layer_order)
+
+    def sort_key(definition: HookDefinition) -> tuple[int, int]:
+        return events.index(definition.event), layers.index(definition.layer)
+
+    return sorted(engine.definitions, key=sort_key)
+
+
+def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
+    if out.width < WIDE:
+        return _narrow_table(engine, rows)
     headings = ["event", "hook", "matcher", "state", "timeout", "layer", "place"]
-    if any(row.handler.description for row in rows):
+    has_descriptions = any(row.handler.description for row in rows)
+    if has_descriptions:
         headings.append("about")
-    for heading in headings:
-        folds = heading in ("hook", "matcher", "place", "about")
-        table.add_column(heading, no_wrap=not folds, overflow="fold")
-    previous = ""
+    table = make_table(*headings, no_wrap=("event", "state", "timeout", "layer"))
+    previous_event = ""
     for row in rows:
+        event = _event_name(engine, row)
         handler = row.handler
-        wire = engine.agent.by_canonical[row.definition.event].wire
-        origin = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
+        layer = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
         cells = [
-            Text(wire if wire != previous else "", style="bold cyan"),
+            Text("" if event == previous_event else event, style="bold cyan"),
             Text(row.label, style="bold"),
             Text(_matcher(row.definition)),
             Text(row.state, style=STATE_STYLE[row.state]),
             Text(f"{handler.timeout:g} s", style="dim"),
-            Text(origin, style="dim"),
+            Text(layer, style="dim"),
             Text(show_place(handler.place, engine.project_dir), style="dim"),
-            Text(printable(handler.description or ""), style="dim"),
         ]
-        table.add_row(*cells[: len(headings)])
-        previous = wire
-    out.print(table)
-    for switch in dict.fromkeys(row.switched_off_by for row in rows if row.switched_off_by):
-        labels = [row.label for row in rows if row.switched_off_by == switch]
-        shown = ", ".join(dict.fromkeys(labels))
-        out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {shown}"))
-    if any(row.state in ("not trusted", "changed") for row in rows):
-        command = trust_command(engine.agent.name, engine.project_dir)
-        out.print(Text.assemble(("not trusted", "yellow"), f"  look at them with: {command}"))
+        if has_descriptions:
+            cells.append(Text(printable(handler.description or ""), style="dim"))
+        table.add_row(*cells)
+        previous_event = event
+    return table
+
+
+def _narrow_table(engine: Engine, rows: list[HookRow]) -> Table:
+    """Return a table for 80 columns: the name of an event stands above its hooks."""
+    no_wrap = ("hook", "state", "timeout", "place")
+    table = make_table("hook", "matcher", "state", "timeout", "place", no_wrap=no_wrap)
+    previous_event = ""
+    for row in rows:
+        event = _event_name(engine, row)
+        if event != previous_event:
+            table.add_row(Text(event, style="bold cyan"))
+        table.add_row(
+            Text(f"  {row.label}", style="bold"),
+            Text(_matcher(row.definition)),
+            Text(row.state, style=STATE_STYLE[row.state]),
+            Text(f"{row.handler.timeout:g} s", style="dim"),
+            Text(show_place(row.handler.place, short=True), style="dim"),
+        )
+        previous_event = event
+    return table
+
+
+def _event_name(engine: Engine, row: HookRow) -> str:
+    return engine.agent.by_canonical[row.definition.event].wire
 
 
 def _matcher(definition: HookDefinition) -> str:
-    return printable(definition.matcher or "*") + (" (in order)" if definition.sequential else "")
+    matcher = printable(definition.matcher or "*")
+    return f"{matcher} (in order)" if definition.sequential else matcher
 
 
-def _row_json(engine: Engine, row: Row) -> dict[str, Any]:
+def _print_inactive(out: Console, engine: Engine, rows: list[HookRow]) -> None:
+    """Print which file switches hooks off, and how to trust those that are not trusted."""
+    labels_by_switch: dict[str, list[str]] = {}
+    for row in rows:
+        if row.switched_off_by:
+            labels_by_switch.setdefault(row.switched_off_by, []).append(row.label)
+    for switch, labels in labels_by_switch.items():
+        names = ", ".join(dict.fromkeys(labels))
+        out.print(Text.assemble(("off", "dim"), f"  {switch} switches off: {names}"))
+    if any(row.state in STATE_OF_CHANGE.values() for row in rows):
+        command = trust_command(engine.agent.name, engine.project_dir)
+        out.print(Text.assemble(("not trusted", "yellow"), f"  review them with: {command}"))
+
+
+def _row_json(engine: Engine, row: HookRow) -> dict[str, Any]:
     handler, definition = row.handler, row.definition
     return {
         "agent": engine.agent.name,
-        "event": engine.agent.by_canonical[definition.event].wire,
+        "event": _event_name(engine, row),
         "name": row.label,
         "identifier": handler.shown_identifier,
         "state": row.state,

@@ -1,4 +1,4 @@
-"""Options that commands share, and what they mean: which project, and the hooks of which agents."""
+"""Options that commands share, and what they select: a project and the hooks of its agents."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
-from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
-from anyhook.cli.output import show_path
+from anyhook.agents import AGENTS, CODING_AGENTS, agents_of_event, get_agent
+from anyhook.cli.output import make_table, show_path
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from anyhook.model.definitions import HandlerSpec
+
+HERE = Path()
 Project = Annotated[
     Path,
     typer.Option(
         "--project",
         "-C",
-        help="Directory of the project; by default the one that this directory belongs to.",
+        metavar="DIR",
+        help="Directory of the project. Default: the project of the current directory.",
         show_default=False,
     ),
 ]
@@ -41,61 +46,75 @@ AgentName = Annotated[
     str | None,
     typer.Option(
         "--agent",
-        help="The agent: gemini, claude, terminai or generic; by default those with hooks here.",
+        metavar="AGENT",
+        help=f"One of {', '.join(AGENTS)}. Default: the agents with hooks here.",
         show_default=False,
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
-HERE = Path()
+AgentNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent",
+        metavar="AGENT",
+        help=f"One of {', '.join(AGENTS)}; may be repeated. Default: every agent found here.",
+    ),
+]
+TrustOnce = Annotated[
+    bool, typer.Option("--trust-once", help="Run untrusted hooks of the project this time.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes and write nothing.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a command looks at.
+    """The project and the agents that a command works on.
 
     Attributes:
         project: Directory of the project.
-        agents: Names of the agents; empty if none has hooks and none was named.
-        was_named: Whether the user named the agent.
-        found: The agents that have hooks in the project or in the user's settings.
+        agents: Names of the agents; empty if none was named and none has hooks.
+        with_hooks: The agents that have hooks in the project or in the user's settings.
     """
 
     project: Path
     agents: tuple[str, ...]
-    was_named: bool
-    found: tuple[AgentSettings, ...]
+    with_hooks: tuple[AgentSettings, ...]
 
     def engines(self, *, default: bool = False) -> Iterator[Engine]:
         """Load an engine for each agent.
 
         Args:
-            default: Load one of the default agent where no agent has hooks.
+            default: Load one for the default agent if no agent has hooks.
         """
-        names = self.agents or ((DEFAULT_AGENT,) if default else ())
+        names = self.agents
+        if default and not names:
+            names = (DEFAULT_AGENT,)
         for name in names:
             yield Engine.load(self.project, agent=name, on_message=discard)
 
 
 def scope_of(project: Path, agent: str | None) -> Scope:
-    """Return the project and the agents that a command looks at.
+    """Return the project and the agents that the options select.
 
     Args:
         project: The option `--project`.
-        agent: The option `--agent`; `None` for every agent with hooks here.
+        agent: The option `--agent`; `None` selects every agent with hooks here.
 
     Raises:
-        UsageError: If there is no such directory.
+        UsageError: If the directory does not exist.
         UnknownNameError: If there is no such agent.
     """
-    here = existing_project(project)
-    found = agents_with_hooks(here)
+    directory = existing_project(project)
+    with_hooks = agents_with_hooks(directory)
     if agent is not None:
-        return Scope(here, (get_agent(agent).name,), True, found)
-    return Scope(here, tuple(agent.agent for agent in found), False, found)
+        return Scope(directory, (get_agent(agent).name,), with_hooks)
+    names = tuple(settings.agent for settings in with_hooks)
+    return Scope(directory, names, with_hooks)
 
 
 def one_agent(project: Path, agent: str | None) -> str:
-    """Return the agent of a command that works for one agent.
+    """Return the name of the agent for a command that works for one agent.
 
     Raises:
         UsageError: If several agents have hooks here and none is named.
@@ -104,59 +123,62 @@ def one_agent(project: Path, agent: str | None) -> str:
         return get_agent(agent).name
     candidates = detected(agents_with_hooks(project))
     if len(candidates) > 1:
-        choices = " or ".join(f"--agent {agent.agent}" for agent in candidates)
+        choices = " or ".join(f"--agent {settings.agent}" for settings in candidates)
         raise UsageError(f"several agents have hooks here; name one of them: {choices}")
     return candidates[0].agent if candidates else DEFAULT_AGENT
 
 
-def agent_of_event(name: str) -> str | None:
-    """Return the agent that has an event of that name; `None` if none or several have it.
-
-    TerminaI has the events of Gemini CLI, so that a name of both does not tell them apart.
-    """
-    agents = agents_of_event(name)
-    return agents[0] if len(agents) == 1 else None
+def agent_of_event(event: str) -> str | None:
+    """Return the name of the only agent with an event of that name; `None` if several have it."""
+    agent_names = agents_of_event(event)
+    return agent_names[0] if len(agent_names) == 1 else None
 
 
 def existing_project(project: Path) -> Path:
-    """Return the directory of the project.
-
-    It is found upwards from the directory that the user names, or from the current one.
+    """Return the project that a directory belongs to.
 
     Raises:
-        UsageError: If it is no directory.
+        UsageError: If there is no such directory.
     """
     try:
         if project.is_dir():
             return find_project(project)
-    except (OSError, ValueError):  # the current directory is gone, or no path at all
+    except (OSError, ValueError):  # a deleted current directory, or a null byte in the path
         pass
     raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")
 
 
+def configured_handlers(engine: Engine) -> list[HandlerSpec]:
+    """Return the handlers of every definition of an engine."""
+    handlers: list[HandlerSpec] = []
+    for definition in engine.definitions:
+        handlers.extend(definition.handlers)
+    return handlers
+
+
 def print_project(out: Console, project: Path) -> None:
-    """Name the project where it is not the current directory."""
+    """Print the project if it is not the current directory."""
     if os.path.realpath(project) != os.path.realpath(HERE):
         out.print(f"project {show_path(str(project))}", style="dim", markup=False)
 
 
-def print_searched(out: Console, scope: Scope) -> None:
-    """Report that no hooks were found, and where they were looked for."""
+def print_no_hooks(out: Console, scope: Scope) -> None:
+    """Report that no hooks are configured, and which files were looked for."""
     out.print("No hooks are configured here. These files were looked for:")
+    table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
     for name in scope.agents or CODING_AGENTS:
         agent = get_agent(name)
         location = Location.of(scope.project, home_variable=agent.home_variable)
         for layer, path in places(agent, location):
-            state = "" if path.exists() else "  (not there)"
+            shown = Text(show_path(str(path), scope.project))
+            state = "" if path.exists() else "not found"
+            table.add_row(agent.title, str(layer), shown, state)
+    out.print(table)
+    out.print("To write a hook and configure it for your agent: anyhook init")
+    for settings in scope.with_hooks:
+        if settings.agent not in scope.agents:
+            file = show_path(str(settings.files[0]), scope.project)
             out.print(
-                f"  {agent.title:<12} {layer!s:<16} {show_path(str(path), scope.project)}{state}",
+                f"{settings.title} has hooks here, in {file}; add: --agent {settings.agent}",
                 markup=False,
             )
-    out.print("Write a hook and configure it for your agent with: anyhook init")
-    others = [found for found in scope.found if found.agent not in scope.agents]
-    for found in others:
-        out.print(
-            f"{found.title} has hooks here, in {show_path(str(found.files[0]), scope.project)}; "
-            f"add: --agent {found.agent}",
-            markup=False,
-        )

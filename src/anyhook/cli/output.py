@@ -1,4 +1,4 @@
-"""What people see (tables, colour) and what programs read (JSON)."""
+"""Output for people (text, tables, colour) and for programs (JSON)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 from rich.text import Text
 
 from anyhook.model.diagnostics import Severity
@@ -17,45 +18,53 @@ from anyhook.model.json import dump_json, repair
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
     from typing import TextIO
 
     from anyhook.model.diagnostics import Diagnostic, Place
 
 SEVERITY_STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+RESULT_MARKS = {
+    "ok": ("✓", "green"),
+    "degraded": ("~", "yellow"),
+    "failed": ("✗", "bold red"),
+    "absent": ("-", "dim"),
+}
+"""Status of a tried example or case to its mark and style."""
 UNWRAPPED = 10_000
-"""Columns when the output is no terminal: nothing is wrapped or cut for a pipe or a file."""
-LINES = 25
-WIDTHS = range(20, UNWRAPPED + 1)
-"""Columns that the variable `COLUMNS` may ask for."""
+"""Columns of output that is not a terminal: nothing is wrapped or cut in a pipe or a file."""
+UNWRAPPED_HEIGHT = 25
+MIN_WIDTH = 20
+WIDE = 100
+"""Columns from which on tables show all of their columns."""
 _TRAILING_BLANKS = re.compile(r"[ \t]+(?=\n)")
 
 
 def console(*, stderr: bool = False) -> Console:
     """Return a console for people.
 
-    A terminal is as wide as it is; a pipe or a file is not wrapped, and no line ends with blanks.
-    The variable `COLUMNS` sets another width.
+    It is as wide as the terminal, and unwrapped if the output is a pipe or a file. The variable
+    `COLUMNS` sets another width.
     """
     stream = sys.stderr if stderr else sys.stdout
-    width = wanted_width()
+    width = _requested_width()
     if stream.isatty():
         return Console(stderr=stderr, highlight=False, width=width)
     trimmed = cast("TextIO", _TrimmedStream(stream))
-    # Without a height rich falls back to 80 columns where TERM is "dumb" or "unknown".
-    return Console(file=trimmed, highlight=False, width=width or UNWRAPPED, height=LINES)
+    # Without a height, rich uses 80 columns if TERM is "dumb" or "unknown".
+    return Console(file=trimmed, highlight=False, width=width or UNWRAPPED, height=UNWRAPPED_HEIGHT)
 
 
-def wanted_width() -> int | None:
-    """Return the columns that `COLUMNS` asks for; `None` if it holds no sensible number."""
-    value = os.environ.get("COLUMNS", "")
-    if not value.isdecimal() or len(value) > len(str(UNWRAPPED)):
+def _requested_width() -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    if not columns.isdecimal() or len(columns) > len(str(UNWRAPPED)):
         return None
-    return int(value) if int(value) in WIDTHS else None
+    width = int(columns)
+    return width if MIN_WIDTH <= width <= UNWRAPPED else None
 
 
 class _TrimmedStream:
-    """A stream that leaves out the blanks with which tables fill up their last column."""
+    """A stream without the blanks that pad the last column of a table."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -67,14 +76,14 @@ class _TrimmedStream:
         return getattr(self._stream, name)
 
 
-def say_error(message: str) -> None:
+def print_error(message: str) -> None:
     """Write an error to standard error."""
     text = escape(printable(message))
     console(stderr=True).print(f"[bold red]error:[/] {text}", soft_wrap=True)
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value on one line."""
+    """Write one JSON value on one line; what JSON cannot hold is replaced."""
     try:
         text = dump_json(value).decode()
     except (TypeError, ValueError, RecursionError):
@@ -83,25 +92,58 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
+def make_table(*headings: str, no_wrap: Collection[str] = ()) -> Table:
+    """Return a table without borders.
+
+    Args:
+        headings: The headings of its columns.
+        no_wrap: Headings of columns that keep their width in a narrow terminal.
+    """
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading in no_wrap, overflow="fold")
+    return table
+
+
 def show_path(path: str, project: Path | None = None) -> str:
-    """Shorten a path for people: relative to the project, or with `~`."""
-    for base, sign in ((project, "."), (Path.home(), "~")):
-        if base is not None and Path(path).is_relative_to(base):
-            relative = printable(str(Path(path).relative_to(base)))
-            return relative if sign == "." else f"~/{relative}"
+    """Return a path for people: relative to the project, or with `~` for the home."""
+    if project is not None and Path(path).is_relative_to(project):
+        return printable(str(Path(path).relative_to(project)))
+    if Path(path).is_relative_to(Path.home()):
+        return printable(f"~/{Path(path).relative_to(Path.home())}")
     return printable(path)
 
 
 def show_place(place: Place | None, project: Path | None = None, *, short: bool = False) -> str:
-    """Show a place as `file:line`; `short` leaves the directories out."""
+    """Return a place as `file:line` for people; `short` leaves the directories out."""
     if place is None:
         return ""
     path = printable(Path(place.file).name) if short else show_path(place.file, project)
     return f"{path}:{place.line}" if place.line else path
 
 
+def count_of(number: int, noun: str) -> str:
+    """Return a number with its noun, like `1 hook` or `2 hooks`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def print_quoted(out: Console, text: str, style: str = "") -> None:
+    """Print text of strangers with a mark before every line, wrapped lines included.
+
+    Without the mark, a line of a script could look like a line of ours.
+    """
+    prefix = "    | "
+    for line in text.splitlines():
+        shown = Text(printable(line), style=style)
+        for part in shown.wrap(out, max(out.width - len(prefix), 1), overflow="fold") or [Text()]:
+            out.print(Text(prefix, style=style).append_text(part))
+
+
+# -- diagnostics
+
+
 def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    """Return a diagnostic as programs read it."""
+    """Return a diagnostic for programs."""
     place = diagnostic.place
     return {
         "code": diagnostic.code,
@@ -113,27 +155,35 @@ def diagnostic_json(diagnostic: Diagnostic) -> dict[str, Any]:
     }
 
 
-def print_settings_problems(
-    out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
-) -> None:
-    """Show errors of the settings whole, and how many warnings there are beside them."""
-    found = list(diagnostics)
-    print_diagnostics(out, (d for d in found if d.severity is Severity.ERROR), project)
-    warnings = sum(d.severity is Severity.WARNING for d in found)
-    if warnings:
-        many = "warnings" if warnings > 1 else "warning"
-        out.print(f"[yellow]{warnings} {many}[/] about the settings; see: anyhook check")
-
-
 def print_diagnostics(
     out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
 ) -> None:
-    """Show diagnostics, one paragraph each: severity, code, place, message."""
-    for found in diagnostics:
-        head = Text.assemble(
-            (f"{found.severity}", SEVERITY_STYLE[found.severity]),
-            (f" {found.code}", "dim"),
-            ("  " + show_place(found.place, project) if found.place else "", "cyan"),
+    """Print diagnostics as compilers do, so that editors and terminals link their places."""
+    for diagnostic in diagnostics:
+        place = diagnostic.place
+        location = ""
+        if place is not None:
+            parts = [show_path(place.file, project), place.line, place.column]
+            location = ":".join(str(part) for part in parts if part is not None) + ": "
+        severity = diagnostic.severity
+        line = Text.assemble(
+            (location, "cyan"),
+            (str(severity), SEVERITY_STYLE[severity]),
+            (f"[{diagnostic.code}]", "dim"),
+            f": {diagnostic.message}",
         )
-        out.print(head)
-        out.print(Text(f"  {found.message}"))
+        out.print(line)
+
+
+def print_settings_problems(
+    out: Console, diagnostics: Iterable[Diagnostic], project: Path | None = None
+) -> None:
+    """Print the errors in settings, and how many warnings there are."""
+    by_severity: dict[Severity, list[Diagnostic]] = {severity: [] for severity in Severity}
+    for diagnostic in diagnostics:
+        by_severity[diagnostic.severity].append(diagnostic)
+    print_diagnostics(out, by_severity[Severity.ERROR], project)
+    warnings = len(by_severity[Severity.WARNING])
+    if warnings:
+        count = count_of(warnings, "warning")
+        out.print(f"[yellow]{count}[/] about the settings; see: anyhook check")

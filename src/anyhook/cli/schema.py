@@ -21,23 +21,23 @@ from anyhook.cli.options import (
 )
 from anyhook.errors import UsageError
 
+SETTINGS = "settings"
+
 
 def schema(
-    what: Annotated[
+    subject: Annotated[
         str,
-        typer.Argument(
-            metavar="[settings|EVENT]", help="The settings file, or an event's payload."
-        ),
-    ] = "settings",
+        typer.Argument(metavar="settings|EVENT", help="The settings, or the payload of an event."),
+    ] = SETTINGS,
     reply: Annotated[
-        bool, typer.Option("--reply", help="What a hook of the event may print.")
+        bool, typer.Option("--reply", help="Write the schema of a reply to the event.")
     ] = False,
     agent: AgentName = None,
     as_json: AsJson = False,
 ) -> int:
-    """Write the JSON Schema of the settings, of an event, or of a reply to it.
+    """Write the JSON Schema of settings, events or replies.
 
-    The schemas are made of the tables that read the files, so they say what anyhook accepts.
+    The schemas are made of the tables with which anyhook reads the files.
 
     For example:
 
@@ -45,14 +45,16 @@ def schema(
         anyhook schema BeforeTool
         anyhook schema BeforeTool --reply
     """
-    tables = get_agent(agent or agent_of_event(what) or one_agent(existing_project(HERE), None))
-    if what == "settings" and reply:
-        raise UsageError("name the event of the reply: anyhook schema BeforeTool --reply")
-    if what == "settings":
-        found = settings_schema(tables)
+    agent_name = agent or agent_of_event(subject) or one_agent(existing_project(HERE), None)
+    spec = get_agent(agent_name)
+    if subject == SETTINGS:
+        if reply:
+            raise UsageError("name the event of the reply: anyhook schema BeforeTool --reply")
+        value = settings_schema(spec)
+    elif reply:
+        value = reply_schema(spec, spec.event(subject))
     else:
-        spec = tables.event(what)
-        found = reply_schema(tables, spec) if reply else event_schema(tables, spec)
-    text = json.dumps(found, ensure_ascii=False, indent=None if as_json else 2)
+        value = event_schema(spec, spec.event(subject))
+    text = json.dumps(value, ensure_ascii=False, indent=None if as_json else 2)
     sys.stdout.write(text + "\n")
     return OK

@@ -1,4 +1,4 @@
-"""`anyhook enable` and `anyhook disable`: switch one hook, in the right file, keeping comments."""
+"""`anyhook enable` and `anyhook disable`: switch one hook and keep the comments of its file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ import typer
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.editing import read_text
-from anyhook.cli.options import HERE, AgentName, AsJson, Project, one_agent, scope_of
-from anyhook.cli.output import console, print_json, say_error, show_path, show_place
+from anyhook.cli.options import (
+    HERE,
+    AgentName,
+    AsJson,
+    Project,
+    configured_handlers,
+    one_agent,
+    scope_of,
+)
+from anyhook.cli.output import console, print_error, print_json, show_path, show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
@@ -21,104 +29,128 @@ from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import add_item, prune, remove_item
 from anyhook.settings.kept import forget_entry, keep, kept_hooks, put_back, take_out
-from anyhook.settings.reader import LoadedFile
 from anyhook.settings.write import stay_inside, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec
     from anyhook.settings.kept import KeptHook
+    from anyhook.settings.reader import LoadedFile
+    from anyhook.settings.sources import Source
 
-OWN = (Layer.PROJECT, Layer.LOCAL, Layer.USER)
+EDITABLE_LAYERS = (Layer.PROJECT, Layer.LOCAL, Layer.USER)
 """Layers whose files belong to the user."""
 HookName = Annotated[
     str,
     typer.Argument(
-        metavar="HOOK", help="The hook: its name, its script (guard.py), or its place (FILE:LINE)."
+        metavar="HOOK", help="Name of the hook, its script (guard.py), or its place (FILE:LINE)."
     ),
 ]
 
 
 def disable(
-    name: HookName,
-    project: Project = HERE,
-    agent: AgentName = None,
-    as_json: AsJson = False,
+    name: HookName, project: Project = HERE, agent: AgentName = None, as_json: AsJson = False
 ) -> int:
-    """Switch a hook off, in the settings file of its own layer.
+    """Switch a hook off in the settings file of its layer.
 
-    Comments, order and indentation of the file stay. A hook of the system layer cannot be switched
-    off from here. An agent without a switch for single hooks (Claude Code) gets it taken out of its
-    settings; `anyhook enable` puts it back.
+    Comments, order and indentation of the file stay. If the agent cannot switch off a single hook
+    (see `anyhook list`), the hook is taken out of the file and kept for `anyhook enable`. Hooks of
+    the system layer cannot be switched off.
 
     For example:
 
         anyhook disable secret-guard
-        anyhook disable guard.py --agent claude
         anyhook disable settings.json:12
     """
-    engine = _engine_of(project, agent, name)
+    engine = _load_engine(project, agent, name)
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    if not _matching(name, [h for d in engine.definitions for h in d.handlers]):
-        hooks = _matching(name, [hook.handler for hook in kept])
-        if hooks:
-            return _report(engine, name, hooks[0], [], as_json)
-    handlers = _handlers(engine, name, kept)
-    if not any(switch.kind == "disabled" for switch in engine.agent.hook_toggles):
-        return _report(engine, name, handlers[0], _take_out(engine, handlers), as_json)
-    layer = max((h.layer for h in handlers), key=lambda la: engine.agent.authority[la])
-    file = _editable(engine, layer)
-    path = _switch_path(engine, file)
-    before = _text(engine, file)
-    after = add_item(before or "", path, handlers[0].identifier, file=str(file.source.path))
-    if after != before:
-        write_atomically(file.source.path, after, expected=before)
-    changed = [file.source.path] if after != before else []
-    return _report(engine, name, handlers[0], changed, as_json)
+    already_off = _handlers_named(name, [hook.handler for hook in kept])
+    if already_off and not _handlers_named(name, configured_handlers(engine)):
+        return _report(engine, name, already_off[0], [], as_json=as_json)
+    handlers = _find_hook(engine, name, kept)
+    if _disabled_lists(engine.agent):
+        changed = _add_to_disabled(engine, handlers)
+    else:
+        changed = _take_out(engine, handlers)
+    return _report(engine, name, handlers[0], changed, as_json=as_json)
 
 
 def enable(
-    name: HookName,
-    project: Project = HERE,
-    agent: AgentName = None,
-    as_json: AsJson = False,
+    name: HookName, project: Project = HERE, agent: AgentName = None, as_json: AsJson = False
 ) -> int:
-    """Switch a hook on again, in every file of yours that switches it off.
+    """Switch a hook on in all of your settings files.
 
-    Exits with 1 if it stays off, because the system layer switched it off or hooks are off as a
-    whole.
+    Exits with 1 if the hook stays off, because the system layer or a switch for all hooks turns it
+    off.
 
     For example:
 
         anyhook enable secret-guard
+        anyhook enable settings.json:12
     """
-    engine = _engine_of(project, agent, name)
+    engine = _load_engine(project, agent, name)
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    handler = _handlers(engine, name, kept)[0]
-    changed = _put_back(engine, [hook for hook in kept if _is_same(hook.handler, handler)])
-    for file in engine.hooks.files:
-        if handler.identifier not in file.disabled or file.source.layer not in OWN:
-            continue
-        path = str(file.source.path)
-        before = after = _text(engine, file) or ""
-        for switch in engine.agent.hook_toggles:
-            if switch.kind == "disabled":
-                after = remove_item(after, switch.path, handler.identifier, file=path)
-                if after != before:
-                    after = prune(after, switch.path, file=path)
-        if after != before:
-            write_atomically(file.source.path, after, expected=before)
-            changed.append(file.source.path)
-    return _report(engine, name, handler, changed, as_json, wanted_on=True)
+    handler = _find_hook(engine, name, kept)[0]
+    changed = _put_back(engine, handler, kept)
+    changed += _remove_from_disabled(engine, handler)
+    return _report(engine, name, handler, changed, as_json=as_json, should_be_on=True)
 
 
-def _switch_path(engine: Engine, file: LoadedFile) -> tuple[str, ...]:
-    """Return where a file lists the hooks that are off: beside the switches that it has already."""
-    switches = engine.agent.hook_toggles
-    lists = sorted((s for s in switches if s.kind == "disabled"), key=lambda s: s.legacy)
-    used = {s.path[:-1] for s in switches if _value_at(file.values, s.path) is not None}
-    return next((s.path for s in lists if s.path[:-1] in used), lists[0].path)
+# -- agents with a list of disabled hooks
+
+
+def _disabled_lists(agent: AgentSpec) -> list[tuple[str, ...]]:
+    """Return the keys to the agent's lists of disabled hooks, those of older releases last."""
+    switches = [switch for switch in agent.hook_toggles if switch.kind == "disabled"]
+    switches.sort(key=lambda switch: switch.legacy)
+    return [switch.path for switch in switches]
+
+
+def _add_to_disabled(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
+    # A hook can be configured in several layers: a switch of the strongest one covers them all.
+    authority = engine.agent.authority
+    layer = max((handler.layer for handler in handlers), key=lambda layer: authority[layer])
+    file = _file_with_switches(engine, layer)
+    before = _read_for_edit(engine, file.source)
+    path = file.source.path
+    after = add_item(
+        before or "", _list_for(engine.agent, file), handlers[0].identifier, file=str(path)
+    )
+    if after == before:
+        return []
+    write_atomically(path, after, expected=before)
+    return [path]
+
+
+def _file_with_switches(engine: Engine, layer: Layer) -> LoadedFile:
+    """Return the file that switches hooks of a layer off: its own, or the user's."""
+    authority = engine.agent.authority
+    files = {file.source.layer: file for file in reversed(engine.hooks.files)}
+    if layer in EDITABLE_LAYERS:
+        # In the home directory, the files of the project and of the user are the same.
+        return files.get(layer) or files[Layer.USER]
+    if authority[layer] > authority[Layer.USER]:
+        raise SettingsError(
+            f"the hook belongs to the {layer} layer; only its administrator can switch it off",
+            path=str(files[layer].source.path),
+        )
+    return files[Layer.USER]
+
+
+def _list_for(agent: AgentSpec, file: LoadedFile) -> tuple[str, ...]:
+    """Return the list of disabled hooks that stands beside the switches that a file has."""
+    lists = _disabled_lists(agent)
+    parents = [
+        switch.path[:-1]
+        for switch in agent.hook_toggles
+        if _value_at(file.values, switch.path) is not None
+    ]
+    for path in lists:
+        if path[:-1] in parents:
+            return path
+    return lists[0]
 
 
 def _value_at(value: Any, path: tuple[str, ...]) -> Any:
@@ -127,167 +159,176 @@ def _value_at(value: Any, path: tuple[str, ...]) -> Any:
     return value
 
 
-# -- hooks of agents without a switch for each
+def _remove_from_disabled(engine: Engine, handler: HandlerSpec) -> list[Path]:
+    changed: list[Path] = []
+    for file in engine.hooks.files:
+        is_listed = handler.identifier in file.disabled
+        if not is_listed or file.source.layer not in EDITABLE_LAYERS:
+            continue
+        path = file.source.path
+        before = after = _read_for_edit(engine, file.source) or ""
+        for keys in _disabled_lists(engine.agent):
+            shorter = remove_item(after, keys, handler.identifier, file=str(path))
+            if shorter != after:
+                after = prune(shorter, keys, file=str(path))
+        if after != before:
+            write_atomically(path, after, expected=before)
+            changed.append(path)
+    return changed
+
+
+# -- agents without one: the hook is taken out of its file
 
 
 def _take_out(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
-    """Take hooks out of their settings files, and keep them.
+    """Take hooks out of their settings files and keep them in a record.
 
     Raises:
-        SettingsError: If one stands in a file that is not the user's, or a file cannot be edited.
+        SettingsError: If a file does not belong to the user or cannot be edited.
     """
-    by_file = {str(file.source.path): file for file in engine.hooks.files}
-    changed: list[Path] = []
     for handler in handlers:
-        if handler.layer not in OWN:
+        if handler.layer not in EDITABLE_LAYERS:
             raise SettingsError(
-                f"the hook belongs to the {handler.layer} layer; {engine.agent.title} has no "
-                "switch for one hook of it",
+                f"the hook belongs to the {handler.layer} layer, where {engine.agent.title} cannot "
+                "switch off a single hook",
                 path=handler.place.file,
                 line=handler.place.line,
             )
-    # from the end of a file, so that the places of the others stay as they are
-    for handler in sorted(handlers, key=lambda h: (h.place.line or 0, h.place.column or 0))[::-1]:
-        file = by_file[handler.place.file]
-        before = _text(engine, file)
+    sources = {str(file.source.path): file.source for file in engine.hooks.files}
+    changed: list[Path] = []
+    # From the end of a file, so that the places of the others stay valid.
+    for handler in sorted(handlers, key=_position, reverse=True):
+        source = sources[handler.place.file]
+        before = _read_for_edit(engine, source)
         after, entry = take_out(engine.agent, before or "", handler)
-        record = keep(file.source, entry)
+        # First the record: a crash between the two writes must not lose the hook.
+        record = keep(source, entry)
         try:
-            write_atomically(file.source.path, after, expected=before)
+            write_atomically(source.path, after, expected=before)
         except BaseException:
             forget_entry(record, entry)
             raise
-        changed += [path for path in (file.source.path, record) if path not in changed]
-    return changed
+        changed += [source.path, record]
+    return list(dict.fromkeys(changed))
 
 
-def _put_back(engine: Engine, hooks: list[KeptHook]) -> list[Path]:
-    """Put hooks back into their settings files, the last that was taken out first."""
+def _position(handler: HandlerSpec) -> tuple[int, int]:
+    return handler.place.line or 0, handler.place.column or 0
+
+
+def _put_back(engine: Engine, handler: HandlerSpec, kept: Sequence[KeptHook]) -> list[Path]:
+    """Put the hooks that were taken out back into their files, the last one first."""
     changed: list[Path] = []
-    for hook in reversed(hooks):
+    for hook in reversed(kept):
+        if hook.handler.identifier != handler.identifier:
+            continue
         path = hook.source.path
-        before = _text(engine, LoadedFile(hook.source))
-        after = put_back(engine.agent, before or "", hook)
-        write_atomically(path, after, expected=before)
+        before = _read_for_edit(engine, hook.source)
+        write_atomically(path, put_back(engine.agent, before or "", hook), expected=before)
         forget_entry(hook.record, hook.entry)
-        changed += [one for one in (path, hook.record) if one not in changed]
-    return changed
+        changed += [path, hook.record]
+    return list(dict.fromkeys(changed))
 
 
-# -- which hook is meant
+def _read_for_edit(engine: Engine, source: Source) -> str | None:
+    """Read a settings file that is going to be edited; `None` if it does not exist.
+
+    Raises:
+        SettingsError: If it cannot be read, or a link leads out of the project.
+    """
+    if source.layer is not Layer.USER:
+        stay_inside(engine.project_dir, source.path)
+    return read_text(source.path)
 
 
-def _engine_of(project: Path, agent: str | None, name: str) -> Engine:
-    """Load the agent that has a hook of that name; the usual agent if none or several have it."""
+# -- the hook that a name stands for
+
+
+def _load_engine(project: Path, agent: str | None, name: str) -> Engine:
+    """Load the only agent that has a hook of that name, else the agent of the project."""
     scope = scope_of(project, agent)
-    if len(scope.agents) == 1:
-        return next(scope.engines())
-    engines = [engine for engine in scope.engines() if _has_hook(engine, name)]
+    engines = list(scope.engines())
     if len(engines) == 1:
         return engines[0]
-    usual_agent = one_agent(scope.project, None)
-    return Engine.load(scope.project, agent=usual_agent, on_message=discard)
+    candidates = [engine for engine in engines if _has_hook(engine, name)]
+    if len(candidates) == 1:
+        return candidates[0]
+    agent_name = one_agent(scope.project, None)
+    return Engine.load(scope.project, agent=agent_name, on_message=discard)
 
 
 def _has_hook(engine: Engine, name: str) -> bool:
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    handlers = [handler for d in engine.definitions for handler in d.handlers]
-    return bool(_matching(name, [*handlers, *(hook.handler for hook in kept)]))
+    handlers = [*configured_handlers(engine), *(hook.handler for hook in kept)]
+    return bool(_handlers_named(name, handlers))
 
 
-def _handlers(engine: Engine, name: str, kept: Sequence[KeptHook] = ()) -> list[HandlerSpec]:
-    """Return the handlers that a user's word stands for: all of one hook.
+def _find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[HandlerSpec]:
+    """Return all handlers of the hook that a name stands for.
 
     Raises:
-        UsageError: If it stands for several hooks.
+        UsageError: If the name stands for several hooks.
         UnknownNameError: If it stands for none.
     """
-    everything = [h for d in engine.definitions for h in d.handlers]
-    everything += [hook.handler for hook in kept]
-    handlers = _matching(name, everything)
-    if any(not _is_same(handler, handlers[0]) for handler in handlers):
-        places = ", ".join(f"{show_place(h.place, engine.project_dir)}" for h in handlers)
+    handlers = [*configured_handlers(engine), *(hook.handler for hook in kept)]
+    matches = _handlers_named(name, handlers)
+    if len({handler.identifier for handler in matches}) > 1:
+        places = ", ".join(show_place(handler.place, engine.project_dir) for handler in matches)
         raise UsageError(
-            f"{printable(name)!r} is short for several hooks; write the place of one: {places}"
+            f"{printable(name)!r} is short for several hooks; name one by its place: {places}"
         )
-    if not handlers:
-        broken = next((d for d in engine.hooks.diagnostics if d.code.startswith("settings-")), None)
-        if broken is not None:
+    if matches:
+        return matches
+    # The hook may be in the file that cannot be read.
+    for diagnostic in engine.hooks.diagnostics:
+        if diagnostic.code.startswith("settings-"):
             raise UsageError(
-                f"no hook named {name!r} can be found while a file is broken: {broken}"
+                f"no hook named {name!r} can be found while a file is broken: {diagnostic}"
             )
-        known = dict.fromkeys(h.shown_identifier for h in everything)
-        raise UnknownNameError("hook", name, known)
-    return handlers
+    raise UnknownNameError("hook", name, dict.fromkeys(h.shown_identifier for h in handlers))
 
 
-def _matching(name: str, handlers: list[HandlerSpec]) -> list[HandlerSpec]:
-    """Return the handlers that a word stands for, by the first kind of name that fits any."""
+def _handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSpec]:
+    """Return the handlers with an identifier of that name, else a label, a place, or a script."""
     labels = unique_labels(handlers)
-    kinds: list[Callable[[HandlerSpec], bool]] = [
-        lambda handler: name == handler.identifier,
-        lambda handler: name in (labels[id(handler)], handler.label),
-        lambda handler: name in place_names(handler),
-        lambda handler: name in script_names(handler),
-    ]
-    for fits in kinds:
-        found = [handler for handler in handlers if fits(handler)]
-        if found:
-            return found
-    return []
+    by_identifier: list[HandlerSpec] = []
+    by_label: list[HandlerSpec] = []
+    by_place: list[HandlerSpec] = []
+    by_script: list[HandlerSpec] = []
+    for handler in handlers:
+        if name == handler.identifier:
+            by_identifier.append(handler)
+        if name in (handler.label, labels[id(handler)]):
+            by_label.append(handler)
+        if _is_place(name, handler):
+            by_place.append(handler)
+        if name in _script_names(handler):
+            by_script.append(handler)
+    return by_identifier or by_label or by_place or by_script
 
 
-def place_names(handler: HandlerSpec) -> set[str]:
-    """Return what the place of a hook may be called: the end of its path, and the line."""
-    parts = Path(handler.place.file).parts
-    return {f"{'/'.join(parts[at:])}:{handler.place.line}" for at in range(len(parts))} | {
-        str(handler.place)
-    }
+def _is_place(name: str, handler: HandlerSpec) -> bool:
+    """Return whether a name is the line of a handler, behind its path or the end of its path."""
+    path = f"/{Path(handler.place.file).as_posix()}:{handler.place.line}"
+    return name == str(handler.place) or path.endswith(f"/{name}")
 
 
-def script_names(handler: HandlerSpec) -> set[str]:
-    """Return the names of the files that a command names, also behind the shim."""
-    line = handler.command or ""
-    options = unwrap(line)
-    if options is not None:
-        line = options.command[0] if len(options.command) == 1 else shlex.join(options.command)
+def _script_names(handler: HandlerSpec) -> set[str]:
+    """Return the file names in a command, also in one that `anyhook shim` runs."""
+    command = handler.command or ""
+    shim = unwrap(command)
+    if shim is not None:
+        is_shell_line = len(shim.command) == 1
+        command = shim.command[0] if is_shell_line else shlex.join(shim.command)
     try:
-        words = [*shlex.split(line), *(handler.argv or ())]
+        words = [*shlex.split(command), *(handler.argv or ())]
     except ValueError:
-        words = line.split()
+        words = command.split()
     names = {word.rpartition("/")[2] for word in words}
     return {name for name in names if "." in name.strip(".")}
 
 
-def _is_same(one: HandlerSpec, other: HandlerSpec) -> bool:
-    return one.identifier == other.identifier
-
-
-def _editable(engine: Engine, layer: Layer) -> LoadedFile:
-    """Return the file that switches hooks of a layer off: its own, or the user's."""
-    authority = engine.agent.authority
-    home = layer if layer in OWN else Layer.USER
-    if authority[layer] > authority[home]:
-        own = next(f for f in engine.hooks.files if f.source.layer is layer)
-        raise SettingsError(
-            f"the hook belongs to the {layer} layer, which its administrator switches",
-            path=str(own.source.path),
-        )
-    file = next((f for f in engine.hooks.files if f.source.layer is home), None)
-    if file is None:  # the project is the home directory: both are one file
-        file = next(f for f in engine.hooks.files if f.source.layer is Layer.USER)
-    return file
-
-
-def _text(engine: Engine, file: LoadedFile) -> str | None:
-    """Read a settings file that is going to be edited.
-
-    Raises:
-        SettingsError: If it cannot be read, or a link of the repository leads out of the project.
-    """
-    if file.source.layer is not Layer.USER:
-        stay_inside(engine.project_dir, file.source.path)
-    return read_text(file.source.path)
+# -- the report
 
 
 def _report(
@@ -295,43 +336,50 @@ def _report(
     name: str,
     handler: HandlerSpec,
     changed: list[Path],
-    as_json: bool,
     *,
-    wanted_on: bool = False,
+    as_json: bool,
+    should_be_on: bool = False,
 ) -> int:
+    """Print the state of a hook after an edit. Returns the exit code."""
+    # The state is what the files say now: another file can still switch the hook off.
     engine.reload()
-    kept = kept_hooks(engine.agent, engine.hooks.files)
-    record = next((hook.record for hook in kept if _is_same(hook.handler, handler)), None)
-    off = engine.hooks.switched_off(handler) if record is None else str(record)
+    records = [
+        hook.record
+        for hook in kept_hooks(engine.agent, engine.hooks.files)
+        if hook.handler.identifier == handler.identifier
+    ]
+    switched_off_by = str(records[0]) if records else engine.hooks.switched_off(handler)
+    state = "off" if switched_off_by else "on"
+    exit_code = PROBLEMS if switched_off_by and should_be_on else OK
     if as_json:
         print_json(
             {
                 "name": name,
-                "state": "off" if off else "on",
-                "switched_off_by": off,
+                "state": state,
+                "switched_off_by": switched_off_by,
                 "changed": [str(path) for path in changed],
             }
         )
-        return PROBLEMS if off and wanted_on else OK
-    word = "off" if off else "on"
-    where = ", ".join(show_path(str(path)) for path in changed)
-    done = f"switched {word} in {where}" if changed else f"was {word} already"
-    console().print(f"{printable(name)!r} {done}", markup=False)
-    if record is not None and changed:
-        option = f" --agent {engine.agent.name}"
-        console().print(
-            f"{engine.agent.title} has no switch for one hook, so it was taken out; put it back "
-            f"with: anyhook enable {shlex.quote(name)}{option}",
+        return exit_code
+    out = console()
+    files = ", ".join(show_path(str(path)) for path in changed)
+    action = f"switched {state} in {files}" if changed else f"was {state} already"
+    out.print(f"{printable(name)!r} {action}", markup=False)
+    if records and changed:
+        command = f"anyhook enable {shlex.quote(name)} --agent {engine.agent.name}"
+        out.print(
+            f"{engine.agent.title} cannot switch off a single hook, so it was taken out of the "
+            f"file; put it back with: {command}",
             markup=False,
             soft_wrap=True,
         )
         if handler.layer is Layer.PROJECT:
-            console().print(
-                f"{show_path(handler.place.file)} is shared with the project: the hook is off for "
-                "everybody who gets this change",
+            out.print(
+                f"{show_path(handler.place.file)} is shared with the project: the change switches "
+                "the hook off for every user of the project",
                 style="yellow",
                 soft_wrap=True,
             )
-    if off and wanted_on:
-        say_error(f"{name!r} stays off: {off} switches it off")
-    return PROBLEMS if off and wanted_on else OK
+    if exit_code != OK:
+        print_error(f"{name!r} stays off: {switched_off_by} switches it off")
+    return exit_code

@@ -1,4 +1,4 @@
-"""`anyhook test`: the examples that are written beside hooks, for every agent."""
+"""`anyhook test`: try the examples of a hook file, or a file of cases."""
 
 from __future__ import annotations
 
@@ -9,17 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.authoring.inspect import gaps, scan
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.cases import run_case_file, write_first_cases
-from anyhook.cli.options import HERE, AsJson, Project, existing_project
-from anyhook.cli.output import console, print_json
+from anyhook.cli.cases import run_case_file
+from anyhook.cli.first_cases import write_first_cases
+from anyhook.cli.options import (
+    HERE,
+    AgentNames,
+    AsJson,
+    Project,
+    TrustOnce,
+    existing_project,
+)
+from anyhook.cli.output import RESULT_MARKS, console, make_table, print_json
+from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
 from anyhook.testing.cases import is_case_file
@@ -27,22 +34,13 @@ from anyhook.testing.examples import endless_denials, run_examples
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from anyhook.authoring.hooks import Example
     from anyhook.testing.examples import ExampleResult
 
 FIRST_CASES = "hook-cases.toml"
-"""The file that `--init` writes."""
-WIDE = 110
-"""Columns from which on there is room for what was answered."""
-LONGEST_CELL = 48
-"""Characters of an event that a terminal shows."""
-MARKS = {
-    "ok": ("✓", "green"),
-    "degraded": ("~", "yellow"),
-    "failed": ("✗", "bold red"),
-    "absent": ("-", "dim"),
-}
+"""The file that `--init` writes by default."""
 
 
 def test(
@@ -50,25 +48,19 @@ def test(
         Path | None,
         typer.Argument(metavar="FILE", help="A hook file, or a file of cases (.toml, .yaml)."),
     ] = None,
-    agents: Annotated[
-        list[str] | None, typer.Option("--agent", help="Agent to try it for; by default all.")
-    ] = None,
+    agents: AgentNames = None,
     project: Project = HERE,
     init: Annotated[
-        bool,
-        typer.Option("--init", help="Write a file of cases for the configured hooks."),
+        bool, typer.Option("--init", help="Write a file of cases for the configured hooks.")
     ] = False,
-    trust_once: Annotated[
-        bool,
-        typer.Option("--trust-once", help="Run the project's hooks of a file of cases untrusted."),
-    ] = False,
+    trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
-    """Try the examples that are written beside hooks, or a file of cases for hooks of any kind.
+    """Try the examples of a hook file, or a file of cases.
 
-    A Python hook file is tried for every agent. A file of cases is tried against the hooks in the
-    settings, which run as the agent runs them. Exits with 1 if one fails, or if there is none. An
-    agent that cannot do what a hook wants is no failure: what is done instead is shown.
+    The examples of a Python hook file are tried for every agent. What an agent cannot do is
+    reported and is no failure. A file of cases is tried against the hooks in the settings, in any
+    language, which run as the agent runs them. Exits with 1 if one fails, or if there is none.
 
     For example:
 
@@ -77,101 +69,100 @@ def test(
         anyhook test --init
         anyhook test hook-cases.toml
     """
+    names = [get_agent(name).name for name in agents or ()]
     if init:
-        here = existing_project(project)
-        path = file or here / FIRST_CASES
-        return write_first_cases(path, here, trust_once=trust_once, as_json=as_json)
+        directory = existing_project(project)
+        path = file or directory / FIRST_CASES
+        return write_first_cases(path, directory, trust_once=trust_once, as_json=as_json)
     if file is None:
         raise UsageError(f"name a hook file, or a file of cases like {FIRST_CASES}")
     if is_case_file(file):
-        chosen = [get_agent(name).name for name in agents or ()]
-        return run_case_file(
-            file, existing_project(project), chosen, trust_once=trust_once, as_json=as_json
-        )
-    return _test_hook_file(file, tuple(agents or CODING_AGENTS), as_json=as_json)
+        directory = existing_project(project)
+        return run_case_file(file, directory, names, trust_once=trust_once, as_json=as_json)
+    return _test_hook_file(file, names or list(CODING_AGENTS), as_json=as_json)
 
 
-def _test_hook_file(file: Path, names: tuple[str, ...], *, as_json: bool) -> int:
-    agents = [get_agent(name) for name in names]
-    with redirect_stdout(sys.stderr):  # what hooks print is not the result
+def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int:
+    # Standard output is the result; what hooks print goes to standard error.
+    with redirect_stdout(sys.stderr):
         hooks = load_hooks(file)
-        results = run_examples(hooks, names)
-        warnings = endless_denials(hooks, names)
+        results = run_examples(hooks, agent_names)
+        warnings = endless_denials(hooks, agent_names)
     for result in results:
         if result.traceback:
             log_text(result.traceback)
-    uses = scan(file)
-    missing = {
-        d.name: [f"{file.name}:{use.line}: {text}" for use, text in gaps(uses, d)] for d in agents
-    }
-    failed = any(result.status == "failed" for result in results) or not results
+    unsupported = unsupported_by_agent(file, map(get_agent, agent_names))
+    failed = not results or any(result.status == "failed" for result in results)
+    exit_code = PROBLEMS if failed else OK
     if as_json:
         print_json(
             {
                 "ok": not failed,
-                "results": list(map(_json, results)),
-                "degraded": missing,
+                "results": [_result_json(result) for result in results],
+                "degraded": unsupported,
                 "warnings": warnings,
             }
         )
-        return PROBLEMS if failed else OK
+        return exit_code
     out = console()
     if results:
-        out.print(_table(hooks.examples, results, names, out))
+        out.print(_table(hooks.examples, results, agent_names))
     for result in results:
         if result.status in ("failed", "degraded"):
             _print_notes(out, result)
-    for texts in missing.values():
-        for text in texts:
-            out.print(Text.assemble(("degraded", "yellow"), f"  {text}"))
-    for text in warnings:
-        out.print(Text.assemble(("warning", "yellow"), f"  {text}"))
+    print_unsupported(out, unsupported)
+    for warning in warnings:
+        out.print(Text.assemble(("warning", "yellow"), f"  {warning}"))
     if not results:
         out.print(
-            "There are no examples; write some beside the hooks, like\n"
+            "There are no examples; write some in the hook file, like\n"
             '  hooks.example(tool="shell", input={"command": "rm -rf /"}, expect="deny")',
             markup=False,
         )
-    return PROBLEMS if failed else OK
+    return exit_code
 
 
-def _table(
-    examples: list[Example], results: list[ExampleResult], names: tuple[str, ...], out: Console
-) -> Table:
-    """Put the results in a table, one row for each example; only a terminal gets it shortened."""
-    wide = out.width >= WIDE or not out.is_terminal
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for heading in ("#", "event", "what", "expect", *names):
-        table.add_column(heading, no_wrap=True, overflow="ellipsis")
+def _table(examples: list[Example], results: list[ExampleResult], agent_names: list[str]) -> Table:
+    headings = ("#", "event", "what", "expect", *agent_names)
+    # Only the column of what is tried shrinks in a narrow terminal.
+    no_wrap = [heading for heading in headings if heading != "what"]
+    table = make_table(*headings, no_wrap=no_wrap)
+    by_example = {(id(result.example), result.agent): result for result in results}
     for number, example in enumerate(examples, 1):
-        fields = dict(example.fields)
-        tool = fields.pop("tool_name", "")
-        shown = fields.pop("tool_input", None) or fields
-        cells = []
-        for name in names:
-            found = [r for r in results if r.example is example and r.agent == name]
-            mark, style = MARKS[found[0].status] if found else (" ", "")
-            got = found[0].got if wide and found and found[0].status != "absent" else ""
-            cells.append(Text.assemble((mark, style), (f" {got}", "dim")))
-        text = json.dumps(shown, ensure_ascii=False, default=str) if shown else ""
-        what = f"{tool} {printable(text)}".strip()
-        if out.is_terminal and len(what) > LONGEST_CELL:
-            what = what[: LONGEST_CELL - 1] + "…"
-        table.add_row(str(number), example.event, what if wide else tool, example.expect, *cells)
+        what = Text(_example_text(example), no_wrap=True, overflow="ellipsis")
+        cells: list[Text] = []
+        for name in agent_names:
+            result = by_example.get((id(example), name))
+            cells.append(_result_cell(result) if result else Text())
+        table.add_row(str(number), example.event, what, example.expect, *cells)
     return table
 
 
+def _example_text(example: Example) -> str:
+    """Return the tool of an example with its arguments, or the fields of its event."""
+    fields = dict(example.fields)
+    tool = fields.pop("tool_name", "")
+    shown = fields.pop("tool_input", None) or fields
+    text = json.dumps(shown, ensure_ascii=False, default=str) if shown else ""
+    return f"{tool} {printable(text)}".strip()
+
+
+def _result_cell(result: ExampleResult) -> Text:
+    answer = "" if result.status == "absent" else f" {result.got}"
+    return Text.assemble(RESULT_MARKS[result.status], (answer, "dim"))
+
+
 def _print_notes(out: Console, result: ExampleResult) -> None:
-    mark, style = MARKS[result.status]
+    mark, style = RESULT_MARKS[result.status]
     for note in result.notes:
-        out.print(
-            Text.assemble((f"{mark} {result.agent}", style), f"  {result.example.place}: {note}")
-        )
+        text = f"  {result.example.place}: {note}"
+        out.print(Text.assemble((f"{mark} {result.agent}", style), text))
     if result.traceback:
         out.print(Text(result.traceback.rstrip("\n")))
 
 
-def _json(result: ExampleResult) -> dict[str, Any]:
+def _result_json(result: ExampleResult) -> dict[str, Any]:
+    reply = result.run.reply if result.run else None
     return {
         "event": result.example.event,
         "expect": result.example.expect,
@@ -181,5 +172,5 @@ def _json(result: ExampleResult) -> dict[str, Any]:
         "got": result.got,
         "notes": list(result.notes),
         "traceback": result.traceback or None,
-        "reply": dict(result.ran.reply) if result.ran and result.ran.reply else None,
+        "reply": dict(reply) if reply else None,
     }

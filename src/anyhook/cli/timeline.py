@@ -1,17 +1,15 @@
-"""How a fired event is shown: a timeline of handlers, then the decision field by field."""
+"""A fired event for people: a timeline of its hooks, what the agent does, and who set what."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.agents.payloads import encode_event
-from anyhook.agents.replies import encode_decision
-from anyhook.cli.hook_functions import functions_for
-from anyhook.cli.output import diagnostic_json, print_diagnostics, show_place
+from anyhook.authoring.inspect import scan
+from anyhook.cli.output import WIDE, make_table, print_diagnostics, show_place
 from anyhook.cli.verdict import Verdict, verdicts
 from anyhook.engine.compare import Difference, differences
 from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not_run, unknown_tool
@@ -20,10 +18,12 @@ from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
+from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from anyhook.authoring.inspect import Use
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Blame, Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 BAR_WIDTH = 24
-"""Columns of the bars."""
-NARROW_BAR = 8
-"""The same on a narrow terminal."""
-WIDE = 100
-"""Columns from which on a terminal is not narrow."""
+NARROW_BAR_WIDTH = 8
 
 OUTCOME_STYLE = {
     Outcome.DENY: "bold red",
@@ -52,7 +48,7 @@ STATUS_STYLE = {
     Status.SKIPPED: "dim",
     Status.STARTED: "cyan",
 }
-STATUS_WORD = {
+STATUS_TEXT = {
     Status.WARNED: "warning",
     Status.FAILED: "failed",
     Status.TIMED_OUT: "timed out",
@@ -60,153 +56,7 @@ STATUS_WORD = {
     Status.SKIPPED: "skipped",
     Status.STARTED: "in the background",
 }
-
-
-def print_timeline(
-    out: Console,
-    engine: Engine,
-    event: Event,
-    decision: Decision,
-    notes: tuple[Diagnostic, ...] = (),
-) -> None:
-    """Show one fired event to a person."""
-    spec = engine.agent.by_canonical[event.name]
-    subject = getattr(event, spec.subject) if spec.subject else None
-    out.print()
-    shown = f"  {printable(str(subject))}" if subject else ""
-    out.print(Text.assemble((spec.wire, "bold"), (shown, "cyan")))
-    unknown = unknown_tool(engine, event)
-    if unknown is not None:
-        out.print(Text.assemble(("unknown tool", "yellow"), f"  {unknown}"))
-    skipped = hooks_that_did_not_run(engine, event, decision)
-    if decision.results or skipped:
-        width = BAR_WIDTH if out.width >= WIDE else NARROW_BAR
-        out.print(_timeline(engine, event, decision, skipped, width))
-    elif not decision.blame:
-        out.print(_no_hooks(engine, spec.wire))
-    changes = differences(engine, event, decision)
-    _print_verdicts(out, engine, verdicts(engine, event, decision, changes))
-    fields = _fields(decision)
-    if fields.row_count:
-        out.print(fields)
-    for difference in changes:
-        _print_difference(out, difference)
-    problems = [d for d in (*notes, *decision.diagnostics) if d.severity is not Severity.INFO]
-    print_diagnostics(out, problems, engine.project_dir)
-
-
-def _no_hooks(engine: Engine, wire: str) -> Text:
-    others = ", ".join(events_with_hooks(engine))
-    configured = f"hooks are configured on: {others}" if others else "no hook is configured at all"
-    text = Text(f"  no hook is configured on {wire}; {configured}", style="dim")
-    agents = agents_with_hooks(engine.project_dir, environ=engine.environ)
-    titles = [agent.title for agent in agents if agent.agent != engine.agent.name]
-    if titles and not others:
-        text.append(f"; {', '.join(titles)} has hooks here", style="yellow")
-    return text
-
-
-def _print_verdicts(out: Console, engine: Engine, found: list[Verdict]) -> None:
-    """Show what the agent does: in one line if all rule sets agree, else in a line for each."""
-    table = Table.grid(padding=(0, 2))
-    for verdict in found:
-        subject = engine.agent.title
-        if len(found) > 1 and verdict.rules == "documented":
-            subject = f"by its reference, {subject}"
-        elif len(found) > 1:
-            subject = f"{subject} ({verdict.release})"
-        table.add_row(
-            Text("→", style="bold"),
-            Text(f" {verdict.word} ", style=verdict.style, no_wrap=True),
-            Text(f"{subject} {verdict.effect}", style="bold" if len(found) > 1 else "default"),
-            Text(f"rules {verdict.rules}" if len(found) > 1 else "", style="dim"),
-        )
-    out.print(table)
-
-
-HEADLINE_FIELDS = frozenset({"outcome", "stop", "approve"})
-"""Fields of a decision that the headline shows."""
-
-
-def _print_difference(out: Console, difference: Difference) -> None:
-    """Show where another rule set decides otherwise, besides the headline."""
-    fields = {n: values for n, values in difference.fields.items() if n not in HEADLINE_FIELDS}
-    rest = replace(difference, fields=fields)
-    if rest.fields or rest.only_here or rest.only_there:
-        out.print(Text.assemble(("differs", "bold yellow"), f"  {rest}"))
-
-
-def _timeline(
-    engine: Engine, event: Event, decision: Decision, skipped: list[NotRun], width: int
-) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-    for heading in ("hook", "place", "time", "", "answer"):
-        table.add_column(heading, justify="right" if heading == "" else "left")
-    total = max((r.started + r.duration for r in decision.results), default=0.0) or 1.0
-    for result in decision.results:
-        handler = result.handler
-        table.add_row(
-            Text(f"  {shown_label(engine, event, handler)}", overflow="ellipsis", no_wrap=True),
-            Text(show_place(handler.place, short=True), style="dim", no_wrap=True),
-            _bar(result, total, width),
-            Text(f"{result.duration * 1000:.0f} ms", style="dim", justify="right", no_wrap=True),
-            _said(result),
-        )
-    for absent in skipped:
-        table.add_row(
-            Text(f"  {absent.handler.label}", style="dim", overflow="ellipsis", no_wrap=True),
-            Text(show_place(absent.handler.place, short=True), style="dim", no_wrap=True),
-            Text("·" * width, style="dim", no_wrap=True),
-            "",
-            Text(f"did not run: {printable(absent.reason)}", style="dim"),
-        )
-    return table
-
-
-def shown_label(engine: Engine, event: Event, handler: HandlerSpec) -> str:
-    """Return the label of a hook, with the function of a hook file that the event reaches."""
-    functions = functions_for(engine, event, handler)
-    if len(functions) != 1:
-        return handler.label
-    return f"{handler.label}:{functions[0].line} {functions[0].name}"
-
-
-def _bar(result: HandlerResult, total: float, width: int) -> Text:
-    start = min(round(result.started / total * width), width - 1)
-    length = max(round(result.duration / total * width), 1)
-    length = min(length, width - start)
-    if result.status in (Status.WITHHELD, Status.SKIPPED):
-        return Text("·" * width, style="dim", no_wrap=True)
-    style = STATUS_STYLE.get(result.status, OUTCOME_STYLE[result.answer.outcome])
-    rest = width - start - length
-    return Text.assemble(
-        ("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"), no_wrap=True
-    )
-
-
-def _said(result: HandlerResult) -> Text:
-    if result.status is not Status.RAN:
-        word, style = STATUS_WORD[result.status], STATUS_STYLE[result.status]
-        end = result.exit_text if result.status is Status.WARNED else ""
-        text = Text(f"{word} {end}".rstrip(), style=style)
-        if result.status is Status.SKIPPED and result.error:
-            text.append(f"  {_prose(result.error)}", style="dim")
-        return text
-    answer = result.answer
-    words = ["stop"] if answer.stop else []
-    if answer.outcome is not Outcome.NONE:
-        words.append("approve" if answer.approve else str(answer.outcome))
-    extras = [name for name in _EXTRAS if getattr(answer, name)]
-    words += [_EXTRAS[name] for name in extras]
-    style = "bold red" if answer.stop else OUTCOME_STYLE[answer.outcome]
-    text = Text(", ".join(words) or "no opinion", style=style if words else "dim")
-    text.no_wrap, text.overflow = True, "ellipsis"
-    why = answer.reason or answer.stop_reason
-    decided = answer.outcome is not Outcome.NONE or answer.stop
-    return text.append(f"  {_prose(why)}", style="default not bold") if why and decided else text
-
-
-_EXTRAS = {
+EFFECT_TEXT = {
     "tool_input": "rewrites the input",
     "context": "adds context",
     "system_message": "shows the user a message",
@@ -216,172 +66,237 @@ _EXTRAS = {
     "clear_context": "clears the context",
     "tail_tool_call": "calls a tool",
     "tool_output": "replaces the result",
-    "extra": "says more",
+    "extra": "sets other fields",
 }
+"""Fields of an answer besides its outcome."""
+HEADLINE_FIELDS = frozenset({"outcome", "stop", "approve"})
+"""Fields of a decision that the verdicts show."""
+PROSE_FIELDS = frozenset({"reason", "context", "system_messages"})
+"""Fields of a decision that hold text for people, which is printed without quotes."""
 
 
-def _fields(decision: Decision) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for name, blames in decision.blame.items():
-        if name in ("outcome", "stop", "approve") or _has_parts(decision, name):
-            continue
-        for blame in blames:
-            value = _prose(blame.value) if name in _PROSE else shorten(blame.value)
-            table.add_row(
-                "", Text(name, style="bold"), Text(value).append(f"  ← {_who(blame)}", style="dim")
-            )
-    return table
+def print_timeline(
+    out: Console,
+    engine: Engine,
+    event: Event,
+    decision: Decision,
+    notes: tuple[Diagnostic, ...] = (),
+) -> None:
+    """Print a fired event.
+
+    Args:
+        out: Where to print.
+        engine: The engine that dispatched the event.
+        event: The event as it was dispatched.
+        decision: Its decision.
+        notes: Diagnostics about the payload of the event.
+    """
+    spec = engine.agent.by_canonical[event.name]
+    heading = Text(f"\n{spec.wire}", style="bold")
+    subject = getattr(event, spec.subject) if spec.subject else None
+    if subject:
+        heading.append(f"  {printable(str(subject))}", style="not bold cyan")
+    out.print(heading)
+    unknown = unknown_tool(engine, event)
+    if unknown is not None:
+        out.print(Text.assemble(("unknown tool", "yellow"), f"  {unknown}"))
+    skipped = hooks_that_did_not_run(engine, event, decision)
+    if decision.results or skipped:
+        out.print(_timeline(out, engine, event, decision, skipped))
+    elif not decision.blame:
+        out.print(_no_hooks_text(engine, spec.wire))
+    changes = differences(engine, event, decision)
+    out.print(_verdict_table(engine, verdicts(engine, event, decision, changes)))
+    fields = _field_table(decision)
+    if fields.row_count:
+        out.print(fields)
+    for difference in changes:
+        _print_difference(out, difference)
+    diagnostics = (*notes, *decision.diagnostics)
+    problems = [d for d in diagnostics if d.severity is not Severity.INFO]
+    print_diagnostics(out, problems, engine.project_dir)
 
 
-_PROSE = ("reason", "context", "system_messages")
+def print_background_results(out: Console, results: list[HandlerResult]) -> None:
+    """Print the answers of hooks that ran in the background."""
+    out.print(Text("in the background", style="bold"))
+    for result in results:
+        out.print(Text(f"  {result.handler.label}  ").append_text(_answer(result)))
+        for text in (result.answer.context, result.answer.system_message):
+            if text:
+                out.print(Text(f"    {_one_line(text)}", style="dim"))
 
 
-def _prose(value: object) -> str:
-    return shorten(" ".join(str(value).split()))
-
-
-def _has_parts(decision: Decision, name: str) -> bool:
-    return any(other.startswith(f"{name}.") for other in decision.blame)
-
-
-def _who(blame: Blame) -> str:
-    text = f"{blame.handler.label} {show_place(blame.handler.place, short=True)}"
-    for lost in blame.overrode:
-        owner = lost.handler.label if lost.handler else "the event"
-        text += f", over {shorten(lost.value)} of {owner}"
+def _no_hooks_text(engine: Engine, event: str) -> Text:
+    events = events_with_hooks(engine)
+    if events:
+        configured = f"hooks are configured on: {', '.join(events)}"
+        return Text(f"  no hook is configured on {event}; {configured}", style="dim")
+    text = Text(f"  no hook is configured on {event}; no hook is configured at all", style="dim")
+    agents = agents_with_hooks(engine.project_dir, environ=engine.environ)
+    titles = [settings.title for settings in agents if settings.agent != engine.agent.name]
+    if titles:
+        text.append(f"; {', '.join(titles)} has hooks here", style="yellow")
     return text
 
 
-def print_late(out: Console, results: list[HandlerResult]) -> None:
-    """Show the answers of hooks that ran in the background."""
-    out.print(Text("in the background", style="bold"))
-    for result in results:
-        text = Text.assemble("  ", result.handler.label, "  ")
-        out.print(text.append(_said(result)))
-        for said in (result.answer.context, result.answer.system_message):
-            if said:
-                out.print(Text(f"    {_prose(said)}", style="dim"))
+# -- the hooks
 
 
-# -- for programs
+def _timeline(
+    out: Console, engine: Engine, event: Event, decision: Decision, skipped: list[NotRun]
+) -> Table:
+    width = BAR_WIDTH if out.width >= WIDE else NARROW_BAR_WIDTH
+    table = make_table("hook", "place", "time", "", "answer", no_wrap=("hook", "place", "time", ""))
+    table.columns[0].overflow = "ellipsis"
+    table.columns[3].justify = "right"
+    total = max((result.started + result.duration for result in decision.results), default=0.0)
+    for result in decision.results:
+        label = Text(f"  {_label_with_function(engine, event, result.handler)}")
+        place = Text(show_place(result.handler.place, short=True), style="dim")
+        bar = _bar(result, total or 1.0, width)
+        duration = Text(f"{result.duration * 1000:.0f} ms", style="dim")
+        table.add_row(label, place, bar, duration, _answer(result))
+    for hook in skipped:
+        label = Text(f"  {hook.handler.label}", style="dim")
+        place = Text(show_place(hook.handler.place, short=True), style="dim")
+        reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
+        table.add_row(label, place, Text("·" * width, style="dim"), "", reason)
+    return table
 
 
-def result_json(
-    engine: Engine, event: Event, decision: Decision, notes: tuple[Diagnostic, ...] = ()
-) -> dict[str, Any]:
-    """Return one fired event as programs read it; see `docs/commands.md`."""
-    changes = differences(engine, event, decision)
+def _bar(result: HandlerResult, total: float, width: int) -> Text:
+    if result.status in (Status.WITHHELD, Status.SKIPPED):
+        return Text("·" * width, style="dim")
+    # A hook that ends at once still gets one column.
+    start = min(round(result.started / total * width), width - 1)
+    length = max(round(result.duration / total * width), 1)
+    length = min(length, width - start)
+    style = STATUS_STYLE.get(result.status, OUTCOME_STYLE[result.answer.outcome])
+    rest = width - start - length
+    return Text.assemble(("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"))
+
+
+def _answer(result: HandlerResult) -> Text:
+    """Return what a hook answered, or how it ended without an answer."""
+    if result.status is not Status.RAN:
+        return _status(result)
+    answer = result.answer
+    effects: list[str] = []
+    if answer.stop:
+        effects.append("stop")
+    if answer.outcome is not Outcome.NONE:
+        effects.append("approve" if answer.approve else str(answer.outcome))
+    effects += [text for field, text in EFFECT_TEXT.items() if getattr(answer, field)]
+    if not effects:
+        return Text("no opinion", style="dim")
+    style = "bold red" if answer.stop else OUTCOME_STYLE[answer.outcome]
+    # The whole reason stands below, among the fields of the decision.
+    text = Text.assemble((", ".join(effects), style), no_wrap=True, overflow="ellipsis")
+    decides = answer.outcome is not Outcome.NONE or answer.stop
+    reason = answer.reason or answer.stop_reason
+    if decides and reason:
+        text.append(f"  {_one_line(reason)}")
+    return text
+
+
+def _status(result: HandlerResult) -> Text:
+    text = Text(STATUS_TEXT[result.status], style=STATUS_STYLE[result.status])
+    if result.status is Status.WARNED:
+        text.append(f" {result.exit_text}")
+    if result.status is Status.SKIPPED and result.error:
+        text.append(f"  {_one_line(result.error)}")
+    return text
+
+
+def _label_with_function(engine: Engine, event: Event, handler: HandlerSpec) -> str:
+    """Return the label of a hook, with its function if the event reaches only one."""
+    functions = _functions_for(engine, event, handler)
+    if len(functions) != 1:
+        return handler.label
+    return f"{handler.label}:{functions[0].line} {functions[0].name}"
+
+
+def _functions_for(engine: Engine, event: Event, handler: HandlerSpec) -> list[Use]:
+    """Return the functions of the hook's file that an event reaches, as far as its text shows."""
+    if handler.kind != "command":
+        return []
+    variables = {**engine.environ, **engine.guard.variables(), **handler.variables}
+    names = _subject_names(engine, event)
+    functions: list[Use] = []
+    for path in named_files(handler, engine.project_dir, variables):
+        for use in scan(path):
+            is_pattern = any("*" in subject for subject in use.subjects)
+            is_for_subject = not use.subjects or is_pattern or not names.isdisjoint(use.subjects)
+            if use.event == event.name and is_for_subject:
+                functions.append(use)
+    return functions
+
+
+def _subject_names(engine: Engine, event: Event) -> set[str]:
+    """Return the agent's name and the canonical names of what an event is about."""
     spec = engine.agent.by_canonical[event.name]
-    return {
-        "event": encode_event(engine.agent, event),
-        "decision": {
-            "outcome": str(decision.outcome),
-            "stop": decision.stop,
-            "approve": decision.approve,
-            "reason": decision.reason,
-            "context": list(decision.context),
-            "system_messages": list(decision.system_messages),
-            "suppress_output": decision.suppress_output,
-            "tool_input": decision.tool_input,
-            "llm_request": decision.llm_request,
-            "llm_response": decision.llm_response,
-            "tool_config": decision.tool_config,
-            "clear_context": decision.clear_context,
-            "tail_tool_call": decision.tail_tool_call,
-            "tool_output": decision.tool_output,
-            "extra": dict(decision.extra),
-            "messages": [
-                {
-                    "audience": str(message.audience),
-                    "field": message.field,
-                    "text": message.text,
-                    "handler": message.handler.label,
-                }
-                for message in decision.messages
-            ],
-            "wire": encode_decision(engine.agent, spec, decision),
-            "blame": {
-                name: [_blame_json(blame) for blame in blames]
-                for name, blames in decision.blame.items()
-            },
-        },
-        "handlers": [_handler_json(result) for result in decision.results],
-        "did_not_run": [
-            {
-                "name": absent.handler.label,
-                "file": absent.handler.place.file,
-                "line": absent.handler.place.line,
-                "reason": absent.reason,
-            }
-            for absent in hooks_that_did_not_run(engine, event, decision)
-        ],
-        "unknown_tool": unknown_tool(engine, event),
-        "verdicts": [
-            {
-                "rules": verdict.rules,
-                "release": verdict.release,
-                "outcome": verdict.word,
-                "effect": f"{engine.agent.title} {verdict.effect}",
-                "denied": verdict.denied,
-            }
-            for verdict in verdicts(engine, event, decision, changes)
-        ],
-        "agent": engine.agent.name,
-        "rules": engine.rules.name,
-        "differences": [
-            {
-                "rules": difference.rules,
-                "release": difference.release,
-                "fields": {
-                    name: {"here": here, "there": there}
-                    for name, (here, there) in difference.fields.items()
-                },
-                "only_here": list(difference.only_here),
-                "only_there": list(difference.only_there),
-            }
-            for difference in changes
-        ],
-        "diagnostics": [diagnostic_json(d) for d in (*notes, *decision.diagnostics)],
+    subject = getattr(event, spec.subject) if spec.subject else None
+    if not isinstance(subject, str):
+        return set()
+    tools = engine.agent.vocabulary.tools
+    return {subject, *(name for name, tool in tools.items() if subject in tool.names)}
+
+
+# -- the decision
+
+
+def _verdict_table(engine: Engine, found: list[Verdict]) -> Table:
+    """Return what the agent does: one row if all rule sets agree, otherwise a row for each."""
+    table = Table.grid(padding=(0, 2))
+    for verdict in found:
+        subject, style, rules = engine.agent.title, "default", ""
+        if len(found) > 1:
+            style, rules = "bold", f"rules {verdict.rules}"
+            subject = f"{subject} ({verdict.release})"
+            if verdict.rules == "documented":
+                subject = f"by its reference, {engine.agent.title}"
+        table.add_row(
+            Text("→", style="bold"),
+            Text(f" {verdict.word} ", style=verdict.style, no_wrap=True),
+            Text(f"{subject} {verdict.effect}", style=style),
+            Text(rules, style="dim"),
+        )
+    return table
+
+
+def _field_table(decision: Decision) -> Table:
+    """Return the fields of a decision with the hooks that set them."""
+    table = Table.grid(padding=(0, 2))
+    for name, blames in decision.blame.items():
+        # `tool_input.content` and the like are shown in place of the whole `tool_input`.
+        has_parts = any(other.startswith(f"{name}.") for other in decision.blame)
+        if name in HEADLINE_FIELDS or has_parts:
+            continue
+        for blame in blames:
+            value = _one_line(blame.value) if name in PROSE_FIELDS else shorten(blame.value)
+            text = Text.assemble(value, (f"  ← {_blame_text(blame)}", "dim"))
+            table.add_row("", Text(name, style="bold"), text)
+    return table
+
+
+def _blame_text(blame: Blame) -> str:
+    text = f"{blame.handler.label} {show_place(blame.handler.place, short=True)}"
+    for overridden in blame.overrode:
+        owner = overridden.handler.label if overridden.handler else "the event"
+        text += f", over {shorten(overridden.value)} of {owner}"
+    return text
+
+
+def _print_difference(out: Console, difference: Difference) -> None:
+    """Print where another rule set decides otherwise, besides the verdicts."""
+    fields = {
+        name: values for name, values in difference.fields.items() if name not in HEADLINE_FIELDS
     }
+    if fields or difference.only_here or difference.only_there:
+        rest = replace(difference, fields=fields)
+        out.print(Text.assemble(("differs", "bold yellow"), f"  {rest}"))
 
 
-def _blame_json(blame: Blame) -> dict[str, Any]:
-    overrode = [
-        {
-            "handler": lost.handler.label if lost.handler else None,
-            "file": lost.handler.place.file if lost.handler else None,
-            "line": lost.handler.place.line if lost.handler else None,
-            "value": lost.value,
-        }
-        for lost in blame.overrode
-    ]
-    return {
-        "handler": blame.handler.label,
-        "file": blame.handler.place.file,
-        "line": blame.handler.place.line,
-        "value": blame.value,
-        "overrode": overrode or None,
-    }
-
-
-def _handler_json(result: HandlerResult) -> dict[str, Any]:
-    handler = result.handler
-    return {
-        "name": handler.label,
-        "kind": handler.kind,
-        "layer": str(handler.layer),
-        "file": handler.place.file,
-        "line": handler.place.line,
-        "status": str(result.status),
-        "exit_code": result.exit_code,
-        "signal": result.signal,
-        "timed_out": result.timed_out,
-        "started_ms": round(result.started * 1000, 3),
-        "duration_ms": round(result.duration * 1000, 3),
-        "stdout": result.stdout,
-        "stderr": result.stderr,
-        "truncated": result.truncated,
-        "outcome": str(result.answer.outcome),
-        "stop": result.answer.stop,
-        "error": result.error,
-    }
+def _one_line(value: object) -> str:
+    return shorten(" ".join(str(value).split()))

@@ -1,4 +1,4 @@
-"""`anyhook trust`: look at the hooks of a project and allow them to run."""
+"""`anyhook trust`: review the hooks of a project and allow them to run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.text import Text
 
 from anyhook.agents import get_agent
@@ -18,11 +19,20 @@ from anyhook.cli.options import (
     AgentName,
     AsJson,
     Project,
+    Yes,
+    print_no_hooks,
     print_project,
-    print_searched,
     scope_of,
 )
-from anyhook.cli.output import console, print_diagnostics, print_json, show_path, show_place
+from anyhook.cli.output import (
+    console,
+    count_of,
+    print_diagnostics,
+    print_json,
+    print_quoted,
+    show_path,
+    show_place,
+)
 from anyhook.engine.guard import Guard
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
@@ -45,23 +55,46 @@ if TYPE_CHECKING:
     from anyhook.trust.subjects import Subject
 
 DIFF_STYLE = {"+": "green", "-": "red", "@": "cyan"}
+MAX_LINES = 40
+"""Lines of a new script or a long value that are printed."""
+MAX_CHARACTERS = 4000
+"""Characters of a value that are printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The project's hooks of one agent, and which of them are not trusted.
+
+    Attributes:
+        agent: The agent.
+        subjects: The hooks with the files that they depend on.
+        changes: The hooks that are new or changed since they were trusted.
+        problems: Diagnostics of the trust store.
+        sequential: `id` of the handlers that run one after the other.
+    """
+
+    agent: AgentSpec
+    subjects: list[Subject]
+    changes: list[Change]
+    problems: tuple[Diagnostic, ...]
+    sequential: frozenset[int]
 
 
 def trust(
     project: Project = HERE,
     agent: AgentName = None,
     show: Annotated[
-        bool, typer.Option("--show", help="Only show; exits with 1 if something is not trusted.")
+        bool, typer.Option("--show", help="Show the hooks. Exits with 1 if any is not trusted.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    revoke: Annotated[bool, typer.Option("--revoke", help="Forget that it was trusted.")] = False,
+    yes: Yes = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Withdraw the trust.")] = False,
     as_json: AsJson = False,
 ) -> int:
-    """Look at a project's hooks and the scripts they name, and allow them to run.
+    """Review the hooks of a project and allow them to run.
 
-    Trust is bound to what you see: when a definition or a script changes, the hook does not run
-    until you have looked at the difference. Hooks of the user, of extensions and of the system do
-    not need it. Scripts that a script loads are not followed.
+    The hooks are shown with their scripts. Trust is bound to what is shown: when a definition or a
+    script changes, the hook does not run until you trust it again. Scripts that a script loads are
+    not followed. Hooks of the user, of extensions and of the system need no trust.
 
     For example:
 
@@ -70,144 +103,132 @@ def trust(
         anyhook trust --yes --project ~/code/app
     """
     if show and (revoke or yes):
-        raise UsageError("--show only shows; drop it, or drop --yes and --revoke")
-    store, scope = TrustStore(), scope_of(project, agent)
-    here = scope.project
+        raise UsageError("--show changes nothing; drop it, or drop --yes and --revoke")
+    store = TrustStore()
+    scope = scope_of(project, agent)
     if revoke:
-        known = store.revoke(here)
-        text = "is not trusted any more" if known else "was not trusted"
-        if as_json:
-            print_json({"project": str(here), "trusted": False, "changed": known})
-        else:
-            console().print(f"{show_path(str(here))} {text}", markup=False)
-        return OK
-    reviews = [_review(store, here, get_agent(name)) for name in scope.agents]
-    show = show or (as_json and not yes)
+        return _revoke(store, scope.project, as_json=as_json)
+    reviews = [_review(store, scope.project, get_agent(name)) for name in scope.agents]
     changed = [review for review in reviews if review.changes]
-    done = bool(changed) and not show and (yes or _agreed(here, changed))
-    for review in changed if done else ():
-        store.trust(here, review.subjects, agent=review.agent.name)
-    trusted = done or not changed
+    # With --json alone, programs get what would be asked and nothing is trusted.
+    should_ask = bool(changed) and not (show or yes or as_json)
+    if should_ask and not _is_interactive():
+        raise UsageError("there is no terminal to ask on; use --show to review, --yes to trust")
+    out = console()
+    if not as_json:
+        print_project(out, scope.project)
+        for review in reviews:
+            _print_review(out, scope.project, review)
+    is_agreed = yes
+    if should_ask:
+        is_agreed = typer.confirm("Trust these hooks and scripts as they are?", default=False)
+    if is_agreed:
+        for review in changed:
+            store.trust(scope.project, review.subjects, agent=review.agent.name)
+    trusted = is_agreed or not changed
     if as_json:
-        print_json(_json(here, reviews, trusted=trusted))
+        hooks: list[dict[str, Any]] = []
+        for review in reviews:
+            hooks += [_hook_json(review, subject) for subject in review.subjects]
+        print_json({"project": str(scope.project), "trusted": trusted, "hooks": hooks})
     else:
-        print_project(console(), here)
-        _show(scope, reviews, done, asked=not (show or yes))
-        problems = dict.fromkeys(problem for review in reviews for problem in review.problems)
-        print_diagnostics(console(stderr=True), problems, here)
+        _print_result(out, scope, reviews, trusted=trusted)
     return OK if trusted else PROBLEMS
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
-    """What a project's hooks for one agent are made of, and what of it is not trusted.
+def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
+    was_trusted = store.revoke(project)
+    if as_json:
+        print_json({"project": str(project), "trusted": False, "changed": was_trusted})
+        return OK
+    state = "is not trusted any more" if was_trusted else "was not trusted"
+    console().print(f"{show_path(str(project))} {state}", markup=False)
+    return OK
 
-    Attributes:
-        agent: The agent.
-        subjects: The hooks.
-        changes: Those that are new or changed since they were trusted.
-        problems: What is wrong with the trust store.
-        in_order: The `id` of the handlers that run in order.
-    """
 
-    agent: AgentSpec
-    subjects: list[Subject]
-    changes: list[Change]
-    problems: tuple[Diagnostic, ...]
-    in_order: frozenset[int]
+def _is_interactive() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _review(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
     subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects)
-    sequences = [d for d in hooks.definitions if d.sequential]
-    in_order = frozenset(id(handler) for d in sequences for handler in d.handlers)
-    return Review(agent, subjects, list(changes), tuple(problems), in_order)
+    sequential: set[int] = set()
+    for definition in hooks.definitions:
+        if definition.sequential:
+            sequential.update(id(handler) for handler in definition.handlers)
+    return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential))
 
 
-def _agreed(project: Path, reviews: list[Review]) -> bool:
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("there is no terminal to ask on; look with --show, then trust with --yes")
-    for review in reviews:
-        _print_changes(console(), review.agent, project, review.changes, review.in_order)
-        _print_not_bound(console(), project, review.subjects)
-    return typer.confirm("Trust these hooks and scripts as they are?", default=False)
-
-
-def _show(scope: Scope, reviews: list[Review], done: bool, *, asked: bool) -> None:
-    out = console()
+def _print_result(out: Console, scope: Scope, reviews: list[Review], *, trusted: bool) -> None:
     if not any(review.subjects for review in reviews):
         out.print("This project has no hooks of its own; there is nothing to trust.")
-        if not reviews:
-            print_searched(out, scope)
+    if not reviews:
+        print_no_hooks(out, scope)
+    problems: dict[Diagnostic, None] = {}
     for review in reviews:
         title = f"  {review.agent.title}" if len(reviews) > 1 else ""
-        if review.changes and not asked:
-            _print_changes(out, review.agent, scope.project, review.changes, review.in_order)
-        if not asked or not review.changes:
-            _print_not_bound(out, scope.project, review.subjects)
-        if review.subjects and (done or not review.changes):
-            many = "hooks" if len(review.subjects) != 1 else "hook"
-            out.print(f"[green]trusted:[/] {len(review.subjects)} {many}{title}")
-        elif review.changes:
+        if review.changes and not trusted:
             command = trust_command(review.agent.name, scope.project)
             out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
+        elif review.subjects:
+            out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}{title}")
+        problems.update(dict.fromkeys(review.problems))
+    print_diagnostics(console(stderr=True), problems, scope.project)
 
 
-def _print_not_bound(out: Console, project: Path, subjects: list[Subject]) -> None:
-    """List what the hooks may run and whose changes are not noticed, also if they are trusted."""
-    hooks: dict[str, list[str]] = {}
-    for subject in subjects:
+# -- what a user reviews
+
+
+def _print_review(out: Console, project: Path, review: Review) -> None:
+    """Print what is not trusted, and what the hooks depend on without trust being bound to it."""
+    for change in review.changes:
+        _print_change(out, project, review, change)
+    labels_by_file: dict[str, list[str]] = {}
+    for subject in review.subjects:
         for word in subject.unclear:
-            hooks.setdefault(word, []).append(subject.handler.label)
-    for word, labels in hooks.items():
-        shown = printable(word.replace(str(project), "."))
+            labels_by_file.setdefault(word, []).append(subject.handler.label)
+    for word, labels in labels_by_file.items():
+        file = printable(word.replace(str(project), "."))
         more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
-        out.print(Text(f"  not bound: {shown}  ({labels[0]}{more})", "yellow"), soft_wrap=True)
-    if hooks:
-        out.print("  A change of what is not bound is not noticed.", style="yellow")
+        out.print(Text(f"  not bound: {file}  ({labels[0]}{more})", "yellow"), soft_wrap=True)
+    if labels_by_file:
+        out.print("  Changes of what is not bound are not noticed.", style="yellow")
 
 
-def _print_changes(
-    out: Console, agent: AgentSpec, project: Path, changes: list[Change], in_order: frozenset[int]
-) -> None:
-    for change in changes:
-        handler, subject = change.subject.handler, change.subject
-        event = agent.by_canonical[subject.event].wire
-        out.print(
-            Text.assemble(
-                ("new  " if change.what == "new" else "changed  ", "yellow"),
-                (handler.label, "bold"),
-                (f"  {event} {printable(subject.matcher or '*')}", "cyan"),
-                (f"  {show_place(handler.place, project)}", "dim"),
-            )
-        )
-        for title, value in _members(handler):
-            _print_value(out, title, value)
-        if id(handler) in in_order:
-            out.print(Text("  in order: it sees what the hook before it changed"))
-        out.print(Text(f"  for at most {handler.timeout:g} s", style="dim"))
-        for script in subject.scripts:
-            state = f"sha256 {script.digest[:12]}" if script.digest else "not there"
-            out.print(Text(f"  script: {show_path(str(script.path), project)}  {state}"))
-            if change.what == "new" and script.text is not None:
-                _print_text(out, script.text)
-        for tree in subject.trees:
-            where = show_path(str(tree.root), project)
-            out.print(Text(f"  directory: {where}  {len(tree.files)} files"), soft_wrap=True)
-        for line in change.difference:
-            out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
+def _print_change(out: Console, project: Path, review: Review, change: Change) -> None:
+    subject = change.subject
+    handler = subject.handler
+    event = review.agent.by_canonical[subject.event].wire
+    state = "new" if change.what == "new" else "changed"
+    heading = Text.assemble(
+        (f"{state}  ", "yellow"),
+        (handler.label, "bold"),
+        (f"  {event} {printable(subject.matcher or '*')}", "cyan"),
+        (f"  {show_place(handler.place, project)}", "dim"),
+    )
+    out.print(heading)
+    for title, value in _trusted_members(handler):
+        _print_value(out, title, value)
+    if id(handler) in review.sequential:
+        out.print(Text("  in order: it gets the changes of the hook before it"))
+    out.print(Text(f"  timeout: {handler.timeout:g} s", style="dim"))
+    for script in subject.scripts:
+        digest = f"sha256 {script.digest[:12]}" if script.digest else "not found"
+        out.print(Text(f"  script: {show_path(str(script.path), project)}  {digest}"))
+        if change.what == "new" and script.text is not None:
+            _print_script(out, script.text)
+    for tree in subject.trees:
+        directory = show_path(str(tree.root), project)
+        files = count_of(len(tree.files), "file")
+        out.print(Text(f"  directory: {directory}  {files}"), soft_wrap=True)
+    for line in change.difference:
+        out.print(Text(f"    {printable(line)}", style=DIFF_STYLE.get(line[:1], "dim")))
 
 
-SHOWN_LINES = 40
-"""Lines of a new script or a long value that are shown; the rest is counted."""
-SHOWN_CHARACTERS = 4000
-"""Characters of a value that are shown; the rest is counted."""
-
-
-def _members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
-    """Return what trust in a handler covers, besides label and timeout: titles and values."""
+def _trusted_members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
+    """Yield a title and a value for everything in a handler that trust is bound to."""
     if handler.name and printable(handler.name) != handler.label:
         yield "name", handler.name
     if handler.command or handler.argv:
@@ -216,64 +237,61 @@ def _members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
         yield "kind", handler.kind
     for name, value in handler.options.items():
         if isinstance(value, dict) and value:
-            yield from ((f"{name}.{key}", _written(one)) for key, one in value.items())
+            for key, item in value.items():
+                yield f"{name}.{key}", _as_text(item)
         else:
-            yield name, _written(value)
+            yield name, _as_text(value)
     if handler.condition is not None:
         yield "if", handler.condition
     if handler.background:
-        yield "background", "nobody waits for it"
+        yield "background", "the agent does not wait for it"
     if handler.on_failure != "continue":
         yield "on failure", handler.on_failure
     for name, value in handler.env.items():
         yield "with", f"{name}={value}"
 
 
-def _written(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _print_value(out: Console, title: str, value: str) -> None:
-    """Show a value whole if it is short; several lines are marked, so that none looks like ours."""
+    """Print a value of the settings on one line, or quoted if it does not fit on one."""
+    # Names of options and variables come from the project too.
     title = printable(" ".join(title.split()))
-    shown = "".join(value.splitlines(keepends=True)[:SHOWN_LINES])[:SHOWN_CHARACTERS]
-    lines = shown.splitlines()
-    if len(lines) > 1:
+    # `splitlines` knows more line ends than terminals do, so that none of them stays in a line.
+    shown = "".join(value.splitlines(keepends=True)[:MAX_LINES])[:MAX_CHARACTERS]
+    line = f"  {title}: {printable(shown.strip())}"
+    if len(shown.splitlines()) > 1 or cell_len(line) > out.width:
         out.print(Text(f"  {title}:"))
-        for line in lines:
-            out.print(Text(f"    | {printable(line)}"))
+        print_quoted(out, shown)
     else:
-        out.print(Text(f"  {title}: {printable(shown.strip())}"))
+        out.print(Text(line))
     if len(shown) < len(value):
-        more = len(value) - len(shown)
-        out.print(Text(f"    | … {more} more characters; whole with --json", style="yellow"))
+        rest = len(value) - len(shown)
+        out.print(Text(f"    | … {rest} more characters; see --json for all", style="yellow"))
 
 
-def _print_text(out: Console, text: str) -> None:
+def _print_script(out: Console, text: str) -> None:
     lines = text.splitlines()
-    for line in lines[:SHOWN_LINES]:
-        out.print(Text(f"    | {printable(line)}", style="dim"))
-    if len(lines) > SHOWN_LINES:
-        out.print(Text(f"    | … {len(lines) - SHOWN_LINES} more lines", style="dim"))
-
-
-def _json(project: Path, reviews: list[Review], *, trusted: bool) -> dict[str, Any]:
-    return {
-        "project": str(project),
-        "trusted": trusted,
-        "hooks": [_hook_json(review, s) for review in reviews for s in review.subjects],
-    }
+    print_quoted(out, "\n".join(lines[:MAX_LINES]), style="dim")
+    if len(lines) > MAX_LINES:
+        out.print(Text(f"    | … {len(lines) - MAX_LINES} more lines", style="dim"))
 
 
 def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
-    change = next((change for change in review.changes if change.subject is subject), None)
     handler = subject.handler
+    changes = [change for change in review.changes if change.subject is subject]
+    directories = []
+    for tree in subject.trees:
+        files = {name: file.digest for name, file in tree.files.items()}
+        directories.append({"path": str(tree.root), "files": files})
     return {
         "agent": review.agent.name,
         "name": handler.label,
         "event": review.agent.by_canonical[subject.event].wire,
         "matcher": subject.matcher,
-        "sequential": id(handler) in review.in_order,
+        "sequential": id(handler) in review.sequential,
         "kind": handler.kind,
         "command": handler.command or list(handler.argv or ()),
         "options": dict(handler.options),
@@ -285,14 +303,8 @@ def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
         "unclear": list(subject.unclear),
         "file": handler.place.file,
         "line": handler.place.line,
-        "state": change.what if change else "trusted",
-        "scripts": [{"path": str(x.path), "sha256": x.digest} for x in subject.scripts],
-        "directories": [
-            {
-                "path": str(tree.root),
-                "files": {name: file.digest for name, file in tree.files.items()},
-            }
-            for tree in subject.trees
-        ],
-        "difference": list(change.difference) if change else [],
+        "state": changes[0].what if changes else "trusted",
+        "scripts": [{"path": str(s.path), "sha256": s.digest} for s in subject.scripts],
+        "directories": directories,
+        "difference": list(changes[0].difference) if changes else [],
     }

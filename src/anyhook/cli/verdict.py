@@ -1,4 +1,4 @@
-"""What an agent does with a decision, in words, under each rule set."""
+"""What an agent does with a decision under each rule set, in words."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an agent does under one rule set.
+    """What an agent does with a decision under one rule set.
 
     Attributes:
         rules: Name of the rule set.
         release: The reference or the release that it describes.
-        word: The outcome in one or two words, in capitals.
-        effect: What the agent does, as a sentence without a subject: `runs this call`.
+        word: The outcome in capitals, like `DENY` or `STOP + ASK`.
+        effect: What the agent does, without a subject: `runs this call`.
         denied: Whether the event is denied or the agent is ended.
-        style: How the word is shown, for rich.
+        style: Style of the word.
     """
 
     rules: str
@@ -44,7 +44,7 @@ EFFECTS = {
     Denial.CONTINUES: ("continues, with the reason as its next prompt", "stops, as it wanted to"),
     Denial.NOTHING: ("goes on: this event cannot be denied", "goes on"),
 }
-"""What a denial does to what the agent does when it is denied, and when it is not."""
+"""What the agent does if the event is denied, and if it is not."""
 TOOL_EFFECTS = ("does not run this call", "runs this call")
 STYLES = {
     Outcome.DENY: "bold white on red",
@@ -58,21 +58,22 @@ STYLES = {
 def verdicts(
     engine: Engine, event: Event, decision: Decision, differences: list[Difference]
 ) -> list[Verdict]:
-    """Return what the agent does under the engine's rules, and under those that differ in it.
+    """Return the verdict under the engine's rule set, then those of rule sets that differ from it.
 
     Args:
         engine: The engine.
-        event: The event.
+        event: The event as it was dispatched.
         decision: Its decision.
-        differences: What other rule sets make of the same results.
+        differences: The decisions of the other rule sets about the same results.
     """
     own = _verdict(engine.rules, event, decision)
-    others = [
-        _verdict(engine.agent.rule_sets[difference.rules], event, difference.decision)
-        for difference in differences
-    ]
-    changed = [other for other in others if (other.word, other.effect) != (own.word, own.effect)]
-    return [own, *changed]
+    rulings = [own]
+    for difference in differences:
+        rules = engine.agent.rule_sets[difference.rules]
+        other = _verdict(rules, event, difference.decision)
+        if (other.word, other.effect) != (own.word, own.effect):
+            rulings.append(other)
+    return rulings
 
 
 def _verdict(rules: RuleSet, event: Event, decision: Decision) -> Verdict:
@@ -88,11 +89,14 @@ def _verdict(rules: RuleSet, event: Event, decision: Decision) -> Verdict:
 
 
 def _word(decision: Decision) -> str:
-    words = ["STOP"] if decision.stop else []
-    if decision.outcome is not Outcome.NONE or not decision.stop:
-        outcome = "approve" if decision.approve else str(decision.outcome)
-        words.append("no decision" if outcome == "none" else outcome.upper())
-    return " + ".join(words)
+    words: list[str] = []
+    if decision.stop:
+        words.append("STOP")
+    if decision.approve:
+        words.append("APPROVE")
+    elif decision.outcome is not Outcome.NONE:
+        words.append(decision.outcome.upper())
+    return " + ".join(words) or "no decision"
 
 
 def _effect(spec: EventSpec, decision: Decision) -> str:

@@ -1,4 +1,4 @@
-"""Try hooks without an agent: events of every agent, runs in process and as real processes.
+"""Test hooks without an agent: payloads of every agent, runs in this process or as processes.
 
 ```python
 from anyhook.authoring import Hooks, deny
@@ -12,13 +12,13 @@ def guard(event):
         return deny("not that")
 
 for agent in ("claude", "gemini", "terminai"):
-    ran = run_hook(hooks, "before_tool", tool="shell", input={"command": "rm -rf /"}, agent=agent)
-    assert ran.outcome == "deny"
+    run = run_hook(hooks, "before_tool", tool="shell", input={"command": "rm -rf /"}, agent=agent)
+    assert run.outcome == "deny"
     assert "not that" in ran.reason
 ```
 
-With pytest, `anyhook_hooks = hooks/*.py` in the configuration collects the examples that are
-written beside the hooks, one test for each agent.
+With `anyhook_hooks = ["hooks/*.py"]` in its configuration, pytest collects the examples in hook
+files, one test for each agent.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from anyhook.testing.running import run_hook as run_hook
 __all__ = [
     "CODING_AGENTS",
     "ExampleResult",
-    "Ran",
+    "HookRun",
     "load_hooks",
     "make_event",
     "make_payload",

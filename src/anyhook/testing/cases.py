@@ -1,4 +1,4 @@
-"""Files of cases: events and what the configured hooks must answer, for hooks in any language.
+"""Files of cases: events, and what the configured hooks must answer, in any language.
 
 ```toml
 [[case]]
@@ -20,7 +20,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents import CODING_AGENTS, get_agent, recognise
+from anyhook.agents import AGENTS, CODING_AGENTS, get_agent, recognise
 from anyhook.agents.payloads import decode_event
 from anyhook.authoring.hooks import EXPECTATIONS
 from anyhook.errors import EventError, UnknownNameError, UsageError
@@ -30,44 +30,28 @@ from anyhook.model.tools import MCP_PREFIX, TOOLS
 from anyhook.testing.events import make_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.events import Event
 
 SUFFIXES = frozenset({".toml", ".yaml", ".yml"})
-"""What the names of such files end with."""
 LIST = "case"
-"""Member that holds the cases."""
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One member of a case.
-
-    Attributes:
-        kinds: The types that it may have.
-        about: Those types in words, with an example.
-    """
-
-    kinds: tuple[type, ...]
-    about: str
-
-
-MEMBERS = {
-    "name": Member((str,), 'a text, like "rm -rf is refused"'),
-    "event": Member((str,), 'a text, like "before_tool"'),
-    "tool": Member((str,), 'a text, like "shell"'),
-    "input": Member((dict,), 'a table, like { command = "ls" }'),
-    "fields": Member((dict,), 'a table, like { tool_response = "text" }'),
-    "payload": Member((dict,), "a table: the event as the agent sends it"),
-    "expect": Member((str,), 'a text, like "deny"'),
-    "says": Member((str,), "a text that must be in the answer"),
-    "agent": Member((str,), 'a text, like "claude"'),
-    "agents": Member((list,), 'a list of texts, like ["claude", "gemini"]'),
+"""Member of a file that holds the cases."""
+MEMBERS: dict[str, tuple[type, str]] = {
+    "name": (str, 'a text, like "rm -rf is refused"'),
+    "event": (str, 'a text, like "before_tool"'),
+    "tool": (str, 'a text, like "shell"'),
+    "input": (dict, 'a table, like { command = "ls" }'),
+    "fields": (dict, 'a table, like { tool_response = "text" }'),
+    "payload": (dict, "a table: the event as the agent sends it"),
+    "expect": (str, 'a text, like "deny"'),
+    "says": (str, "a text that must be in the answer"),
+    "agent": (str, 'a text, like "claude"'),
+    "agents": (list, 'a list of texts, like ["claude", "gemini"]'),
 }
-"""Members of a case."""
+"""Members of a case, with their type and what to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +59,16 @@ class Case:
     """An event, and what the configured hooks must answer.
 
     Attributes:
-        name: What it is called in the results.
+        name: Its name in the results.
         place: Where it is written, `file:line`.
         expect: A word of `anyhook.authoring.hooks.EXPECTATIONS`.
         says: Text that must be in the reason or in a message.
-        agents: The agents that it names; empty for all that are configured.
+        agents: Names of the agents; empty for all that have hooks.
         event: Canonical name of the event; empty for a whole payload.
         tool: Tool of a tool event.
         input: Arguments of the tool; of other events, fields.
         fields: Further fields of the event.
-        payload: The whole payload, in place of event, tool, input and fields.
+        payload: The whole payload, instead of event, tool, input and fields.
     """
 
     name: str
@@ -98,8 +82,8 @@ class Case:
     fields: Mapping[str, Any] = field(default_factory=dict)
     payload: Mapping[str, Any] | None = None
 
-    def exists_in(self, agent: AgentSpec) -> str | None:
-        """Return what the agent lacks for the case (`no event …`, `no tool …`), or `None`."""
+    def missing_in(self, agent: AgentSpec) -> str | None:
+        """Return what an agent lacks for the case, like `no event before_model`."""
         if self.payload is not None:
             return None
         if self.event not in agent.by_canonical:
@@ -109,7 +93,7 @@ class Case:
         return None
 
     def make_event(self, agent: AgentSpec, cwd: str) -> Event:
-        """Return the event as it comes from an agent.
+        """Return the event as an agent sends it.
 
         Args:
             agent: The agent.
@@ -122,17 +106,17 @@ class Case:
             payload = self._payload(agent, cwd)
         except (EventError, UnknownNameError) as error:
             raise UsageError(f"{self.place}: {error}") from error
-        event, problems = decode_event(agent, payload)
-        wrong = next((found.message for found in problems if found.code == "payload-event"), None)
-        if wrong is not None:
-            raise UsageError(f"{self.place}: {wrong}")
+        event, diagnostics = decode_event(agent, payload)
+        for diagnostic in diagnostics:
+            if diagnostic.code == "payload-event":
+                raise UsageError(f"{self.place}: {diagnostic.message}")
         return event
 
     def _payload(self, agent: AgentSpec, cwd: str) -> Mapping[str, Any]:
         if self.payload is not None:
             return {"cwd": cwd, **self.payload}
         fields = {"cwd": cwd, **self.fields}
-        if issubclass(event_class(self.event), ToolEvent):
+        if _is_tool_event(self.event):
             fields |= {"tool": self.tool, "input": self.input}
         else:
             fields |= self.input
@@ -140,118 +124,87 @@ class Case:
 
 
 def is_case_file(path: Path) -> bool:
-    """Return whether a file is one of cases, by its name."""
+    """Return whether the name of a file is one of a file of cases."""
     return path.suffix in SUFFIXES
 
 
 def read_cases(path: Path) -> list[Case]:
-    """Read a file of cases.
-
-    Args:
-        path: A TOML or YAML file.
+    """Read a TOML or YAML file of cases.
 
     Raises:
-        UsageError: If it cannot be read or is malformed: with file and line, and what to write
+        UsageError: If it cannot be read or is malformed; with file and line, and what to write
             instead.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    parse = _parse_toml if path.suffix == ".toml" else _parse_yaml
-    value, lines = parse(path, text)
-    entries = value.get(LIST) if isinstance(value, dict) else None
-    if isinstance(value, dict):
-        for name in value:
+    is_toml = path.suffix == ".toml"
+    document, lines = _parse_toml(path, text) if is_toml else _parse_yaml(path, text)
+    start = f"[[{LIST}]]" if is_toml else f"{LIST}: [...]"
+    example = f'write {start} with event = "before_tool", tool = "shell", input = {{...}}, '
+    example += 'expect = "deny"'
+    entries = None
+    if isinstance(document, dict):
+        entries = document.get(LIST)
+        for name in document:
             if name != LIST:
-                hint = did_you_mean(name, [LIST]) or f"write {_header(path)}"
-                raise UsageError(f"{path}:{lines.of_top(name)}: unknown member {name!r}; {hint}")
+                hint = did_you_mean(name, [LIST]) or example
+                line = lines.top.get(name, 1)
+                raise UsageError(f"{path}:{line}: unknown member {name!r}; {hint}")
     if not isinstance(entries, list) or not entries:
-        raise UsageError(f"{path}:1: there are no cases; write {_header(path)}")
-    return [_case(path, entry, number, lines) for number, entry in enumerate(entries)]
+        raise UsageError(f"{path}:1: there are no cases; {example}")
+    cases: list[Case] = []
+    for number, entry in enumerate(entries):
+        reader = _CaseReader(path, number, lines)
+        if not isinstance(entry, dict):
+            raise reader.error(None, f"a case is a table; {example}")
+        cases.append(reader.read(entry))
+    return cases
 
 
-def _header(path: Path) -> str:
-    start = f"[[{LIST}]]" if path.suffix == ".toml" else f"{LIST}: [...]"
-    return f'{start} with event = "before_tool", tool = "shell", input = {{...}}, expect = "deny"'
+def _is_tool_event(event: str) -> bool:
+    return issubclass(event_class(event), ToolEvent)
 
 
-# -- where things are written
+# -- the syntax, with lines
 
 
+@dataclass(frozen=True, slots=True)
 class _Lines:
-    """Where the cases of a file and their members are written."""
+    """The 1-based lines of a file: of its members, of the cases, and of the cases' members."""
 
-    def of_top(self, name: str) -> int:
-        """Return the line of a member of the file."""
-        raise NotImplementedError
-
-    def of(self, number: int, name: str | None = None) -> int:
-        """Return the line of a case, or of one of its members."""
-        raise NotImplementedError
+    top: dict[str, int]
+    cases: list[int]
+    members: list[dict[str, int]]
 
 
-class _TomlLines(_Lines):
-    """_Lines of a TOML file, which the parser does not report: headers and keys are looked for."""
-
-    def __init__(self, text: str) -> None:
-        self._lines = text.splitlines()
-        header = re.compile(rf"\s*\[\[\s*{LIST}\s*\]\]")
-        self._headers = [n for n, line in enumerate(self._lines, 1) if header.match(line)]
-
-    def of_top(self, name: str) -> int:
-        return self._find(rf"\s*\[*\s*{re.escape(name)}\s*(=|\]|\.)", 1, len(self._lines)) or 1
-
-    def of(self, number: int, name: str | None = None) -> int:
-        if number >= len(self._headers):
-            return 1
-        first = self._headers[number]
-        if name is None:
-            return first
-        following = self._headers[number + 1 : number + 2]
-        last = following[0] - 1 if following else len(self._lines)
-        pattern = rf'\s*(\[{LIST}\.)?"?{re.escape(name)}"?\s*(=|\.|\])'
-        return self._find(pattern, first, last) or first
-
-    def _find(self, pattern: str, first: int, last: int) -> int | None:
-        compiled = re.compile(pattern)
-        numbers = range(first, last + 1)
-        return next((n for n in numbers if compiled.match(self._lines[n - 1])), None)
-
-
-class _YamlLines(_Lines):
-    """Lines of a YAML file, which its nodes have."""
-
-    def __init__(self, root: Any) -> None:
-        self._top = _key_lines(root)
-        entries = next((node for key, node in _pairs(root) if key.value == LIST), None)
-        nodes = entries.value if entries is not None and entries.id == "sequence" else []
-        self._cases: list[int] = [node.start_mark.line + 1 for node in nodes]
-        self._members = [_key_lines(node) for node in nodes]
-
-    def of_top(self, name: str) -> int:
-        return self._top.get(name, 1)
-
-    def of(self, number: int, name: str | None = None) -> int:
-        line = self._cases[number]
-        return line if name is None else self._members[number].get(name, line)
-
-
-def _key_lines(node: Any) -> dict[str, int]:
-    return {key.value: key.start_mark.line + 1 for key, _ in _pairs(node)}
-
-
-def _pairs(node: Any) -> list[tuple[Any, Any]]:
-    return node.value if node is not None and node.id == "mapping" else []
+_TOML_HEADER = re.compile(rf"\s*\[\[\s*{LIST}\s*\]\]")
+_TOML_TOP_NAME = re.compile(r'\s*\[*\s*"?([\w-]+)"?\s*[=.\]]')
+_TOML_MEMBER = re.compile(rf'\s*(?:\[{LIST}\.)?"?([\w-]+)"?\s*[=.\]]')
 
 
 def _parse_toml(path: Path, text: str) -> tuple[Any, _Lines]:
     try:
-        return tomllib.loads(text), _TomlLines(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"\(at line (\d+)", str(error))
         line = place[1] if place else max(1, len(text.splitlines()))
         raise UsageError(f"{path}:{line}: this is no TOML: {error}") from error
+    # The parser reports no lines, so headers and keys are searched for.
+    lines = _Lines({}, [], [])
+    for number, line_text in enumerate(text.splitlines(), 1):
+        top_name = _TOML_TOP_NAME.match(line_text)
+        if top_name:
+            lines.top.setdefault(top_name[1], number)
+        if _TOML_HEADER.match(line_text):
+            lines.cases.append(number)
+            lines.members.append({})
+            continue
+        member = _TOML_MEMBER.match(line_text)
+        if member and lines.members:
+            lines.members[-1].setdefault(member[1], number)
+    return document, lines
 
 
 def _parse_yaml(path: Path, text: str) -> tuple[Any, _Lines]:
@@ -262,127 +215,169 @@ def _parse_yaml(path: Path, text: str) -> tuple[Any, _Lines]:
             f"{path} is YAML, which needs PyYAML: pip install 'anyhook[yaml]'; or write TOML"
         ) from error
     try:
-        return yaml.safe_load(text), _YamlLines(yaml.compose(text, Loader=yaml.SafeLoader))
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark is not None else 1
         problem = getattr(error, "problem", None) or error
         raise UsageError(f"{path}:{line}: this is no YAML: {problem}") from error
+    lines = _Lines(_yaml_key_lines(root), [], [])
+    if root is not None and root.id == "mapping":
+        for key, value in root.value:
+            if key.value == LIST and value.id == "sequence":
+                lines.cases.extend(_yaml_line(node) for node in value.value)
+                lines.members.extend(_yaml_key_lines(node) for node in value.value)
+    return document, lines
+
+
+def _yaml_key_lines(node: Any) -> dict[str, int]:
+    if node is None or node.id != "mapping":
+        return {}
+    return {key.value: _yaml_line(key) for key, _ in node.value}
+
+
+def _yaml_line(node: Any) -> int:
+    line: int = node.start_mark.line
+    return line + 1
 
 
 # -- one case
 
 
-def _case(path: Path, entry: object, number: int, lines: _Lines) -> Case:
-    def wrong(name: str | None, message: str) -> UsageError:
-        return UsageError(f"{path}:{lines.of(number, name)}: {message}")
+@dataclass(frozen=True, slots=True)
+class _CaseReader:
+    """Checks one case of a file and reports mistakes with their line."""
 
-    if not isinstance(entry, dict):
-        raise wrong(None, f"a case is a table; write {_header(path)}")
-    for name, value in entry.items():
-        if name not in MEMBERS:
-            hint = did_you_mean(str(name), MEMBERS) or f"a case has {', '.join(MEMBERS)}"
-            raise wrong(name, f"unknown member {name!r}; {hint}")
-        if not isinstance(value, MEMBERS[name].kinds):
-            raise wrong(name, f"{name} must be {MEMBERS[name].about}")
-    expect = entry.get("expect")
-    if expect is None:
-        raise wrong(None, f'the case has no expect; write expect = "deny", or {_words()}')
-    if expect not in EXPECTATIONS:
-        raise wrong(
-            "expect", f"expect = {expect!r}: {did_you_mean(expect, EXPECTATIONS) or _words()}"
+    path: Path
+    number: int
+    lines: _Lines
+
+    def error(self, member: str | None, message: str) -> UsageError:
+        """Return an error at the line of a member, or of the case."""
+        return UsageError(f"{self._place(member)}: {message}")
+
+    def _place(self, member: str | None = None) -> str:
+        if self.number >= len(self.lines.cases):  # inline tables have no header
+            return f"{self.path}:1"
+        line = self.lines.cases[self.number]
+        if member is not None:
+            line = self.lines.members[self.number].get(member, line)
+        return f"{self.path}:{line}"
+
+    def read(self, entry: dict[str, Any]) -> Case:
+        """Return a case.
+
+        Raises:
+            UsageError: If it is malformed.
+        """
+        self._check_members(entry)
+        self._check_expectation(entry.get("expect"))
+        agents = self._read_agents(entry)
+        parts = {"event", "tool", "input", "fields"} & entry.keys()
+        has_payload = "payload" in entry
+        if has_payload == ("event" in entry) or (has_payload and parts):
+            text = "a case has an event (with tool, input, fields) or a payload, and one only"
+            raise self.error(None, text)
+        event = ""
+        # Without an agent, a payload would be sent to agents that do not have its event.
+        if has_payload:
+            agents = agents or self._recognise_agent(entry["payload"])
+        else:
+            event = self._canonical_event(entry["event"], agents)
+        self._check_tool(event, entry.get("tool"))
+        self._check_arguments(entry.get("tool"), entry.get("input", {}))
+        return Case(
+            name=entry.get("name") or f"case {self.number + 1}",
+            place=self._place(),
+            expect=entry["expect"],
+            says=entry.get("says", ""),
+            agents=agents,
+            event=event,
+            tool=entry.get("tool"),
+            input=entry.get("input", {}),
+            fields=entry.get("fields", {}),
+            payload=entry.get("payload"),
         )
-    agents = _agents(entry, wrong)
-    whole = {"payload"} & entry.keys()
-    parts = [name for name in ("event", "tool", "input", "fields") if name in entry]
-    if bool(whole) == ("event" in entry) or (whole and parts):
-        raise wrong(
-            None, "a case has an event (with tool, input, fields) or a payload, and one only"
-        )
-    if whole:
-        agents = agents or _agent_of(entry["payload"], wrong)
-    event = _event(entry["event"], agents, wrong) if not whole else ""
-    _check_tool(event, entry.get("tool"), wrong)
-    _check_arguments(entry.get("tool"), entry.get("input", {}), wrong)
-    return Case(
-        name=entry.get("name") or f"case {number + 1}",
-        place=f"{path}:{lines.of(number)}",
-        expect=expect,
-        says=entry.get("says", ""),
-        agents=agents,
-        event=event,
-        tool=entry.get("tool"),
-        input=entry.get("input", {}),
-        fields=entry.get("fields", {}),
-        payload=entry.get("payload"),
-    )
 
+    def _check_members(self, entry: dict[str, Any]) -> None:
+        for name, value in entry.items():
+            if name not in MEMBERS:
+                hint = did_you_mean(str(name), MEMBERS) or f"a case has {', '.join(MEMBERS)}"
+                raise self.error(name, f"unknown member {name!r}; {hint}")
+            expected_type, description = MEMBERS[name]
+            if not isinstance(value, expected_type):
+                raise self.error(name, f"{name} must be {description}")
 
-def _words() -> str:
-    return f"one of {', '.join(EXPECTATIONS)}"
+    def _check_expectation(self, expect: str | None) -> None:
+        choices = f"one of {', '.join(EXPECTATIONS)}"
+        if expect is None:
+            raise self.error(None, f'the case has no expect; write expect = "deny", or {choices}')
+        if expect not in EXPECTATIONS:
+            hint = did_you_mean(expect, EXPECTATIONS) or choices
+            raise self.error("expect", f"expect = {expect!r}: {hint}")
 
+    def _read_agents(self, entry: dict[str, Any]) -> tuple[str, ...]:
+        member = "agents" if "agents" in entry else "agent"
+        names: list[Any] = entry.get("agents") or []
+        if not names and "agent" in entry:
+            names = [entry["agent"]]
+        for name in names:
+            if not isinstance(name, str) or name not in AGENTS:
+                hint = did_you_mean(str(name), AGENTS) or f"one of {', '.join(AGENTS)}"
+                raise self.error(member, f"there is no agent {name!r}; {hint}")
+        return tuple(names)
 
-def _agents(entry: Mapping[str, Any], wrong: Callable[..., UsageError]) -> tuple[str, ...]:
-    key = "agents" if "agents" in entry else "agent"
-    names: Sequence[Any] = entry.get("agents") or ([entry["agent"]] if "agent" in entry else [])
-    for name in names:
-        if not isinstance(name, str) or name not in _all_agents():
-            hint = did_you_mean(str(name), _all_agents()) or f"one of {', '.join(_all_agents())}"
-            raise wrong(key, f"there is no agent {name!r}; {hint}")
-    return tuple(names)
+    def _recognise_agent(self, payload: Mapping[str, Any]) -> tuple[str, ...]:
+        agent_name = recognise(payload, {})
+        if agent_name is None:
+            text = 'the payload does not show its agent; add agent = "claude"'
+            raise self.error("payload", text)
+        return (agent_name,)
 
+    def _canonical_event(self, name: str, agent_names: tuple[str, ...]) -> str:
+        """Return the canonical name of an event that may be named as an agent does."""
+        canonical_names: dict[str, None] = {}
+        wire_names: dict[str, None] = {}
+        for agent in map(get_agent, agent_names or AGENTS):
+            if name in agent.by_canonical:
+                return name
+            if name in agent.by_wire:
+                return agent.by_wire[name].canonical
+            canonical_names.update(dict.fromkeys(agent.by_canonical))
+            wire_names.update(dict.fromkeys(agent.by_wire))
+        hint = did_you_mean(name, canonical_names) or did_you_mean(name, wire_names)
+        hint = hint or "write one like before_tool"
+        raise self.error("event", f"there is no event {name!r}; {hint}")
 
-def _all_agents() -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*CODING_AGENTS, "generic")))
+    def _check_tool(self, event: str, tool: str | None) -> None:
+        is_tool_event = event != "" and _is_tool_event(event)
+        if is_tool_event and not tool:
+            raise self.error("event", f'{event} needs a tool, like tool = "shell"')
+        if tool is None:
+            return
+        if not is_tool_event:
+            raise self.error("tool", f"{event} has no tool; leave it out")
+        tools = set(TOOLS)
+        for agent_name in CODING_AGENTS:
+            tools.update(get_agent(agent_name).tools)
+        if tool in tools or tool.startswith(MCP_PREFIX):
+            return
+        # A tool that resembles none may be one of an extension.
+        hint = did_you_mean(tool, sorted(tools))
+        if hint:
+            raise self.error("tool", f"no agent has a tool {tool!r}; {hint}")
 
-
-def _agent_of(payload: Mapping[str, Any], wrong: Callable[..., UsageError]) -> tuple[str, ...]:
-    agent = recognise(payload, {})
-    if agent is None:
-        raise wrong("payload", 'nothing shows whose payload this is; add agent = "claude"')
-    return (agent,)
-
-
-def _event(name: str, agents: Sequence[str], wrong: Callable[..., UsageError]) -> str:
-    """Return the canonical name of an event that is written canonically or as an agent does."""
-    specs = [get_agent(agent) for agent in agents or _all_agents()]
-    for agent in specs:
-        if name in agent.by_canonical:
-            return name
-        if name in agent.by_wire:
-            return agent.by_wire[name].canonical
-    canonical = list(dict.fromkeys(event for agent in specs for event in agent.by_canonical))
-    own = list(dict.fromkeys(event for agent in specs for event in agent.by_wire))
-    hint = did_you_mean(name, canonical) or did_you_mean(name, own)
-    raise wrong("event", f"there is no event {name!r}; {hint or 'write one like before_tool'}")
-
-
-def _check_tool(event: str, tool: str | None, wrong: Callable[..., UsageError]) -> None:
-    is_of_tool = bool(event) and issubclass(event_class(event), ToolEvent)
-    if is_of_tool and not tool:
-        raise wrong("event", f'{event} needs a tool, like tool = "shell"')
-    if tool is None:
-        return
-    if not is_of_tool:
-        raise wrong("tool", f"{event} has no tool; leave it out")
-    known = {*TOOLS, *(name for agent in CODING_AGENTS for name in get_agent(agent).tools)}
-    if tool in known or tool.startswith(MCP_PREFIX):
-        return
-    hint = did_you_mean(tool, sorted(known))
-    if hint:
-        raise wrong("tool", f"no agent has a tool {tool!r}; {hint}")
-
-
-def _check_arguments(
-    tool: str | None, arguments: Mapping[str, Any], wrong: Callable[..., UsageError]
-) -> None:
-    """Refuse a misspelt argument: the hook would be tried on something else."""
-    if tool not in TOOLS:
-        return
-    rows = [get_agent(agent).vocabulary.tools.get(tool) for agent in CODING_AGENTS]
-    own = [key for row in rows if row is not None for key in row.keys.values()]
-    known = [*TOOLS[tool], *own]
-    for name in arguments:
-        hint = None if name in known else did_you_mean(name, known)
-        if hint is not None:
-            raise wrong("input", f"{tool} has no argument {name!r}; {hint}")
+    def _check_arguments(self, tool: str | None, arguments: Mapping[str, Any]) -> None:
+        """Refuse a misspelt argument, because the hook would be tried on another call."""
+        if tool not in TOOLS:
+            return
+        names = list(TOOLS[tool])
+        for agent_name in CODING_AGENTS:
+            agent_tool = get_agent(agent_name).vocabulary.tools.get(tool)
+            if agent_tool is not None:
+                names.extend(agent_tool.keys.values())
+        for name in arguments:
+            hint = did_you_mean(name, names) if name not in names else None
+            if hint is not None:
+                raise self.error("input", f"{tool} has no argument {name!r}; {hint}")

@@ -1,4 +1,4 @@
-"""Events as every agent sends them, made of canonical words."""
+"""Events as agents send them, made from canonical names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 SESSION = {"session_id": "test-session", "transcript_path": "", "cwd": "/project"}
-NEUTRAL: dict[str, Any] = {
+TIMESTAMP = "2026-01-15T10:30:00.000Z"
+NEUTRAL_VALUES: dict[str, Any] = {
     "string": "",
     "boolean": False,
     "number": 0,
@@ -24,11 +25,12 @@ NEUTRAL: dict[str, Any] = {
     "object": {},
     "any": None,
 }
-USUAL: dict[str, Any] = {
+"""Kind of JSON to the value of a required field that is not given."""
+SAMPLE_VALUES: dict[str, Any] = {
     "llm_request": {"model": "model", "messages": [], "config": {}},
     "llm_response": {"text": "", "candidates": []},
 }
-TIMESTAMP = "2026-01-15T10:30:00.000Z"
+"""Required fields whose neutral value would not be a valid one."""
 
 
 def make_payload(
@@ -36,58 +38,72 @@ def make_payload(
     *,
     agent: str,
     tool: str | None = None,
-    input: Mapping[str, Any] | None = None,  # noqa: A002 - as everywhere else
+    input: Mapping[str, Any] | None = None,  # noqa: A002 - the name in hooks and payloads
     **fields: Any,
 ) -> dict[str, Any]:
-    """Write an event as an agent would send it.
+    """Make a payload as an agent sends it.
 
     Args:
-        event: Canonical name, or the agent's.
-        agent: Name of an agent.
-        tool: Canonical name of the tool, or the agent's.
-        input: Its arguments, by their canonical names or the agent's.
-        fields: Other fields of the event; those that are left out get neutral values.
+        event: Name of the event, canonical (`before_tool`) or the agent's (`PreToolUse`).
+        agent: Name of any agent in the registry.
+        tool: Name of the tool, canonical (`shell`) or the agent's.
+        input: Arguments of the tool, by canonical names or the agent's.
+        fields: Other fields of the event, by canonical names. Required ones get neutral values.
 
     Returns:
-        A payload.
+        The payload, with the agent's names.
 
     Raises:
-        EventError: If the event has no such field.
+        EventError: If the event has no such field, or needs a tool.
         UnknownNameError: If there is no such agent, or it has no such event.
     """
-    agent_spec = get_agent(agent)
-    spec = agent_spec.event(event)
-    cls = event_class(spec.canonical)
+    spec = get_agent(agent)
+    event_spec = spec.event(event)
+    cls = event_class(event_spec.canonical)
     if tool is not None:
-        fields["tool_name"] = agent_spec.vocabulary.name(tool) or tool
-        fields["tool_input"] = agent_spec.vocabulary.arguments(tool, input or {})
+        fields["tool_name"] = spec.vocabulary.name(tool) or tool
+        fields["tool_input"] = spec.vocabulary.arguments(tool, input or {})
     if issubclass(cls, ToolEvent) and not fields.get("tool_name"):
         raise EventError(f"{event} needs a tool, like tool='shell'")
     for name in fields:
         if name not in cls.record_fields:
-            raise EventError(
-                f"{event} has no field {name!r}; it has {', '.join(cls.record_fields)}"
-            )
-    values = {name: USUAL.get(name, NEUTRAL[json_kind(cls, name)]) for name in cls.record_required}
-    if spec.subject and spec.subjects:
-        values[spec.subject] = spec.subjects[0]
-    values |= (
-        SESSION | _mcp(tool if payload_key(agent_spec, spec, "mcp_context") else None) | fields
-    )
-    if payload_key(agent_spec, spec, "timestamp"):
+            names = ", ".join(cls.record_fields)
+            raise EventError(f"{event} has no field {name!r}; it has {names}")
+    values: dict[str, Any] = {}
+    for name in cls.record_required:
+        values[name] = SAMPLE_VALUES.get(name, NEUTRAL_VALUES[json_kind(cls, name)])
+    # Where the agent has a fixed set of words, an empty text would not be a valid subject.
+    if event_spec.subject and event_spec.subjects:
+        values[event_spec.subject] = event_spec.subjects[0]
+    values |= SESSION
+    if tool is not None and payload_key(spec, event_spec, "mcp_context"):
+        values |= _mcp_context(tool)
+    values |= fields
+    if payload_key(spec, event_spec, "timestamp"):
         values.setdefault("timestamp", TIMESTAMP)
-    return encode_event(agent_spec, cls(**values))
+    return encode_event(spec, cls(**values))
 
 
-def _mcp(tool: str | None) -> dict[str, Any]:
-    """Return the server behind an MCP tool, for agents that tell it."""
-    server, found, inner = (tool or "").removeprefix(MCP_PREFIX).partition("__")
-    if not (tool or "").startswith(MCP_PREFIX) or not found:
+def _mcp_context(tool: str) -> dict[str, Any]:
+    """Return the field that names the server of an MCP tool (`mcp__SERVER__TOOL`)."""
+    server, separator, name = tool.removeprefix(MCP_PREFIX).partition("__")
+    if not tool.startswith(MCP_PREFIX) or not separator:
         return {}
-    return {"mcp_context": {"server_name": server, "tool_name": inner}}
+    return {"mcp_context": {"server_name": server, "tool_name": name}}
 
 
 def make_event(event: str, *, agent: str, **fields: Any) -> Event:
-    """Make a typed event as it comes from an agent; takes what `make_payload` takes."""
-    made, _ = decode_event(get_agent(agent), make_payload(event, agent=agent, **fields))
-    return made
+    """Make an event as it is decoded from an agent's payload.
+
+    Args:
+        event: Name of the event, canonical or the agent's.
+        agent: Name of any agent in the registry.
+        fields: The other arguments of `make_payload`.
+
+    Raises:
+        EventError: If the event has no such field, or needs a tool.
+        UnknownNameError: If there is no such agent, or it has no such event.
+    """
+    payload = make_payload(event, agent=agent, **fields)
+    decoded, _ = decode_event(get_agent(agent), payload)
+    return decoded

@@ -1,4 +1,4 @@
-"""The pytest plugin: examples that are written beside hooks are tests, one for each agent.
+"""The pytest plugin: each example in a hook file is a test for each agent.
 
 ```toml
 [tool.pytest.ini_options]
@@ -8,7 +8,6 @@ anyhook_hooks = ["hooks/*.py"]
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from anyhook.testing.examples import ExampleResult
+    from anyhook.authoring.hooks import Example, Hooks
     from anyhook.testing.running import HookRun
 
 OPTION = "anyhook_hooks"
@@ -29,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> HookFile | None:
-    """Collect the hook files that the configuration names."""
+    """Collect the hook files that the option names."""
     patterns = parent.config.getini(OPTION)
     root = parent.config.rootpath
     if not patterns or not file_path.is_relative_to(root):
@@ -52,45 +51,56 @@ class HookFile(pytest.File):
     """A hook file; its examples are tests."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one test for each example and agent."""
+        """Yield a test for each example and agent."""
+        # Late, because pytest loads the plugin also in projects without hook files.
         from anyhook.agents import CODING_AGENTS
         from anyhook.authoring.load import load_hooks
-        from anyhook.testing.examples import run_example
 
         hooks = load_hooks(self.path)
-        numbers = {id(example): number for number, example in enumerate(hooks.examples, 1)}
-        for example in hooks.examples:
+        for number, example in enumerate(hooks.examples, 1):
             tool = example.fields.get("tool_name", "")
             for agent in example.agents or CODING_AGENTS:
-                name = f"{numbers[id(example)]}-{example.event}-{tool}-{example.expect}[{agent}]"
-                call = partial(run_example, hooks, example, agent)
-                yield ExampleItem.from_parent(self, name=name, place=example.place, call=call)
+                name = f"{number}-{example.event}-{tool}-{example.expect}[{agent}]"
+                yield ExampleItem.from_parent(
+                    self, name=name, hooks=hooks, example=example, agent=agent
+                )
 
 
 class ExampleItem(pytest.Item):
-    """One example for one agent."""
+    """An example for one agent.
 
-    def __init__(self, *, place: str, call: Callable[[], ExampleResult], **options: Any) -> None:
+    Args:
+        hooks: The hooks of the file.
+        example: The example.
+        agent: Name of the agent.
+        options: Arguments of `pytest.Item`.
+    """
+
+    def __init__(self, *, hooks: Hooks, example: Example, agent: str, **options: Any) -> None:
         super().__init__(**options)
-        self.place = place
-        self.call = call
+        self.hooks = hooks
+        self.example = example
+        self.agent = agent
 
     def runtest(self) -> None:
-        """Fail if the example failed; skip what the agent does not have."""
-        result = self.call()
+        """Run the example; skip it if the agent has no such event or tool."""
+        from anyhook.testing.examples import run_example
+
+        result = run_example(self.hooks, self.example, self.agent)
         if result.status == "absent":
             pytest.skip(f"{result.agent} has {result.got}")
         if result.status == "failed":
+            notes = "; ".join(result.notes)
             raise AssertionError(
-                f"{result.example.place}: expected {result.example.expect}, got {result.got}: "
-                f"{'; '.join(result.notes)}\n{result.traceback}"
+                f"{self.example.place}: expected {self.example.expect}, got {result.got}: {notes}\n"
+                f"{result.traceback}"
             )
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *_: Any) -> str:
-        """Show the sentence alone."""
+        """Return the message of the failure without a traceback of this module."""
         return str(excinfo.value)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Say where the example is written."""
-        _, _, line = self.place.rpartition(":")
+        """Return the file, the 0-based line and the name of the example."""
+        _, _, line = self.example.place.rpartition(":")
         return self.path, int(line) - 1 if line.isdigit() else None, self.name

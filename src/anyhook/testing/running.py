@@ -1,4 +1,4 @@
-"""Runs of hooks: in this process, or as the real process that an agent would start."""
+"""Run hooks without an agent: in this process, or as the process that an agent would start."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.diagnostics import Diagnostic
 
-PATIENCE = 60.0
-"""Seconds that a process may take."""
+PROCESS_TIMEOUT = 60.0
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """What came of one run of a hook.
+    """The result of running a hook on one event.
 
     Attributes:
-        agent: The agent that it ran for.
-        payload: What it was given.
-        answer: What the agent understands of its reply.
-        reply: Its JSON; `None` if it printed none.
-        stdout: What it printed, whole.
-        stderr: Its standard error.
-        exit_code: Its exit code.
-        notes: What was done another way, because the agent cannot do it.
-        diagnostics: What the agent would have to ignore of the reply.
+        agent: Name of the agent.
+        payload: The payload on standard input.
+        answer: The answer as the agent understands the reply.
+        reply: The JSON of the reply; `None` if there was none.
+        stdout: Standard output.
+        stderr: Standard error.
+        exit_code: The exit code; negative for a signal.
+        notes: What was done instead of something that the agent cannot do.
+        diagnostics: What the agent would ignore in the reply.
     """
 
     agent: str
@@ -64,12 +64,12 @@ class HookRun:
 
     @property
     def outcome(self) -> str:
-        """`deny`, `ask`, `defer`, `allow` or `none`."""
+        """The outcome: `deny`, `ask`, `defer`, `allow` or `none`."""
         return str(self.answer.outcome)
 
     @property
     def reason(self) -> str:
-        """Why."""
+        """The reason of the outcome; empty if there is none."""
         return self.answer.reason or self.answer.stop_reason or ""
 
 
@@ -85,77 +85,87 @@ def run_hook(
     """Run a hook on one event, as an agent would.
 
     Args:
-        hook: A hook file, or its `Hooks`.
-        event: Name of an event, whose fields follow; or a whole payload.
-        agent: The agent: name of an agent.
-        process: Run the file as a process of its own; otherwise its functions are called here.
-        environ: Environment of the process; by default this one's.
-        fields: Fields of the event: `tool`, `input`, `prompt`, …; see `make_payload`.
+        hook: Path of a hook file, or its `Hooks`.
+        event: Name of the event, canonical or the agent's; or a whole payload.
+        agent: Name of the agent.
+        process: Run the file as a process. Otherwise its functions are called in this process.
+        environ: Environment of the process; by default the one of this process.
+        fields: Fields of a named event, as `make_payload` takes them: `tool`, `input`, `prompt`, …
 
     Returns:
-        What came of it.
+        What the hook answered, and how the agent understands it.
 
     Raises:
-        UsageError: If there is no such event or agent, or `Hooks` are to be run as a process.
-        Exception: What a function raises that is called here.
+        UsageError: If the file is not a hook file, or `process` is set for `Hooks`.
+        UnknownNameError: If there is no such agent, or it has no such event.
+        EventError: If the event has no such field.
+        subprocess.TimeoutExpired: If the process runs longer than 60 seconds.
+        Exception: Any exception of a function that is called in this process.
     """
-    agent_spec = get_agent(agent)
+    spec = get_agent(agent)
     payload = make_payload(event, agent=agent, **fields) if isinstance(event, str) else dict(event)
-    if process:
-        if isinstance(hook, Hooks):
-            raise UsageError("a process needs a file: give its path")
-        if not Path(hook).is_file():
-            raise UsageError(f"{hook} is no file")
-        return _run_process(Path(hook), agent_spec, payload, environ)
-    hooks = hook if isinstance(hook, Hooks) else load_hooks(hook)
-    return _run_here(hooks, agent_spec, payload)
+    if not process:
+        hooks = hook if isinstance(hook, Hooks) else load_hooks(hook)
+        return _call_functions(hooks, spec, payload)
+    if isinstance(hook, Hooks):
+        raise UsageError("a process needs a file: give its path")
+    if not Path(hook).is_file():
+        raise UsageError(f"{hook} is not a file")
+    return _run_process(Path(hook), spec, payload, environ)
 
 
-def _run_here(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> HookRun:
+def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> HookRun:
     event, _ = decode_event(agent, payload)
     spec = agent.by_canonical.get(event.name)
     if spec is None:
         return HookRun(agent.name, payload, NO_OPINION, None)
-    said, notes = fit(agent, event, hooks.answer(event, agent))
-    silence, code, stderr = spec.no_opinion_output, 0, ""
-    message = stderr_message(agent, spec.canonical, said)
-    if message is not None:
-        said = said.replace(system_message=None)
-        silence, code, stderr = "", BLOCKED, f"{message}\n"
-    reply = encode_answer(agent, spec, said)
-    text = json.dumps(reply) if reply else silence
-    answer, diagnostics = _understood(agent, spec, text, code, stderr)
+    answer, notes = fit(agent, event, hooks.answer(event, agent))
+    message = stderr_message(agent, spec.canonical, answer)
+    if message is None:
+        exit_code, empty_reply, stderr = 0, spec.no_opinion_output, ""
+    else:
+        # Only standard error with exit code 2 reaches the user on this event.
+        answer = answer.replace(system_message=None)
+        exit_code, empty_reply, stderr = BLOCKED, "", f"{message}\n"
+    reply = encode_answer(agent, spec, answer)
+    stdout = json.dumps(reply) if reply else empty_reply
+    understood, diagnostics = _decode_reply(agent, spec, stdout, stderr, exit_code)
     return HookRun(
         agent.name,
         payload,
-        answer,
+        understood,
         reply or None,
-        stdout=text,
-        stderr=stderr,
-        exit_code=code,
-        notes=tuple(notes),
-        diagnostics=diagnostics,
+        stdout,
+        stderr,
+        exit_code,
+        tuple(notes),
+        diagnostics,
     )
 
 
 def _run_process(
     path: Path, agent: AgentSpec, payload: dict[str, Any], environ: Mapping[str, str] | None
 ) -> HookRun:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(path), "--agent", agent.name],
         input=json.dumps(payload).encode() + agent.payload_terminator,
         capture_output=True,
         env=dict(os.environ if environ is None else environ),
-        timeout=PATIENCE,
+        timeout=PROCESS_TIMEOUT,
         check=False,
     )
-    stdout, stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
+    stdout = process.stdout.decode(errors="replace")
+    stderr = process.stderr.decode(errors="replace")
     event, _ = decode_event(agent, payload)
     spec = agent.by_canonical.get(event.name)
-    answer, diagnostics = (
-        _understood(agent, spec, stdout, done.returncode, stderr) if spec else (NO_OPINION, ())
-    )
+    answer: Answer = NO_OPINION
+    diagnostics: tuple[Diagnostic, ...] = ()
+    if spec is not None:
+        answer, diagnostics = _decode_reply(agent, spec, stdout, stderr, process.returncode)
+    # Text that is no object is no reply: some agents show it to the user.
     reply = json.loads(stdout) if stdout.startswith("{") else None
+    # A hook reports what it did instead on standard error.
+    notes = [line for line in stderr.splitlines() if line.startswith("anyhook: ")]
     return HookRun(
         agent.name,
         payload,
@@ -163,20 +173,22 @@ def _run_process(
         reply or None,
         stdout,
         stderr,
-        done.returncode,
-        tuple(line for line in stderr.splitlines() if line.startswith("anyhook: ")),
+        process.returncode,
+        tuple(notes),
         diagnostics,
     )
 
 
-def _understood(
-    agent: AgentSpec, spec: EventSpec, stdout: str, code: int, stderr: str
+def _decode_reply(
+    agent: AgentSpec, spec: EventSpec, stdout: str, stderr: str, exit_code: int
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
-    """Read a reply with the eyes of the agent."""
+    """Return the answer as the agent understands a reply, and what it ignores."""
     handler = HandlerSpec("command", Layer.RUNTIME, Place("<test>"), name="hook")
-    end = ProcessExit(code if code >= 0 else None, str(-code) if code < 0 else None, stdout, stderr)
-    said = decode_exit(agent, agent.documented, spec, handler, end)
-    answer = said.answer
-    if code == BLOCKED and shows_stderr(agent, spec.canonical):
+    end = ProcessExit(exit_code, None, stdout, stderr)
+    if exit_code < 0:
+        end = ProcessExit(None, str(-exit_code), stdout, stderr)
+    output = decode_exit(agent, agent.documented, spec, handler, end)
+    answer = output.answer
+    if exit_code == BLOCKED and shows_stderr(agent, spec.canonical):
         answer = answer.replace(system_message=stderr.strip() or None)
-    return answer, said.diagnostics
+    return answer, output.diagnostics

@@ -1,0 +1,168 @@
+"""`anyhook test --init`: a first file of cases for the configured hooks."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from anyhook.cli import OK
+from anyhook.cli.cases import configured_agents, load_engine, run_case, untrusted_hooks
+from anyhook.cli.output import console, print_json
+from anyhook.engine.sync import SyncEngine
+from anyhook.errors import UsageError
+from anyhook.model.events import ToolEvent, event_class
+from anyhook.model.tools import TOOLS
+from anyhook.testing.cases import LIST, Case
+from anyhook.testing.events import make_payload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+
+SAMPLE_INPUTS: dict[str, dict[str, Any]] = {
+    "shell": {"command": "rm -rf build"},
+    "read_file": {"file_path": "README.md"},
+    "read_many_files": {"include": ["*.md"]},
+    "write_file": {"file_path": "a.txt", "content": "text"},
+    "edit_file": {"file_path": "a.txt", "old_string": "old", "new_string": "new"},
+    "edit_notebook": {"notebook_path": "a.ipynb", "new_source": "1"},
+    "list_directory": {"path": "."},
+    "glob": {"pattern": "*.py"},
+    "grep": {"pattern": "word"},
+    "web_fetch": {"url": "https://example.com", "prompt": "Summarize it"},
+    "web_search": {"query": "words"},
+    "agent": {"prompt": "Look into it", "description": "a task"},
+    "skill": {"name": "a-skill"},
+}
+"""Canonical tool to the arguments in its first case."""
+_TOOL_NAME = re.compile(r"[\w-]+")
+
+
+def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: bool) -> int:
+    """Write a file with one case for each configured hook.
+
+    A case expects what the hooks answer now. Hooks that are not trusted do not run: their case has
+    a comment in place of the expected answer.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        UsageError: If the file exists, is not named as TOML, or no hook is configured.
+    """
+    if path.suffix != ".toml":
+        raise UsageError(f"{path} must end with .toml")
+    if path.exists():
+        raise UsageError(f"{path} exists; name another file: anyhook test --init FILE.toml")
+    # Agents that read the same file have the same hooks.
+    cases: dict[str, None] = {}
+    for agent in configured_agents(project):
+        engine = load_engine(project, agent, trust_once=trust_once)
+        cases.update(dict.fromkeys(_first_cases(engine, trust_once=trust_once)))
+    if not cases:
+        raise UsageError(f"no hooks are configured in {project}; see: anyhook init")
+    header = f"# Cases for `anyhook test {path.name}`.\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([header, *cases]), encoding="utf-8")
+    if as_json:
+        print_json({"file": str(path), "cases": len(cases)})
+    else:
+        console().print(f"wrote {path}; run it with: anyhook test {path}", markup=False)
+    return OK
+
+
+def _first_cases(engine: Engine, *, trust_once: bool) -> Iterator[str]:
+    is_trusted = trust_once or not untrusted_hooks(engine)
+    with SyncEngine(engine) as sync:
+        for definition in engine.hooks.definitions:
+            for handler in definition.handlers:
+                case = _sample_case(engine.agent, definition, handler)
+                expect = None
+                if is_trusted:
+                    expect = run_case(sync, case).got.partition(", ")[0]
+                yield _case_toml(case, handler, expect)
+
+
+def _sample_case(agent: AgentSpec, definition: HookDefinition, handler: HandlerSpec) -> Case:
+    """Return a case with an event that reaches a hook."""
+    event = definition.event
+    tool: str | None = None
+    if issubclass(event_class(event), ToolEvent):
+        tool = _sample_tool(agent, definition.matcher)
+        arguments = SAMPLE_INPUTS.get(tool, {})
+    else:
+        arguments = _sample_fields(agent, definition)
+    return Case(
+        name=f"{handler.label} on {event}",
+        place=str(handler.place),
+        expect="none",
+        agents=(agent.name,),
+        event=event,
+        tool=tool,
+        input=arguments,
+    )
+
+
+def _sample_fields(agent: AgentSpec, definition: HookDefinition) -> dict[str, Any]:
+    """Return the fields of an event that are its own, with a subject that the matcher matches."""
+    event = definition.event
+    payload = make_payload(event, agent=agent.name)
+    common = {*make_payload("session_end", agent=agent.name), agent.event_key}
+    names = event_class(event).record_names
+    fields = {key: payload[key] for key in payload if key in names and key not in common}
+    subject = agent.by_canonical[event].subject
+    if subject in fields and definition.matcher:
+        fields[subject] = definition.matcher.partition("|")[0]
+    return fields
+
+
+def _sample_tool(agent: AgentSpec, matcher: str | None) -> str:
+    """Return a tool that a matcher matches, by its canonical name if it has one."""
+    # The first alternative of `Edit|Write`, `Edit,Write` or `^(Edit|Write)$`.
+    alternatives = re.split(r"[|,]", (matcher or "").strip().strip("^$()"))
+    first = alternatives[0].strip()
+    if _TOOL_NAME.fullmatch(first):
+        return agent.vocabulary.tool(first)
+    if first:
+        for tool in TOOLS:
+            if first in (agent.vocabulary.name(tool) or ""):
+                return tool
+    return "shell"
+
+
+def _case_toml(case: Case, handler: HandlerSpec, expect: str | None) -> str:
+    lines = [
+        f"[[{LIST}]]  # {handler.place}",
+        f"name = {_toml(case.name)}",
+        f"agent = {_toml(case.agents[0])}",
+        f"event = {_toml(case.event)}",
+    ]
+    if case.tool is not None:
+        lines.append(f"tool = {_toml(case.tool)}")
+    if case.input:
+        lines.append(f"input = {_toml(dict(case.input))}")
+    # Without `expect` the file is refused until the user has completed the case.
+    if expect is None:
+        lines.append('# expect = "deny"  # the project is not trusted, so the hook was not run')
+    else:
+        lines.append(f"expect = {_toml(expect)}")
+    return "\n".join([*lines, ""])
+
+
+def _toml(value: Any) -> str:
+    """Return a JSON value as TOML on one line, without members that are null."""
+    if isinstance(value, dict):
+        pairs = []
+        for key, item in value.items():
+            if item is not None:
+                pairs.append(f"{json.dumps(key)} = {_toml(item)}")
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list):
+        items = [_toml(item) for item in value if item is not None]
+        return "[" + ", ".join(items) + "]"
+    return json.dumps(value)

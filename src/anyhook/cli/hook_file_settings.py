@@ -1,0 +1,244 @@
+"""The settings of an agent with a hook file, and without it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from anyhook.cli.editing import Edit, parsed, read_text, settings_file
+from anyhook.migrate.merge import switched_on
+from anyhook.settings.edit import add_item, prune, remove_item
+from anyhook.worker.commands import read_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.authoring.hooks import HookFunction, Hooks
+
+    Definition = dict[str, Any]
+    KeyPath = tuple[str, ...]
+
+TIMEOUT_MARGIN = 5.0
+"""Seconds that the agent waits longer than the hook may run, so that the hook can answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A hook file and how settings start it.
+
+    Attributes:
+        file: The hook file.
+        project: Directory of the project.
+        scope: Whose settings: a key of `LAYERS`.
+        launcher: The words of the command before the hook file.
+        hooks: The hooks of the file.
+    """
+
+    file: Path
+    project: Path
+    scope: str
+    launcher: tuple[str, ...]
+    hooks: Hooks
+
+
+def add_hook_file(agent: AgentSpec, installation: Installation) -> Edit:
+    """Return the edit that adds a hook file, one definition for each of its events.
+
+    Raises:
+        UsageError: If the agent has no settings of the scope.
+        SettingsError: If its settings cannot be edited.
+    """
+    path = settings_file(agent, installation.project, installation.scope)
+    before = read_text(path)
+    functions: dict[str, list[HookFunction]] = {}
+    for function in installation.hooks.functions:
+        functions.setdefault(function.event, []).append(function)
+    definitions: dict[KeyPath, Definition] = {}
+    for event, event_functions in functions.items():
+        spec = agent.by_canonical.get(event)
+        if spec is not None:
+            definition = _definition(agent, spec, event_functions, installation)
+            definitions[*agent.hooks_path, spec.wire] = definition
+    arguments = file_arguments(agent, installation.project, installation.file)
+    after = _without_handlers(agent, before or "", path, arguments, keep=definitions)
+    for keys, definition in definitions.items():
+        after = add_item(after, keys, definition, file=str(path))
+    after = switched_on(agent, after, str(path))
+    return Edit(agent, path, before, after)
+
+
+def _definition(
+    agent: AgentSpec, spec: EventSpec, functions: list[HookFunction], installation: Installation
+) -> Definition:
+    argument = _file_argument(agent, installation.project, installation.scope, installation.file)
+    handler: Definition = {
+        "type": "command",
+        "command": f"{shlex.join(installation.launcher)} {argument}",
+    }
+    if {"name", "env"} <= agent.handler_fields:
+        handler["name"] = installation.file.stem
+    # `10`, as people write it, not `10.0`.
+    timeout = installation.hooks.timeout
+    if timeout is not None:
+        units = (timeout + TIMEOUT_MARGIN) / agent.timeout_unit
+        handler["timeout"] = int(units) if units == int(units) else units
+    matcher = _matcher(agent, spec, functions)
+    if matcher is None:
+        return {"hooks": [handler]}
+    return {"matcher": matcher, "hooks": [handler]}
+
+
+def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -> str | None:
+    """Return a matcher for all subjects of functions, by the agent's names."""
+    is_tool_event = spec.subject == "tool_name"
+    if spec.subject is None or any(not function.subjects for function in functions):
+        return "*" if is_tool_event else None
+    names: list[str] = []
+    for function in functions:
+        for subject in function.subjects:
+            names += _tool_names(agent, subject) if is_tool_event else [subject]
+    unique = list(dict.fromkeys(names))
+    if not is_tool_event or not any("*" in name for name in unique):
+        return "|".join(unique)
+    patterns = [name.replace(".", r"\.").replace("*", ".*") for name in unique]
+    return f"^(?:{'|'.join(patterns)})$"
+
+
+def _tool_names(agent: AgentSpec, subject: str) -> list[str]:
+    """Return the agent's names of the tools that a subject, which may be a pattern, stands for."""
+    vocabulary = agent.vocabulary
+    names: list[str] = []
+    for canonical, tool in vocabulary.tools.items():
+        if fnmatchcase(canonical, subject):
+            names.extend(tool.names)
+    # A pattern may also match tools of extensions, and an unknown name may be one of them.
+    is_pattern = "*" in subject and subject not in vocabulary.tools
+    if not names or is_pattern:
+        names.append(vocabulary.name(subject) or subject)
+    return names
+
+
+# -- the hook file in a command
+
+
+def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> str:
+    """Return the hook file as a word of a shell command: relative to the project if shared."""
+    script, root = file.resolve(), project.resolve()
+    # Only settings in the project move with it; those of the user need the whole path.
+    if scope == "user" or not script.is_relative_to(root):
+        return shlex.quote(str(script))
+    variables = [name for name, value in agent.hook_environment.items() if value == "project_dir"]
+    path = re.sub(r'(["$`\\])', r"\\\1", script.relative_to(root).as_posix())
+    return f'"${{{variables[0]}}}/{path}"'
+
+
+def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:
+    """Return every form of the hook file that `install` writes, without shell quotes."""
+    arguments = [_file_argument(agent, project, scope, file) for scope in ("project", "user")]
+    return {shlex.split(argument)[0] for argument in arguments}
+
+
+@dataclass(frozen=True, slots=True)
+class _InstalledHandler:
+    """A handler in a settings file that `install` wrote.
+
+    Attributes:
+        keys: Keys to the list of definitions of its event.
+        index: Index of its definition in the list.
+        definition: The definition.
+        handler: The handler.
+    """
+
+    keys: KeyPath
+    index: int
+    definition: Definition
+    handler: Any
+
+
+def remove_hook_file(agent: AgentSpec, project: Path, scope: str, file: Path) -> Edit:
+    """Return the edit that removes a hook file.
+
+    Raises:
+        UsageError: If the agent has no settings of the scope.
+        SettingsError: If its settings cannot be edited.
+    """
+    path = settings_file(agent, project, scope)
+    before = read_text(path)
+    if before is None:
+        return Edit(agent, path, None, "")
+    arguments = file_arguments(agent, project, file)
+    return Edit(agent, path, before, _without_handlers(agent, before, path, arguments, keep={}))
+
+
+def _without_handlers(
+    agent: AgentSpec,
+    text: str,
+    path: Path,
+    arguments: set[str],
+    *,
+    keep: Mapping[KeyPath, Definition],
+) -> str:
+    """Return settings without the handlers that run a file, except in definitions to keep."""
+    while True:
+        installed = _find_installed(agent, text, path, arguments, keep)
+        if installed is None:
+            return text
+        keys, definition = installed.keys, installed.definition
+        # A definition that has hooks of others too keeps those.
+        if all(runs_file(handler, arguments) for handler in definition["hooks"]):
+            text = remove_item(text, keys, definition, file=str(path))
+            text = prune(text, keys, file=str(path))
+        else:
+            handlers_path: tuple[str | int, ...] = (*keys, installed.index, "hooks")
+            text = remove_item(text, handlers_path, installed.handler, file=str(path))
+
+
+def _find_installed(
+    agent: AgentSpec,
+    text: str,
+    path: Path,
+    arguments: set[str],
+    keep: Mapping[KeyPath, Definition],
+) -> _InstalledHandler | None:
+    for keys, index, definition in _definitions(agent, parsed(text, path)):
+        # An unchanged definition stays where it is, with its comments.
+        if definition == keep.get(keys):
+            continue
+        for handler in definition["hooks"]:
+            if runs_file(handler, arguments):
+                return _InstalledHandler(keys, index, definition, handler)
+    return None
+
+
+def _definitions(agent: AgentSpec, settings: Any) -> Iterator[tuple[KeyPath, int, Definition]]:
+    """Yield the well-formed definitions of settings, with their keys and index."""
+    events = settings
+    for key in agent.hooks_path:
+        events = events.get(key) if isinstance(events, dict) else None
+    if not isinstance(events, dict):
+        return
+    for event, definitions in events.items():
+        if not isinstance(definitions, list):
+            continue
+        for index, definition in enumerate(definitions):
+            if isinstance(definition, dict) and isinstance(definition.get("hooks"), list):
+                yield (*agent.hooks_path, event), index, definition
+
+
+def runs_file(handler: Any, arguments: set[str]) -> bool:
+    """Return whether a handler is one of `install`: a launcher, the hook file, and nothing else."""
+    command = handler.get("command") if isinstance(handler, dict) else None
+    if not isinstance(command, str) or "args" in handler:
+        return False
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    warm = read_command(words)
+    rest = list(warm.words) if warm is not None else words[1:]
+    return len(rest) == 1 and rest[0] in arguments

@@ -1,0 +1,33 @@
+"""What agents cannot do of what a hook file asks for, as `install` and `test` report it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from anyhook.authoring.inspect import gaps, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from anyhook.agents.spec import AgentSpec
+
+
+def unsupported_by_agent(file: Path, agents: Iterable[AgentSpec]) -> dict[str, list[str]]:
+    """Return, for each agent, what it cannot do, as `FILE:LINE: TEXT`; the file is not run."""
+    uses = scan(file)
+    texts: dict[str, list[str]] = {}
+    for agent in agents:
+        texts[agent.name] = [f"{file.name}:{use.line}: {text}" for use, text in gaps(uses, agent)]
+    return texts
+
+
+def print_unsupported(out: Console, texts_by_agent: dict[str, list[str]]) -> None:
+    """Print what agents cannot do."""
+    for texts in texts_by_agent.values():
+        for text in texts:
+            out.print(Text.assemble(("degraded", "yellow"), f"  {text}"))
