@@ -45,10 +45,9 @@ from anyhook.cli.starter import STARTER_PATH, STARTER_TEXT
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
-from anyhook.settings.edit import 
-from anyhook.settings.write import stay_inside
 from anyhook.settings.hookset import load_hooks as load_hook_set
 from anyhook.settings.sources import Location, places
+from anyhook.settings.write import stay_inside
 from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import PROGRAM, prefix
 
