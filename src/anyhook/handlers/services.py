@@ -89,7 +89,7 @@ class Services:
         private_hosts: Hosts in private networks that may be requested.
         header_variables: Layer to the variables that headers may hold; `None` for any.
         background: Runs hooks in the background.
-        leases: Runs hook files without a process; `None` to run each as a command.
+        is_warm: Whether the servers of hook files are asked instead of starting their commands.
         env_files: Keeps the variables that hooks set for the shell commands of a session.
     """
 
@@ -99,5 +99,5 @@ class Services:
     private_hosts: frozenset[str] = frozenset()
     header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
     background: Background | None = None
-    leases: WarmRunner | None = None
+    is_warm: bool = False
     env_files: EnvFiles | None = None
