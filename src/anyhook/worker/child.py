@@ -11,7 +11,8 @@ import os
 import select
 import socket
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
 
 from anyhook.authoring.process_exit import end_warm_hook, flush_streams
 from anyhook.authoring.run import FallbackExit, Output, answer
@@ -37,11 +38,12 @@ from anyhook.worker.protocol import (
 from anyhook.worker.sample import sample_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, NoReturn
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
 
+    from anyhook.authoring.hooks import Hooks
+    from anyhook.worker.load_trace import LoadTrace
     from anyhook.worker.protocol import Request
-    from anyhook.worker.server import Server
 
 ACCEPTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
 """What a child reports to its server: it took a connection (and passes it on, with its capture);
@@ -52,6 +54,41 @@ MAX_CAPTURED = 16 << 20
 """Bytes of standard error that are sent."""
 
 
+@dataclass
+class LoadedHookFile:
+    """A hook file that is ready for events.
+
+    Attributes:
+        hooks: Its functions.
+        arguments: What it passes to `hooks.run()`; `None` for the arguments of each event.
+        trace: What loading read.
+        set_variables: Variables that loading has set.
+        removed_variables: Variables that loading has removed.
+    """
+
+    hooks: Hooks
+    arguments: Sequence[str] | None
+    trace: LoadTrace
+    set_variables: dict[bytes, bytes]
+    removed_variables: frozenset[bytes]
+
+
+class ServerState(Protocol):
+    """What a child uses of the server from which it was forked (`anyhook.worker.server.Server`)."""
+
+    loaded: LoadedHookFile
+    listener: socket.socket
+    lifeline: int
+    child_control: socket.socket
+    running: memoryview
+    sample: bytes
+    variables: dict[bytes, bytes]
+
+    def status(self) -> dict[str, Any]:
+        """Return the status of the server."""
+        ...
+
+
 class Child:
     """The process, before and while it answers.
 
@@ -60,7 +97,7 @@ class Child:
         slot: Index at which it announces that it runs a hook.
     """
 
-    def __init__(self, server: Server, slot: int) -> None:
+    def __init__(self, server: ServerState, slot: int) -> None:
         self._server = server
         self._slot = slot
         self._control = server.child_control

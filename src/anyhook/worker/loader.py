@@ -30,6 +30,7 @@ from anyhook._compat import count_threads
 from anyhook.authoring.process_exit import flush_streams
 from anyhook.files import identity_of
 from anyhook.worker.child import (
+    LoadedHookFile,
     accept,
     read_body,
     redirect_streams,
@@ -42,7 +43,7 @@ from anyhook.worker.endpoint import Endpoint, holds_lock, log_traceback
 from anyhook.worker.load_trace import LoadTrace
 from anyhook.worker.protocol import frame, pack_cold, parse_request
 from anyhook.worker.sample import sample_payload
-from anyhook.worker.server import LoadedHookFile, Server
+from anyhook.worker.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,11 +30,9 @@ from anyhook.worker.endpoint import LOCK_FD, Endpoint, log_traceback
 from anyhook.worker.protocol import Reply, pack_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any, NoReturn
 
-    from anyhook.authoring.hooks import Hooks
-    from anyhook.worker.load_trace import LoadTrace
+    from anyhook.worker.child import LoadedHookFile
 
 IDLE_CHILDREN = 2
 MAX_BUSY = 32
@@ -47,25 +45,6 @@ ABANDONED_DELAY = 0.05
 """Seconds from the end of a client to the end of a hook that still runs for it."""
 KILL_DELAY = 1.0
 """Seconds from SIGTERM to SIGKILL."""
-
-
-@dataclass
-class LoadedHookFile:
-    """A hook file that is ready for events.
-
-    Attributes:
-        hooks: Its functions.
-        arguments: What it passes to `hooks.run()`; `None` for the arguments of each event.
-        trace: What loading read.
-        set_variables: Variables that loading has set.
-        removed_variables: Variables that loading has removed.
-    """
-
-    hooks: Hooks
-    arguments: Sequence[str] | None
-    trace: LoadTrace
-    set_variables: dict[bytes, bytes]
-    removed_variables: frozenset[bytes]
 
 
 @dataclass
