@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from anyhook.handlers.background import Background
     from anyhook.handlers.env_files import EnvFiles
     from anyhook.model.layers import Layer
-    from anyhook.processes.result import ProcessResult
-    from anyhook.worker.commands import HookCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +55,6 @@ class McpClient(Protocol):
         Raises:
             LookupError: If there is no such server.
         """
-        ...
-
-
-class WarmRunner(Protocol):
-    """Runs hook files without starting a process for each event."""
-
-    async def run(
-        self,
-        command: HookCommand,
-        *,
-        cwd: str,
-        env: Mapping[str, str],
-        stdin: bytes,
-        timeout: float,
-        output_limit: int,
-        may_run: Callable[[], bool],
-    ) -> ProcessResult | None:
-        """Run a hook file; `None` if it must run as a process."""
         ...
 
 

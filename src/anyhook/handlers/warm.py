@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from anyhook.processes.process import DRAIN, ProcessResult, result_of_reply
+from anyhook.processes.child import DRAIN
+from anyhook.processes.result import ProcessResult, result_of_reply
 from anyhook.worker.client import (
     ACCEPT_TIMEOUT,
     ACCEPTED,

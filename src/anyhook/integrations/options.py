@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.engine.engine import Warm
-    from anyhook.handlers.services import McpClient
     from anyhook.handlers.environment import Redaction
+    from anyhook.handlers.services import McpClient
     from anyhook.integrations.host_tools import HostTool
     from anyhook.integrations.results import Question
     from anyhook.model.decisions import Decision

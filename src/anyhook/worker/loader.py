@@ -60,7 +60,6 @@ PRELOADED = (
     "anyhook.agents.payloads",
     "anyhook.agents.replies",
     "anyhook.authoring.degrade",
-    "anyhook.authoring.sequence",
     "anyhook.model.further_events",
     "anyhook.model.sequence",
 )
