@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from anyhook.worker.client import SWITCH
+from anyhook.worker.client import WORKER_ENV
 from benchmarks.measure import in_turns
 from benchmarks.peer import CACHE, MINUTES
 from benchmarks.programs import Program, denied
@@ -87,7 +87,7 @@ def _programs(worker: Worker, cchooks: Path | None, url: str) -> dict[str, Progr
     python = sys.executable
     ways = {
         WARM: (worker.ways(GUARD)["native"], environ),
-        COLD: ((python, str(GUARD)), {**environ, SWITCH: "off"}),
+        COLD: ((python, str(GUARD)), {**environ, WORKER_ENV: "off"}),
         PLAIN: ((python, str(RIVALS / "plain_guard.py")), environ),
         BY_URLLIB: ((python, str(RIVALS / "urllib_client.py"), url), environ),
     }

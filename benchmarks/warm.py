@@ -19,18 +19,21 @@ from anyhook.model.json import dump_json
 from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.commands import native_client
-from anyhook.worker.control import end, find
+from anyhook.worker.control import list_servers, stop_server
 from benchmarks.measure import in_turns
 from benchmarks.programs import Program, StopResult, denied
 from benchmarks.table import Fact, Row, Section
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable
 
 SECRET = {"file_path": "src/keys.py", "content": "print('hello')\n" * 20 + "AKIAIOSFODNN7EXAMPLE"}
 """What a guard has to find."""
 GUARD = Path(__file__).parent / "rivals" / "guard.py"
 ROUNDS = 1000
+PAUSE = 0.05
+"""Seconds between two events: agents send no more than 20 a second."""
 MIB = 1 << 20
 COLD_ROUNDS = 300
 FILES = 10
@@ -72,62 +75,59 @@ def guard_{number}(event):
     if {number} == 9 and KEY.search(event.text):
         return deny("no")
 """
-PARTS = {
-    "Shared_Clean": "shared with others, and as in a file",
-    "Shared_Dirty": "shared with each other",
-    "Private_Clean": "only its own, and as in a file",
-    "Private_Dirty": "only its own, written to",
-}
-"""What the pages of a process are, by the system's name of it."""
 
 
 class Worker:
-    """A worker of the benchmarks' own, started by the first client that needs it.
+    """A runtime directory of the benchmarks' own, and the servers in it.
 
     Attributes:
-        python: The interpreter that it runs in.
+        python: The interpreter that they run in.
     """
 
     def __init__(self) -> None:
         self.python = sys.executable
         self._runtime = tempfile.mkdtemp(prefix="anyhook-", dir="/tmp")  # such names must be short
-        os.environ[client.DIRECTORY] = self._runtime
-        os.environ.pop(client.SWITCH, None)
+        os.environ[client.RUNTIME_DIR_ENV] = self._runtime
+        os.environ.pop(client.WORKER_ENV, None)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        end(self._base)
-        del os.environ[client.DIRECTORY]
+        self.stop()
+        del os.environ[client.RUNTIME_DIR_ENV]
         shutil.rmtree(self._runtime)
 
-    @property
-    def _base(self) -> str:
-        return client.address(self.python, os.environ)
+    def stop(self) -> None:
+        """End all servers."""
+        for server in list_servers(self._runtime):
+            stop_server(server.base)
 
     @property
-    def status(self) -> dict[str, Any]:
-        """What it tells of itself.
+    def statuses(self) -> list[dict[str, Any]]:
+        """The status of each server."""
+        return [dict(one.status) for one in list_servers(self._runtime) if one.status is not None]
 
-        Raises:
-            RuntimeError: If it is not there.
-        """
-        found = find(self._base)
-        if found.status is None:
-            raise RuntimeError(f"the worker does not answer: {found.problem}")
-        return dict(found.status)
+    @property
+    def served(self) -> dict[str, int]:
+        """Events that were answered warm, and those that were not, since the servers started."""
+        events = [status["events"] for status in self.statuses]
+        return {name: sum(one[name] for one in events) for name in ("warm", "cold")}
 
     @property
     def pids(self) -> list[int]:
-        """Its process, and those of its executors."""
-        status = self.status
-        return [int(status["pid"]), *(int(child["pid"]) for child in status["executors"])]
+        """The servers, and their children."""
+        pids = []
+        for status in self.statuses:
+            pid = int(status["pid"])
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            pids += [pid, *map(int, children)]
+        return pids
 
     @property
     def memory(self) -> int:
         """Bytes that all of its processes hold; what others hold too counts in parts."""
-        return sum(pages(pid)["Pss"] for pid in self.pids)
+        return sum(_pss(pid) for pid in self.pids)
 
     def serve(self, file: Path, payload: bytes) -> None:
         """Have a hook file loaded.
@@ -141,8 +141,9 @@ class Worker:
             cwd=str(Path.cwd()),
             payload=payload,
         )
-        if why := warm_up(command, self._base, str(file)):
-            raise RuntimeError(f"{file} stays cold: {why}")
+        base = client.address(self.python, str(file), os.environ)
+        if reason := warm_up(command, base):
+            raise RuntimeError(f"{file} stays cold: {reason}")
 
     def ways(self, file: Path) -> dict[str, tuple[str, ...]]:
         """Return the command lines that run a hook file warm.
@@ -159,26 +160,26 @@ class Worker:
             "anyhook run": (str(Path(self.python).parent / "anyhook"), "run", str(file)),
         }
 
-    def settled(self, before: dict[str, Any]) -> dict[str, int]:
-        """Return the same once the leases that were given back are counted."""
-        deadline = time.monotonic() + 5
-        while any(child["busy"] for child in self.status["executors"]):
-            if time.monotonic() > deadline:
-                raise RuntimeError("a lease was not given back")
-            time.sleep(0.01)
-        return self.served_by(before)
-
-    def served_by(self, before: dict[str, Any]) -> dict[str, int]:
-        """Return how many events were answered warm and cold since then.
+    def served_since(self, before: dict[str, int]) -> dict[str, int]:
+        """Return the events since then, once no hook runs any more.
 
         Raises:
-            RuntimeError: If it is another worker than before.
+            RuntimeError: If one does not end.
         """
-        now = self.status
-        if now["pid"] != before["pid"]:
-            raise RuntimeError("the worker was replaced: did a file of anyhook change meanwhile?")
-        counts: dict[str, int] = now["events"]
-        return {name: count - before["events"][name] for name, count in counts.items()}
+        deadline = time.monotonic() + 5
+        while any(status["running"] for status in self.statuses):
+            if time.monotonic() > deadline:
+                raise RuntimeError("a hook does not end")
+            time.sleep(0.01)
+        now = self.served
+        return {name: count - before[name] for name, count in now.items()}
+
+
+def _pss(pid: int) -> int:
+    try:
+        return pages(pid)["Pss"]
+    except OSError:  # a child that has just answered
+        return 0
 
 
 @cache
@@ -197,21 +198,31 @@ def clients(worker: Worker, scale: float) -> Section:
     """Run a warm hook as an agent does, with each of the clients, beside a program of nothing."""
     payload = claude_event()
     worker.serve(GUARD, payload)
-    before = worker.status
+    before = worker.served
     runs = {
-        name: Program(argv, payload, os.environ, denied).timed
+        name: _at_agents_rate(Program(argv, payload, os.environ, denied))
         for name, argv in worker.ways(GUARD).items()
     }
     rounds, warmup = int(ROUNDS * scale), 5
-    bare = Program((true(),), payload, os.environ).timed
+    bare = _at_agents_rate(Program((true(),), payload, os.environ))
     found = in_turns(rounds, warmup, true=bare, **runs)
-    _check_warm(worker.served_by(before), len(runs) * (rounds + warmup))
+    _check_warm(worker.served_since(before), len(runs) * (rounds + warmup))
     floor = found.pop("true")
     rows = [Row(name, samples, floor=floor) for name, samples in found.items()]
     native = rows[0]
-    native.goal = "p50 ≤ 2, p99 ≤ 4 of true"
-    native.reached = native.ours.p50 <= 2 * floor.p50 and native.ours.p99 <= 4 * floor.p99
+    native.goal = "p50 ≤ 2, p99 ≤ 5 of true"
+    native.reached = native.ours.p50 <= 2 * floor.p50 and native.ours.p99 <= 5 * floor.p99
     return Section("a warm hook file, from the spawn to the end of its output", rows, floor=true())
+
+
+def _at_agents_rate(program: Program) -> Callable[[], float]:
+    """Return a run of a program that comes some time after the one before."""
+
+    def timed() -> float:
+        time.sleep(PAUSE)
+        return program.timed()
+
+    return timed
 
 
 def _check_warm(served: dict[str, int], wanted: int) -> None:
@@ -221,7 +232,7 @@ def _check_warm(served: dict[str, int], wanted: int) -> None:
 
 def cold(scale: float) -> Section:
     """Run a hook file without a worker, beside the interpreter that it needs."""
-    environ = {**os.environ, client.SWITCH: "off"}
+    environ = {**os.environ, client.WORKER_ENV: "off"}
     bare = (sys.executable, "-c", "import json, sys")
     rows = []
     for agent in ("claude", "gemini"):
@@ -234,7 +245,7 @@ def cold(scale: float) -> Section:
             floor=Program(bare, payload, environ).timed,
         )
         ours, floor = found["ours"], found["floor"]
-        goal, reached = "≤ 1.25 of python", ours.p50 <= 1.25 * floor.p50
+        goal, reached = "≤ 1.35 of python", ours.p50 <= 1.35 * floor.p50
         rows.append(Row(f"as {agent} starts it", ours, 1e-3, floor, None, goal, reached))
     return Section("a hook file, cold", rows, floor="python")
 
@@ -244,46 +255,38 @@ def _answered(ended: StopResult) -> bool:
 
 
 def in_engine(worker: Worker, root: Path, runner: asyncio.Runner, scale: float) -> Section:
-    """Dispatch to a warm hook that stands in the settings: on a lease, here, with a process."""
+    """Dispatch to a warm hook of the settings: by the engine, in its process, with a command."""
     worker.serve(GUARD, claude_event())
     project = project_with(root / "warm", worker.ways(GUARD)["native"])
-    leased = Engine.load(project, home=root, trust_once=True)
-    started = Engine.load(project, home=root, trust_once=True, warm=False)
-    here = Engine.load(project, home=root, trust_once=True, warm="in_process")
-    on_loop = Engine.load(project, home=root, trust_once=True, warm="on_loop")
+    asking = Engine.load(project, home=root, trust_once=True)
+    starting = Engine.load(project, home=root, trust_once=True, warm=False)
+    here = Engine.load(root, agent="gemini", home=root, trust_once=True)
+    here.register_file(GUARD)
 
     def once(engine: Engine) -> float:
         return runner.run(_dispatched(engine))
 
     rounds, warmup = int(ROUNDS * scale), 20
-    before = worker.status
+    before = worker.served["warm"]
+    while worker.served["warm"] == before:  # the project has a server of its own
+        once(asking)
+    served = worker.served
     found = in_turns(
         rounds,
         warmup,
-        leased=partial(once, leased),
+        asking=partial(once, asking),
         here=partial(once, here),
-        on_loop=partial(once, on_loop),
-        started=partial(once, started),
+        starting=partial(once, starting),
         floor=Program((true(),), claude_event(), os.environ).timed,
     )
-    runner.run(_closed(leased, here, on_loop, started))
-    ours, floor = found["leased"], found["floor"]
-    goal, reached = "≤ 300 µs", ours.p50 <= 300e-6
+    runner.run(_closed(asking, here, starting))
+    ours, floor = found["asking"], found["floor"]
     rows = [
-        Row("on a lease, without a process", ours, 1e-6, floor, None, goal, reached),
-        Row("in a thread of the engine's process, as asked for", found["here"], 1e-6, floor),
-        Row(
-            "on the engine's event loop, as asked for",
-            found["on_loop"],
-            1e-6,
-            floor,
-            None,
-            goal,
-            found["on_loop"].p50 <= 300e-6,
-        ),
-        Row("with the native client as its process", found["started"], 1e-6, floor),
+        Row("on the server of the hook file", ours, 1e-3, floor, None),
+        Row("in the engine's process, by register_file", found["here"], 1e-6, floor),
+        Row("with the native client as its process", found["starting"], 1e-3, floor),
     ]
-    _check_warm(worker.settled(before), 2 * (rounds + warmup))
+    _check_warm(worker.served_since(served), 2 * (rounds + warmup))
     return Section("a dispatch to a warm hook file", rows, floor=true())
 
 
@@ -323,21 +326,14 @@ def memory(worker: Worker, root: Path) -> Section:
     one = root / "one.py"
     one.write_text(f'{ALL_IN_ONE}{functions}\nif __name__ == "__main__":\n    hooks.run()\n')
     _serve_often(worker, one)
-    facts = [_weighed(f"{FILES} hooks in one file, and their worker (PSS)", worker.memory)]
-    end(client.address(worker.python, os.environ))
+    facts = [_weighed(f"{FILES} hooks in one file, and their server (PSS)", worker.memory)]
+    worker.stop()
     for number in range(FILES):
         file = root / f"many_{number}.py"
         file.write_text(ONE_OF_MANY.format(number=number))
         _serve_often(worker, file)
-    main, *executors = [pages(pid) for pid in worker.pids]
-    what = f"{FILES} hooks in {len(executors)} files, and their worker (PSS)"
-    facts += [
-        _weighed(what, worker.memory),
-        Fact("the worker among them", main["Pss"], mib(main["Pss"])),
-    ]
-    for name, words in PARTS.items():
-        value = sum(child[name] for child in executors) / len(executors)
-        facts.append(Fact(f"of an executor, {words} ({name})", value, mib(value)))
+    text = f"{FILES} hooks in {FILES} files, and their servers (PSS)"
+    facts.append(Fact(text, worker.memory, mib(worker.memory)))
     return Section("memory", facts=facts)
 
 

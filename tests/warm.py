@@ -8,15 +8,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
 
 from anyhook.testing import make_payload
 from anyhook.worker import client
-from anyhook.worker.client import STATUS, STOP
+from anyhook.worker.client import STOP
 from anyhook.worker.commands import native_client
-from anyhook.worker.control import SilentError, ask, workers
+from anyhook.worker.control import NoReplyError, ask, list_servers
 from tests.waiting import until
 
 HEADER = "from anyhook.authoring import Hooks, allow, ask, context, deny\nhooks = Hooks()\n"
@@ -25,15 +26,15 @@ INTERPRETER = [sys.executable, "-IS", client.__file__, sys.executable]
 CLIENTS = {"interpreter": INTERPRETER}
 if native := native_client():
     CLIENTS["native"] = [native, sys.executable]
-PATIENT = 10
-"""How often an event is sent to a worker that has no time: then clients run it cold."""
+MAX_ATTEMPTS = 10
+"""How often an event is sent until it is answered warm: on a busy machine, clients give up."""
 WRITE = make_payload(
     "before_tool", agent="gemini", tool="write_file", input={"file_path": "a", "content": "AKIA"}
 )
 
 
 class Warm:
-    """Hook files, clients and their worker.
+    """Hook files, clients and their servers.
 
     Args:
         root: An empty directory for files.
@@ -70,7 +71,7 @@ class Warm:
         )
 
     def run(self, path, *arguments, payload=WRITE, **options) -> tuple[int, str, str]:
-        """Run a client to its end: its exit code, standard output and standard error."""
+        """Run a client to its end; return its exit code, standard output and standard error."""
         text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         with self.start(path, *arguments, **options) as process:
             out, err = process.communicate(text, timeout=60)
@@ -81,83 +82,90 @@ class Warm:
         return self.run(path, *arguments, env={**(env or {}), "ANYHOOK_WORKER": "off"}, **options)
 
     def warm(self, path, *arguments, **options) -> tuple[int, str, str]:
-        """Run a hook file on the worker, which is started first; fails if it ran cold."""
-        self.wake(options.get("env"))
-        served = self.served
-        for _ in range(PATIENT):
-            end = self.run(path, *arguments, **options)
-            until(lambda: self.served > served or not self.is_busy)
-            if self.served > served:
-                return end
-        raise AssertionError(f"it ran cold: {self.reasons}; {end}")
+        """Run a hook file on its server, which is started first; fail if it ran cold."""
+        env = options.get("env")
+        result = None
+        for _ in range(MAX_ATTEMPTS):
+            self.wake(path, *arguments, **options)
+            before = self.status(path, env)
+            result = self.run(path, *arguments, **options)
+            if before and self._was_warm(path, env, before):
+                return result
+        raise AssertionError(f"it ran cold: {self.reasons}; {result}")
 
-    def wake(self, env=None) -> None:
-        """Have a worker up."""
-        base = client.address(sys.executable, {**self.env, **(env or {})})
-        nothing = self.hook("", "nothing.py")
-        until(lambda: self._answers(base) or not self.run(nothing, env=env), "no worker came up")
+    def _was_warm(self, path, env, before) -> bool:
+        """Return whether the server has counted one more event, which it does after its reply."""
+        deadline = time.monotonic() + 2
+        while time.monotonic() < deadline:
+            now = self.status(path, env)
+            if not now or now["pid"] != before["pid"]:
+                return False
+            if now["events"]["warm"] > before["events"]["warm"]:
+                return True
+            time.sleep(0.01)
+        return False
 
-    @staticmethod
-    def _answers(base):
+    def wake(self, path, *arguments, **options) -> None:
+        """Start the server of a hook file, with an event that is none."""
+        options["payload"] = b""
+        env = options.get("env")
+        until(
+            lambda: self.status(path, env) or not self.run(path, *arguments, **options),
+            "no server started",
+        )
+
+    def address(self, path, env=None) -> str:
+        """Return the address of the server of a hook file."""
+        return client.address(sys.executable, str(path), {**self.env, **(env or {})})
+
+    def status(self, path, env=None) -> dict | None:
+        """Return the status of the server of a hook file."""
         try:
-            return ask(base, STATUS)
-        except SilentError:
+            return ask(self.address(path, env), client.STATUS)
+        except NoReplyError:
             return None
 
     @property
-    def workers(self) -> list[dict]:
-        """What the workers tell of themselves."""
-        return [found.status for found in workers(str(self.runtime)) if found.status]
+    def servers(self) -> list[dict]:
+        """The statuses of all servers."""
+        return [server.status for server in list_servers(str(self.runtime)) if server.status]
 
     @property
-    def worker(self) -> dict:
-        """What the only worker tells of itself."""
-        (only,) = self.workers
+    def server(self) -> dict:
+        """The status of the only server."""
+        (only,) = self.servers
         return only
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a worker has events to answer."""
-        return any(
-            worker["waiting"] or any(entry["busy"] for entry in worker["executors"])
-            for worker in self.workers
-        )
 
     @property
     def served(self) -> int:
         """Events that were answered warm."""
-        return sum(worker["events"]["warm"] for worker in self.workers)
+        return sum(server["events"]["warm"] for server in self.servers)
 
     @property
     def reasons(self) -> list[str]:
-        """Why events ran cold, as far as a worker was asked."""
-        return [entry["reason"] for worker in self.workers for entry in worker["cold"]]
+        """Why events ran cold, as far as a server was asked."""
+        return [entry["reason"] for server in self.servers for entry in server["cold"]]
 
     @property
     def processes(self) -> list[int]:
-        """Every process of every worker here, executors too."""
+        """Every process of every server here, children too."""
         return [pid for pid, line in command_lines() if str(self.runtime) in line]
 
-    def executors(self, path) -> list[int]:
-        """The executors of a hook file."""
-        return [
-            entry["pid"]
-            for worker in self.workers
-            for entry in worker["executors"]
-            if entry["hook"] == str(path)
-        ]
+    def running(self, path) -> list[int]:
+        """The processes that run a hook file for an event."""
+        return (self.status(path) or {"running": []})["running"]
 
     def close(self) -> None:
-        """Stop the workers, and make sure that nothing is left of them."""
+        """Stop the servers, and make sure that nothing is left of them."""
         until(self._stop, f"left: {self.processes}")
         logs = [path.read_text() for path in self.runtime.glob("*.log")]
         shutil.rmtree(self.runtime, ignore_errors=True)
         assert not logs, logs
 
     def _stop(self) -> bool:
-        for found in workers(str(self.runtime)):
-            with suppress(SilentError):
-                ask(found.base, STOP)
+        for server in list_servers(str(self.runtime)):
+            with suppress(NoReplyError):
+                ask(server.base, STOP)
         return not self.processes
 
 
@@ -172,7 +180,7 @@ def command_lines():
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process is there and no zombie."""
+    """Return whether a process is there and no zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

@@ -164,11 +164,10 @@ TOO_DEAR = {
 def test_a_hook_loads_no_more_than_it_needs(hook_file, agent):
     path = hook_file(GUARD)
     program = (
-        "import runpy, sys; before = set(sys.modules); sys.argv = [sys.argv[1]];"
-        "runpy_modules = set(sys.modules);"
-        "exec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'), {'__name__': '__main__'});"
-        "print(*(set(sys.modules) - before), file=sys.stderr)"
-    ).replace("import runpy, sys", "import sys")
+        "import atexit, sys; before = set(sys.modules); sys.argv = [sys.argv[1]];"
+        "atexit.register(lambda: print(*(set(sys.modules) - before), file=sys.stderr));"
+        "exec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'), {'__name__': '__main__'})"
+    )
     payload = make_payload("before_tool", agent=agent, tool="shell", input={"command": "AKIA"})
 
     done = subprocess.run(

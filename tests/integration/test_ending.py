@@ -30,6 +30,7 @@ if __name__ == "__main__":
     {run}
 {after}
 """
+NOTES = 'print("last words", file=sys.stderr)'
 USUAL = {"above": "", "inside": "pass", "before": "pass", "run": "hooks.run()", "after": ""}
 PAYLOAD = make_payload("before_tool", agent="claude", tool="shell", input={"command": "ls"})
 
@@ -68,29 +69,39 @@ def end(tmp_path):
         {"inside": "open(__file__).read()"},
         {"inside": "print('to standard error')"},
         {"before": "answered = 0"},
+        {"after": NOTES},
+        {"after": f"    {NOTES}"},
+        {"run": f"hooks.run(); {NOTES}"},
+        {"run": f"hooks.run() or {NOTES}"},
+        {"run": f"\n    try:\n        hooks.run()\n    except BaseException:\n        {NOTES}"},
+        {"run": f"\n    for _ in '1':\n        hooks.run()\n    {NOTES}"},
+        {"run": "main()", "above": f"def main():\n    hooks.run()\n    {NOTES}"},
     ],
 )
-def test_a_hook_that_leaves_nothing_ends_at_once(end, parts):
-    code, _, ended = end(**parts)
+def test_a_hook_ends_at_once_and_nothing_behind_run_is_executed(end, parts):
+    code, err, ended = end(**parts)
 
     assert (code, ended) == (0, False)
+    assert "last words" not in err
 
 
-NOTES = 'print("last words", file=sys.stderr)'
+@pytest.mark.parametrize(
+    "above",
+    [
+        f"import atexit\natexit.register(lambda: {NOTES})",
+        f"import weakref\nclass Held: pass\nheld = Held()\nweakref.finalize(held, lambda: {NOTES})",
+    ],
+)
+def test_exit_functions_are_called_before_the_process_ends(end, above):
+    code, err, ended = end(above=above)
+
+    assert (code, ended) == (0, False)
+    assert err.count("last words\n") == 1
 
 
 @pytest.mark.parametrize(
     "parts",
     [
-        {"after": NOTES},
-        {"after": f"    {NOTES}"},
-        {"run": f"hooks.run(); {NOTES}"},
-        {"run": f"hooks.run() or {NOTES}"},
-        {"run": f"[hooks.run(), {NOTES}]"},
-        {"run": f"\n    try:\n        hooks.run()\n    finally:\n        {NOTES}"},
-        {"run": f"\n    for _ in '1':\n        hooks.run()\n    {NOTES}"},
-        {"run": "main()", "above": f"def main():\n    hooks.run()\n    {NOTES}"},
-        {"above": f"import atexit\natexit.register(lambda: {NOTES})"},
         {"above": f"class Last:\n    def __del__(self):\n        {NOTES}\nlast = Last()"},
         {
             "above": f"def waiting():\n    try:\n        yield\n    finally:\n        {NOTES}\n"
@@ -225,14 +236,8 @@ def test_a_lazy_module_stays_so(end):
     assert "import 'pydoc'" not in err
 
 
-@pytest.mark.parametrize(
-    "run",
-    [
-        "import atexit; atexit.register(hooks.run)",
-        "import _thread, time; _thread.start_new_thread(hooks.run, ()); time.sleep(1)",
-    ],
-)
-def test_it_does_not_matter_who_calls(end, run):
+def test_it_may_be_called_in_a_thread(end):
+    run = "import _thread, time; _thread.start_new_thread(hooks.run, ()); time.sleep(1)"
     code, err, _ = end(run=run)
 
     assert code == 0

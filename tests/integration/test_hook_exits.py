@@ -12,9 +12,8 @@ import pytest
 
 from anyhook import Engine
 from anyhook.authoring import Hooks
-from anyhook.authoring.load import load_hooks
 from anyhook.testing import make_event, run_hook
-from tests.integration.test_leases import EVENT, SAYS, load
+from tests.integration.test_warm_engine import EVENT, SAYS, load
 from tests.warm import CLIENTS, WRITE, Warm
 
 EXIT = "    import sys\n    print('do not write keys', file=sys.stderr)\n    sys.exit({code})"
@@ -45,7 +44,7 @@ async def decided(engine: Engine) -> SimpleNamespace:
 
 def in_an_engine(warm, path):
     engine = Engine.load(warm.root, agent="gemini", home=warm.root, environ=warm.env)
-    load_hooks(path).register(engine)
+    engine.register_file(path)
     return asyncio.run(decided(engine))
 
 
@@ -54,8 +53,6 @@ WAYS = {
     "worker": lambda warm, path: reply_of(warm.warm(path)),
     "worker of an engine": lambda warm, path: asyncio.run(decided(load(warm, path))),
     "command of an engine": lambda warm, path: asyncio.run(decided(load(warm, path, warm=False))),
-    "in process": lambda warm, path: asyncio.run(decided(load(warm, path, warm="in_process"))),
-    "on the loop": lambda warm, path: asyncio.run(decided(load(warm, path, warm="on_loop"))),
     "functions of an engine": in_an_engine,
     "test": lambda _warm, path: run_hook(path, WRITE, agent="gemini"),
 }

@@ -19,8 +19,7 @@ import pytest
 
 from anyhook.testing import make_payload
 from anyhook.worker import client
-from anyhook.worker.client import LEASE
-from anyhook.worker.frames import Reply, frame, pack_reply
+from anyhook.worker.protocol import Reply, pack_accepted, pack_reply
 from tests.waiting import LONGEST_WAIT, until
 from tests.warm import CLIENTS, is_running
 from tests.world import World
@@ -99,13 +98,16 @@ def test_a_hook_that_is_late_has_timed_out(world, backend):
 
 
 @pytest.fixture
-def executor(world):
-    """Listen where a worker would, and give the connection to whoever wants a hook to be run."""
+def listener(world):
+    """Listen where the server of the hook file would."""
     with tempfile.TemporaryDirectory(prefix="anyhook-", dir="/tmp") as directory:
         world.environ |= {"ANYHOOK_RUNTIME_DIR": directory, "ANYHOOK_WORKER": "on"}
         world.environ["LC_ALL"] = "C.UTF-8"  # or the interpreter chooses one, and another address
         with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(client.address(sys.executable, world.environ) + client.SOCKET)
+            names = ("GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR")
+            environ = {**world.environ, **dict.fromkeys(names, str(world.project))}
+            path = client.address(sys.executable, str(world.root / "hook.py"), environ)
+            listener.bind(path + client.SOCKET)
             listener.listen()
             listener.settimeout(LONGEST_WAIT)
             yield listener
@@ -113,14 +115,16 @@ def executor(world):
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 @pytest.mark.parametrize("size", [0, 3_000_000])
-def test_a_warm_denial_given_in_time_counts_after_the_deadline(world, executor, backend, size):
-    configure(world, shlex.join([*CLIENTS.get("native", CLIENTS["interpreter"]), "/hook.py"]))
+def test_a_warm_denial_given_in_time_counts_after_the_deadline(world, listener, backend, size):
+    configure(
+        world,
+        shlex.join([*CLIENTS.get("native", CLIENTS["interpreter"]), str(world.root / "hook.py")]),
+    )
     reply = pack_reply(Reply(code=2, err=b"no" + b"!" * size))
     with start_host(world, backend) as host, ExitStack() as stack:
-        link = stack.enter_context(executor.accept()[0])
+        link = stack.enter_context(listener.accept()[0])
         client.read_frame(link)
-        link.sendall(frame(LEASE))
-        client.read_frame(link)
+        link.sendall(pack_accepted(os.getpid()))
         (world.project / "started").touch()
         with stopped(host, world.project / "started"):
             answer = threading.Thread(target=link.sendall, args=(reply,))
@@ -132,14 +136,13 @@ def test_a_warm_denial_given_in_time_counts_after_the_deadline(world, executor, 
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_hook_that_a_worker_loses_after_the_deadline_is_not_run_again(world, executor, backend):
+def test_a_hook_that_a_worker_loses_after_the_deadline_is_not_run_again(world, listener, backend):
     hook = world.write(world.root / "hook.py", "open('again', 'w')")
     configure(world, shlex.join([*CLIENTS.get("native", CLIENTS["interpreter"]), str(hook)]))
     with start_host(world, backend) as host:
-        with executor.accept()[0] as link:
+        with listener.accept()[0] as link:
             client.read_frame(link)
-            link.sendall(frame(LEASE))
-            client.read_frame(link)
+            link.sendall(pack_accepted(os.getpid()))
             (world.project / "started").touch()
             with stopped(host, world.project / "started"):
                 link.close()

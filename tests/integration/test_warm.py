@@ -1,4 +1,4 @@
-"""Hook files on a worker: nobody can tell the difference, whatever the hook does."""
+"""Hook files on a worker: the same results as cold, whatever the hook does."""
 
 from __future__ import annotations
 
@@ -80,6 +80,45 @@ SAME = {
     "looks at every variable while loading": "import os\nALL = sorted(dict(os.environ))\n"
     + SAYS
     + "    return deny(os.environ['OF_THE_CALL'])",
+    "changes a variable of the module": "seen = []\n" + SAYS + "    seen.append(1)\n"
+    "    return deny(str(len(seen)))",
+    "a timer": SAYS + "    import signal\n    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)\n"
+    "    return deny('x')",
+    "signal mask": SAYS + "    import signal\n"
+    "    old = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGUSR1])\n"
+    "    return deny(repr(old))",
+    "ignored signals": SAYS + "    import signal\n    numbers = (signal.SIGPIPE, signal.SIGTERM,"
+    " signal.SIGCHLD, signal.SIGHUP, signal.SIGUSR1)\n"
+    "    before = [signal.getsignal(n) for n in numbers]\n"
+    "    for n in numbers: signal.signal(n, signal.SIG_IGN)\n    return deny(repr(before))",
+    "opens a file and keeps it": "import os\n" + SAYS + "    global HELD\n"
+    "    before = 'HELD' in globals()\n    HELD = open(os.devnull)\n    return deny(repr(before))",
+    "a file that finalisers remove": SAYS + "    global HELD\n    import os, tempfile\n"
+    "    HELD = tempfile.NamedTemporaryFile(prefix='of_the_hook', dir='.')\n"
+    "    return deny(str(len([n for n in os.listdir() if n.startswith('of_the_hook')])))",
+    "random numbers": SAYS + "    import random; random.seed(1); return deny(str(random.random()))",
+    "hooks.run() with arguments": "import sys\nhooks.run(['--agent', 'gemini'])\n"
+    + SAYS
+    + "    return deny('x')",
+    "more behind hooks.run()": SAYS + "    return deny('x')\n\nhooks.run()\nprint('more')",
+    "a function that runs": SAYS + "    return deny('x')\n\ndef main():\n    hooks.run()\nmain()",
+    "catches everything": SAYS + "    return deny('x')\n\ntry:\n    hooks.run()\n"
+    "except BaseException as error:\n    print('caught', error)",
+    "sys.argv while loading": "import sys\nWORDS = sys.argv[1:]\n"
+    + SAYS
+    + "    return deny(repr(WORDS))",
+    "the directory while loading": "import os\nHERE = os.getcwd()\n"
+    + SAYS
+    + "    return deny(HERE)",
+    "sets handlers while loading": "import signal\n"
+    "signal.signal(signal.SIGCHLD, lambda *_: None)\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    + SAYS
+    + "    return deny(f'{callable(signal.getsignal(signal.SIGCHLD))}"
+    " {signal.getsignal(signal.SIGTERM)!r}')",
+    "atexit while loading": "import atexit, os\natexit.register(os.write, 2, b'at the end')\n"
+    + SAYS
+    + "    return deny('x')",
     "long": SAYS + "    return deny('ä' * 300_000)",
 }
 
@@ -93,7 +132,7 @@ def test_a_hook_cannot_tell_the_difference(warm, name):
     first = warm.warm(path, "--timeout", "9", **options)
 
     assert first == expected
-    assert warm.run(path, "--timeout", "9", **options) == expected  # whatever the first one left
+    assert warm.run(path, "--timeout", "9", **options) == expected
 
 
 @pytest.mark.parametrize("payload", [b"", b"{", b"[1]", b'{"hook_event_name": "What"}', b"\xff"])
@@ -111,42 +150,61 @@ def test_a_large_event_arrives_whole(warm):
     assert warm.run(path, payload=payload) == warm.cold(path, payload=payload)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("print('loading')", "prints while it is loaded"),
-        ("import subprocess\nsubprocess.run(['true'])", "starts a program"),
-        ("import threading as t\nt.Timer(9, int).start()", "starts a thread"),
-        ("import os\nif os.fork() == 0: os._exit(0)", "starts a process"),
-        ("hooks = Hooks(state='cold')\n", 'says state="cold"'),
-        ("1 / 0", "fails while it is loaded (ZeroDivisionError)"),
-        ("import sys\nsys.exit(4)", "fails while it is loaded (SystemExit)"),
-        ("hooks.run([])", "gives hooks.run() arguments of its own"),
-        ("(", "cannot be read (SyntaxError)"),
-    ],
-)
-def test_a_file_that_cannot_be_warm_runs_cold_and_the_reason_is_known(warm, text, reason):
+NOT_WARM = {
+    "print('loading')": "prints while it is loaded",
+    "import subprocess\nsubprocess.run(['true'])": "starts a program",
+    "import threading as t\nt.Timer(9, int).start()": "starts a thread",
+    "import os\nif os.fork() == 0: os._exit(0)": "starts a process",
+    "HELD = open('/dev/null')": "keeps a file open",
+    "import os\nos.chdir('/')": "changes the working directory",
+    "import os\nos.umask(0)": "changes the umask",
+    "import sys\nsys.argv.append('--timeout=9')": "changes sys.argv",
+    "1 / 0": "fails while it is loaded (ZeroDivisionError)",
+    "import sys\nsys.exit(4)": "fails while it is loaded (SystemExit)",
+    "def more(:": "cannot be read (SyntaxError)",
+    "hooks.run = print": "never calls hooks.run()",
+}
+
+
+@pytest.mark.parametrize("text", NOT_WARM)
+def test_a_file_that_cannot_be_warm_runs_cold_and_the_reason_is_reported(warm, text):
     path = warm.hook(text)
-    warm.wake()
+    warm.wake(path)
 
     assert warm.run(path) == warm.cold(path)
-    assert any(reason in told for told in warm.reasons), warm.reasons
+    assert NOT_WARM[text] in warm.server["reason"]
+    assert any(NOT_WARM[text] in reason for reason in warm.reasons), warm.reasons
 
 
-def test_a_file_that_does_more_than_run_its_hooks_runs_cold(warm):
-    path = warm.hook("", footer="\nhooks.run()\nprint('more')\n")
-    warm.wake()
+def test_a_file_that_cannot_be_warm_is_not_loaded_again_for_each_event(warm):
+    path = warm.hook("open('loaded', 'a').write('x')\nprint('loading')\n" + SAYS)
+    path = warm.hook("with open('loaded', 'a') as f: f.write('x')\nprint('loading')\n")
+    warm.wake(path)
+    pid, size = warm.server["pid"], (warm.root / "loaded").stat().st_size
 
-    assert warm.run(path) == warm.cold(path)
-    assert "behind hooks.run()" in warm.reasons[0]
+    for _ in range(3):
+        warm.run(path)
+
+    assert (warm.root / "loaded").stat().st_size == size + 3  # once for each cold run
+    assert warm.server["pid"] == pid
+
+
+def test_a_file_that_could_not_be_warm_is_loaded_again_when_it_changes(warm):
+    path = warm.hook("print('loading')\n" + SAYS + "    return deny('no')")
+    warm.wake(path)
+    assert warm.server["reason"]
+
+    warm.hook(SAYS + "    return deny('no')")
+    until(lambda: warm.run(path) and (warm.status(path) or {"reason": "x"})["reason"] is None)
+
+    assert reason_of(warm.warm(path)) == "no"
 
 
 def test_a_missing_file_is_reported_in_the_same_way(warm):
-    warm.wake()
     path = warm.root / "missing.py"
-
-    assert warm.run(path) == warm.cold(path)
-    assert warm.run(path) == (1, "", f"anyhook-run: hook file not found: {path}\n")
+    for _ in range(3):
+        assert warm.run(path) == warm.cold(path)
+        assert warm.run(path) == (1, "", f"anyhook-run: hook file not found: {path}\n")
 
 
 def test_options_of_an_interpreter_go_to_the_interpreter(warm):
@@ -163,16 +221,6 @@ def test_what_a_hook_wrote_to_a_file_that_it_keeps_open_is_there_with_the_answer
         assert (warm.root / "log.txt").read_text() == "x" * count
 
 
-def test_a_file_that_loading_keeps_open_for_writing_keeps_the_hook_cold(warm):
-    path = warm.hook("LOG = open('log.txt', 'a')\n" + SAYS + "    LOG.write('x')")
-    warm.wake()
-
-    for count in (1, 2):
-        assert warm.run(path)[0] == 0
-        assert (warm.root / "log.txt").read_text() == "x" * count
-    assert any("opens a file for writing" in reason for reason in warm.reasons)
-
-
 def test_a_module_that_was_missing_counts_when_it_comes(warm):
     path = warm.hook(
         "try:\n    from rules import RULE\nexcept ImportError:\n    RULE = 'none'\n"
@@ -183,19 +231,21 @@ def test_a_module_that_was_missing_counts_when_it_comes(warm):
 
     (warm.root / "rules.py").write_text("RULE = 'some'")
 
+    assert reason_of(warm.run(path)) == "some"
     assert reason_of(warm.warm(path)) == "some"
 
 
 def test_an_edit_while_the_file_is_being_loaded_counts(warm):
     waits = (
-        "import os, time\nos.mkdir('loading')\nwhile not os.path.exists('go'): time.sleep(0.01)\n"
+        "import os, time\nwith open('loading', 'a') as f: f.write('x')\n"
+        "while not os.path.exists('go'): time.sleep(0.01)\n"
     )
     path = warm.hook(waits + SAYS + "    return deny('before')")
-    warm.wake()
     process = warm.start(path)
     process.stdin.write(json.dumps(WRITE).encode())
     process.stdin.close()
-    until((warm.root / "loading").exists)
+    loading = warm.root / "loading"
+    until(lambda: loading.exists() and loading.stat().st_size == 2)  # the client and the server
 
     warm.hook(SAYS + "    return deny('after it')")
     (warm.root / "go").touch()
@@ -203,20 +253,22 @@ def test_an_edit_while_the_file_is_being_loaded_counts(warm):
     process.stdout.close()
     process.stderr.close()
 
+    assert reason_of(warm.run(path)) == "after it"
     assert reason_of(warm.warm(path)) == "after it"
 
 
-@pytest.mark.parametrize("state", ["kept", "fresh"])
-def test_a_hook_that_is_killed_never_allows(warm, state):
+def test_a_hook_that_is_killed_never_allows(warm):
     path = warm.hook(
-        f"hooks = Hooks(state='{state}')\n" + SAYS + "    import os, signal, subprocess\n"
-        "    if not os.path.exists('died'):\n        os.mkdir('died')\n"
+        SAYS + "    import os, signal, subprocess\n"
+        "    if not os.path.exists('died.d'):\n        os.mkdir('died.d')\n"
         "        subprocess.Popen(['sleep', '3'], close_fds=False)\n"
+        "        if os.fork() == 0: os.execvp('sleep', ['sleep', '3'])\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n    return deny('no')"
     )
-    warm.wake()
+    warm.wake(path)
 
     assert reason_of(warm.run(path)) == "no"
+    assert until(lambda: any("killed by signal 9" in reason for reason in warm.reasons))
 
 
 COUNT = "seen = []\n" + SAYS + "    seen.append(1)\n    return deny(str(len(seen)))"
@@ -226,42 +278,94 @@ def reason_of(end) -> str:
     return json.loads(end[1])["reason"]
 
 
-def test_module_state_stays_between_events_if_nothing_else_is_asked_for(warm):
-    path = warm.hook(COUNT)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("seen.append(1)", "len(seen)"),
+        ("signal.signal(signal.SIGUSR1, signal.SIG_IGN)", "signal.getsignal(signal.SIGUSR1)"),
+        ("signal.pthread_sigmask(0, [12])", "signal.pthread_sigmask(0, [])"),
+        ("signal.setitimer(signal.ITIMER_VIRTUAL, 600)", "signal.getitimer(signal.ITIMER_VIRTUAL)"),
+        ("seen.append(open(__file__))", "[os.dup(0), len(os.listdir('/proc/self/fd'))]"),
+        ("import words", "__import__('words').WORD"),
+        ("os.environ['NEW'] = '1'", "os.environ.get('NEW')"),
+        ("os.chdir('/')", "os.getcwd()"),
+        ("os.umask(0o777)", "os.umask(0)"),
+        ("sys.path.clear()", "len(sys.path)"),
+        ("sys.setrecursionlimit(99)", "sys.getrecursionlimit()"),
+        ("resource.setrlimit(0, (9, 9))", "resource.getrlimit(0)"),
+        ("seen.append(os.popen('sleep 600'))", "os.waitid(0, 0, 4 | 1) if 0 else len(seen)"),
+    ],
+)
+def test_an_event_sees_nothing_of_the_one_before(warm, first, second):
+    (warm.root / "words.py").write_text("WORD = 'before'")
+    path = warm.hook(
+        "import os, resource, signal, sys\nseen = []\n"
+        + SAYS
+        + f"    if 'AKIA' not in event.text:\n        return deny(repr({second}))\n"
+        f"    {first}\n    return deny('changed')"
+    )
+    look = {**WRITE, "tool_input": {"file_path": "a", "content": "b"}}
+    expected = reason_of(warm.warm(path, payload=look))
 
-    assert [reason_of(warm.warm(path)) for _ in range(3)] == ["1", "2", "3"]
+    assert reason_of(warm.warm(path)) == "changed"
+
+    assert reason_of(warm.warm(path, payload=look)) == expected
 
 
-def test_module_state_is_fresh_where_the_author_asks_for_it(warm):
-    path = warm.hook("hooks = Hooks(state='fresh')\n" + COUNT)
+def test_data_that_a_function_imports_is_read_anew_for_each_event(warm):
+    (warm.root / "rules.py").write_text("RULES = open('rules.txt').read()")
+    (warm.root / "rules.txt").write_text("before")
+    path = warm.hook(SAYS + "    from rules import RULES; return deny(RULES)")
+    assert reason_of(warm.warm(path)) == "before"
 
-    assert [reason_of(warm.warm(path)) for _ in range(3)] == ["1", "1", "1"]
+    (warm.root / "rules.txt").write_text("after it")
 
-
-@pytest.mark.parametrize("name", ["exit code", "os._exit", "print to fd 2", "crash", "thread"])
-def test_a_fresh_copy_ends_as_a_cold_hook_does(warm, name):
-    path = warm.hook("hooks = Hooks(state='fresh')\n" + SAME[name])
-
-    expected = warm.cold(path)
-    assert warm.warm(path) == expected
-    assert warm.run(path) == expected
+    assert reason_of(warm.run(path)) == "after it"
 
 
-def test_directories_share_nothing(warm):
-    path = warm.hook(COUNT)
+def test_two_servers_of_one_file_serve_two_projects(warm):
+    path = warm.hook(SAYS + "    import os; return deny(os.environ['CLAUDE_PROJECT_DIR'])")
+    for project in ("/one", "/two", "/one"):
+        assert reason_of(warm.warm(path, env={"CLAUDE_PROJECT_DIR": project})) == project
+
+    assert len(warm.servers) == 2
+
+
+def test_a_server_answers_for_every_directory_and_all_arguments(warm):
+    path = warm.hook(SAYS + "    import os, sys; return deny(f'{os.getcwd()} {sys.argv[1:]}')")
     other = warm.root / "other"
     other.mkdir()
 
-    assert reason_of(warm.warm(path)) == "1"
-    assert reason_of(warm.warm(path, cwd=other)) == "1"
-    assert reason_of(warm.warm(path)) == "2"
+    assert reason_of(warm.warm(path)) == f"{warm.root} []"
+    assert reason_of(warm.run(path, cwd=other)) == f"{other} []"
+    assert reason_of(warm.run(path, "--timeout", "5")) == f"{warm.root} ['--timeout', '5']"
+    assert warm.server["events"]["warm"] >= 2
 
 
-def test_arguments_share_nothing(warm):
-    path = warm.hook(COUNT)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "HERE = open('here').read()",
+        "import os; HERE = os.path.basename(os.getcwd())",
+        "import pathlib; HERE = pathlib.Path.cwd().name",
+    ],
+)
+def test_a_directory_that_loading_looked_at_makes_it_load_again(warm, text):
+    path = warm.hook(text + "\n" + SAYS + "    return deny(HERE)")
+    for name in ("one", "two"):
+        (warm.root / name).mkdir()
+        (warm.root / name / "here").write_text(name)
 
-    assert reason_of(warm.warm(path)) == "1"
-    assert reason_of(warm.warm(path, "--timeout", "5")) == "1"
+    for name in ("one", "two", "one"):
+        assert reason_of(warm.run(path, cwd=warm.root / name)) == name
+        assert reason_of(warm.warm(path, cwd=warm.root / name)) == name
+
+
+def test_arguments_that_loading_looked_at_make_it_load_again(warm):
+    path = warm.hook("import sys\nWORDS = sys.argv[1:]\n" + SAYS + "    return deny(repr(WORDS))")
+    for words in ([], ["--timeout", "9"], []):
+        assert reason_of(warm.run(path, *words)) == repr(words)
+        assert reason_of(warm.warm(path, *words)) == repr(words)
 
 
 def test_a_variable_of_one_call_never_reaches_another(warm):
@@ -273,60 +377,83 @@ def test_a_variable_of_one_call_never_reaches_another(warm):
 
     assert reason_of(warm.warm(path, env={"SECRET": "s3"})) == "s3 True"
     assert reason_of(warm.warm(path)) == "None False"
-    with open(f"/proc/{warm.worker['pid']}/environ", "rb") as file:
-        assert b"ANYHOOK_RUNTIME_DIR" not in file.read()  # not even that of who started it
+    with open(f"/proc/{warm.server['pid']}/environ", "rb") as file:
+        environ = file.read()
+    assert b"ANYHOOK_RUNTIME_DIR" not in environ  # not even that of the client that started it
+    assert b"SECRET" not in environ
 
 
-def test_a_variable_that_the_file_looked_at_while_loading_makes_it_load_again(warm):
-    text = "import os\nMODE = os.environ.get('MODE')\n"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\nMODE = os.environ.get('MODE')\n",
+        "from os import environ, getenv\nMODE = getenv('MODE')\n",
+        "import os\nMODE = dict(os.environ).get('MODE')\n",
+        "import os\nMODE = 'MODE' in os.environ and os.environb[b'MODE'].decode() or None\n",
+    ],
+)
+def test_a_variable_that_the_file_looked_at_while_loading_makes_it_load_again(warm, text):
     path = warm.hook(text + SAYS + "    return deny(f'{MODE}')")
 
-    assert reason_of(warm.warm(path)) == "None"
-    assert reason_of(warm.warm(path, env={"MODE": "strict"})) == "strict"
-    assert reason_of(warm.warm(path)) == "None"
+    for env, expected in (({}, "None"), ({"MODE": "strict"}, "strict"), ({}, "None")):
+        assert reason_of(warm.run(path, env=env)) == expected
+        assert reason_of(warm.warm(path, env=env)) == expected
 
 
-def test_an_edit_counts_at_once(warm):
-    path = warm.hook(SAYS + "    return deny('before')")
+EDITS = {
+    "the file": ("hook.py", "", "'{}'"),
+    "a module": ("words.py", "import words\n", "words.WORD"),
+    "a module that a function imports": ("words.py", "", "__import__('words').WORD"),
+    "data": ("words.py", "with open('words.py') as f: TEXT = f.read()\n", 'TEXT.split("\'")[1]'),
+    "data by its descriptor": (
+        "words.py",
+        "import os\nfd = os.open('words.py', 0)\nTEXT = os.read(fd, 99).decode()\nos.close(fd)\n",
+        'TEXT.split("\'")[1]',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_an_edit_counts_at_once(warm, what):
+    name, start, value = EDITS[what]
+
+    def write(word):
+        (warm.root / "words.py").write_text(f"WORD = '{word}'")
+        if word == "before" or name == "hook.py":
+            warm.hook(start + SAYS + f"    return deny({value.format(word)})")
+
+    write("before")
+    path = warm.root / "hook.py"
     assert reason_of(warm.warm(path)) == "before"
 
-    warm.hook(SAYS + "    return deny('after it')")
+    write("after it")
 
+    assert reason_of(warm.run(path)) == "after it"
     assert reason_of(warm.warm(path)) == "after it"
 
 
-def test_an_edit_of_what_it_imports_counts_at_once(warm):
-    (warm.root / "words.py").write_text("WORD = 'before'")
-    path = warm.hook("import words\n" + SAYS + "    return deny(words.WORD)")
-    assert reason_of(warm.warm(path)) == "before"
+def test_a_database_that_was_read_while_loading_counts_when_it_changes(warm):
+    import sqlite3
 
-    (warm.root / "words.py").write_text("WORD = 'after it'")
+    def write(word):
+        with sqlite3.connect(warm.root / "rules.db") as database:
+            database.execute("create table if not exists rules (word)")
+            database.execute("delete from rules")
+            database.execute("insert into rules values (?)", [word])
+        database.close()
 
-    assert reason_of(warm.warm(path)) == "after it"
-
-
-def test_an_edit_of_what_a_function_imported_later_counts_at_once(warm):
-    (warm.root / "words.py").write_text("WORD = 'before'")
-    path = warm.hook(SAYS + "    import words; return deny(words.WORD)")
-    assert reason_of(warm.warm(path)) == "before"
-
-    (warm.root / "words.py").write_text("WORD = 'after it'")
-
-    assert reason_of(warm.warm(path)) == "after it"
-
-
-def test_an_edit_of_a_file_that_was_read_while_loading_counts_at_once(warm):
-    (warm.root / "rules.json").write_text('"before"')
+    write("before")
     path = warm.hook(
-        "import json\nwith open('rules.json') as f: RULES = json.load(f)\n"
+        "import sqlite3\ndb = sqlite3.connect('rules.db')\n"
+        "(RULE,) = db.execute('select word from rules').fetchone()\ndb.close()\n"
         + SAYS
-        + "    return deny(RULES)"
+        + "    return deny(RULE)"
     )
     assert reason_of(warm.warm(path)) == "before"
 
-    (warm.root / "rules.json").write_text('"after it"')
+    write("after it")
 
-    assert reason_of(warm.warm(path)) == "after it"
+    assert reason_of(warm.run(path)) == "after it"
 
 
 def test_a_file_that_was_not_there_while_loading_counts_when_it_comes(warm):
@@ -339,6 +466,7 @@ def test_a_file_that_was_not_there_while_loading_counts_when_it_comes(warm):
 
     (warm.root / "rules.txt").write_text("some")
 
+    assert reason_of(warm.run(path)) == "some"
     assert reason_of(warm.warm(path)) == "some"
 
 
@@ -363,21 +491,24 @@ def test_a_hook_that_is_too_slow_ends_as_its_author_chose(warm):
 
 
 def test_a_client_that_is_ended_takes_its_hook_with_it(warm):
-    path = warm.hook(SAYS + "    open('begun', 'w').close()\n    while True: pass")
-    warm.wake()
+    path = warm.hook(
+        SAYS + "    import os\n    open(f'begun-{os.getpid()}', 'w').close()\n    while True: pass"
+    )
+    warm.wake(path)
     process = warm.start(path)
     process.stdin.write(json.dumps(WRITE).encode())
     process.stdin.close()
-    until((warm.root / "begun").exists)
-    (executor,) = warm.executors(path)
+    (begun,) = until(lambda: list(warm.root.glob("begun-*")))
+    child = int(begun.name.partition("-")[2])
+    assert warm.running(path) == [child]
 
     process.kill()
     process.wait()
     process.stdout.close()
     process.stderr.close()
 
-    until(lambda: not is_running(executor))
-    assert reason_of(warm.warm(warm.hook(SAYS + "    return deny('next')", "next.py"))) == "next"
+    until(lambda: not is_running(child))
+    until(lambda: not warm.running(path))
 
 
 def test_hooks_of_one_file_run_side_by_side(warm):
@@ -386,7 +517,7 @@ def test_hooks_of_one_file_run_side_by_side(warm):
         "    while len([n for n in os.listdir() if n.startswith('here-')]) < 5: time.sleep(0.01)\n"
         "    return deny('all here')"
     )
-    warm.wake()
+    warm.wake(path)
 
     started = [warm.start(path) for _ in range(5)]
     for process in started:
@@ -402,7 +533,7 @@ def test_hooks_of_one_file_run_side_by_side(warm):
 
 def test_an_answer_that_nobody_reads_still_denies(warm):
     path = warm.hook(SAYS + "    return deny('x')")
-    warm.wake()
+    warm.wake(path)
     for _ in range(2):
         process = warm.start(path)
         process.stdout.close()
@@ -413,13 +544,15 @@ def test_an_answer_that_nobody_reads_still_denies(warm):
         process.stderr.close()
 
 
-def test_the_command_of_the_package_reaches_the_same_worker(warm):
+def test_the_command_of_the_package_reaches_the_same_server(warm):
     path = warm.hook(COUNT)
     assert reason_of(warm.warm(path)) == "1"
+    pid = warm.server["pid"]
 
     warm.client = [os.path.join(os.path.dirname(sys.executable), "anyhook"), "run"]
 
-    assert reason_of(warm.warm(path)) == "2"
+    assert reason_of(warm.warm(path)) == "1"
+    assert warm.server["pid"] == pid
 
 
 def test_every_agent_is_served_by_the_same_file(warm):
@@ -431,13 +564,14 @@ def test_every_agent_is_served_by_the_same_file(warm):
         assert warm.warm(path, payload=payload) == warm.cold(path, payload=payload)
 
 
-def test_a_thread_that_the_interpreter_starts_with_is_nothing_of_the_hooks(warm):
+def test_a_thread_that_the_interpreter_starts_with_keeps_a_hook_cold(warm):
     (warm.root / "sitecustomize.py").write_text(
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
     )
     path = warm.hook(SAYS + "    import threading; return deny(str(threading.active_count()))")
     env = {"PYTHONPATH": str(warm.root)}
 
-    assert '"1"' in warm.warm(path, env=env)[1]
-    assert '"1"' in warm.warm(path, env=env)[1]
-    assert len(warm.executors(path)) == 1
+    warm.wake(path, env=env)
+
+    assert reason_of(warm.run(path, env=env)) == "2"
+    assert "starts a thread" in warm.server["reason"]

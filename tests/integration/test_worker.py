@@ -1,4 +1,4 @@
-"""Workers when something goes wrong: every call ends with the right answer, no process is left."""
+"""Servers when something goes wrong: each call ends with the right answer, no process is left."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.worker import client
-from anyhook.worker.client import STOP
+from anyhook.worker import client, endpoint
+from anyhook.worker.client import STOP, pack_run
 from anyhook.worker.control import ask
 from tests.waiting import until
-from tests.warm import CLIENTS, WRITE, Warm, command_lines, is_running
+from tests.warm import CLIENTS, WRITE, Warm, is_running
 
 SAYS = "@hooks.before_tool\ndef say(event):\n"
 DENIES = SAYS + "    return deny('no')"
@@ -71,28 +71,28 @@ def begun(warm) -> list[int]:
 
 def test_a_worker_that_is_killed_in_the_middle_of_a_call_costs_no_answer(warm):
     path = warm.hook(WAITS)
-    warm.wake()
+    warm.wake(path)
     process = warm.start(path)
     give(process)
-    (executor,) = until(lambda: begun(warm))
+    (child,) = until(lambda: begun(warm))
 
-    os.kill(warm.worker["pid"], signal.SIGKILL)
+    os.kill(warm.server["pid"], signal.SIGKILL)
     (warm.root / "go").touch()
 
     assert reason_of(take(process)) == "no"
-    until(lambda: not is_running(executor))
+    until(lambda: not is_running(child))
     assert reason_of(warm.warm(path)) == "no"  # on the next worker
 
 
-def test_an_executor_that_is_killed_in_the_middle_of_a_call_costs_no_answer(warm):
+def test_an_child_that_is_killed_in_the_middle_of_a_call_costs_no_answer(warm):
     path = warm.hook(WAITS)
-    warm.wake()
+    warm.wake(path)
     process = warm.start(path)
     give(process)
-    (executor,) = until(lambda: begun(warm))
+    (child,) = until(lambda: begun(warm))
 
     (warm.root / "go").touch()
-    os.kill(executor, signal.SIGKILL)
+    os.kill(child, signal.SIGKILL)
 
     assert reason_of(take(process)) == "no"
     until(lambda: any("killed by signal 9" in reason for reason in warm.reasons) or warm.served)
@@ -100,7 +100,7 @@ def test_an_executor_that_is_killed_in_the_middle_of_a_call_costs_no_answer(warm
 
 def test_everything_killed_at_once_costs_no_answer(warm):
     path = warm.hook(WAITS)
-    warm.wake()
+    warm.wake(path)
     started = [warm.start(path) for _ in range(3)]
     for process in started:
         give(process)
@@ -122,25 +122,35 @@ def test_two_hundred_clients_at_once_start_one_worker(warm):
     ends = [take(process) for process in started]
 
     assert {(code, reason_of((code, out, err)), err) for code, out, err in ends} == {(0, "no", "")}
-    until(lambda: warm.workers)
-    pids = {pid for pid, line in command_lines() if str(warm.runtime) in line}
-    leaders = {pid for pid in pids if os.getpgid(pid) not in pids - {pid}}
-    executors = {entry["pid"] for entry in warm.worker["executors"]}
-    assert leaders - executors == {warm.worker["pid"]}
+    until(lambda: warm.servers)
+    assert len(warm.servers) == 1
+    until(lambda: roots(warm.processes) == [warm.server["pid"]])
+
+
+def roots(pids: list[int]) -> list[int]:
+    """Return the processes that are children of none of the others."""
+    return [pid for pid in pids if parent_of(pid) not in pids]
+
+
+def parent_of(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return -1
 
 
 def test_a_hook_that_loops_for_ever_costs_its_own_call_alone(warm):
     looping = warm.hook("hooks = Hooks(timeout=60)\n" + SAYS + "    while True: pass")
     other = warm.hook(DENIES, "other.py")
-    warm.wake()
+    warm.wake(looping)
     process = warm.start(looping)
     give(process)
-    (executor,) = until(lambda: warm.executors(looping))
+    (child,) = until(lambda: warm.running(looping))
 
     assert reason_of(warm.warm(other)) == "no"
     process.kill()
     take(process)
-    until(lambda: not is_running(executor))
+    until(lambda: not is_running(child))
 
 
 def test_a_hook_that_ignores_signals_is_ended_all_the_same(warm):
@@ -148,16 +158,16 @@ def test_a_hook_that_ignores_signals_is_ended_all_the_same(warm):
         SAYS + "    import signal\n    signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "    open('begun', 'w').close()\n    while True: pass"
     )
-    warm.wake()
+    warm.wake(path)
     process = warm.start(path)
     give(process)
     until((warm.root / "begun").exists)
-    (executor,) = warm.executors(path)
+    (child,) = until(lambda: warm.running(path))
 
     process.kill()
     take(process)
 
-    until(lambda: not is_running(executor))
+    until(lambda: not is_running(child))
 
 
 def test_children_of_a_hook_that_is_ended_end_with_it(warm):
@@ -165,7 +175,7 @@ def test_children_of_a_hook_that_is_ended_end_with_it(warm):
         SAYS + "    import subprocess\n    child = subprocess.Popen(['sleep', '60'])\n"
         "    open(f'begun-{child.pid}', 'w').close()\n    while True: pass"
     )
-    warm.wake()
+    warm.wake(path)
     process = warm.start(path)
     give(process)
     (child,) = until(lambda: begun(warm))
@@ -174,14 +184,6 @@ def test_children_of_a_hook_that_is_ended_end_with_it(warm):
     take(process)
 
     until(lambda: not is_running(child))
-
-
-def test_a_hook_that_eats_memory_is_not_kept(warm):
-    path = warm.hook(SAYS + "    b'x' * 400_000_000\n    return deny('no')")
-
-    assert reason_of(warm.warm(path)) == "no"
-    assert until(lambda: not warm.executors(path))
-    assert reason_of(warm.warm(path)) == "no"
 
 
 def test_a_hook_whose_memory_ends_costs_that_call_alone(warm):
@@ -197,13 +199,65 @@ def test_a_hook_whose_memory_ends_costs_that_call_alone(warm):
     assert reason_of(warm.warm(other)) == "no"
 
 
-def test_a_hook_that_leaks_descriptors_is_not_kept(warm):
-    path = warm.hook(
-        "kept = []\n" + SAYS + "    kept.extend(open('/dev/null') for _ in range(50))\n"
-        "    return deny(str(len(kept)))"
-    )
+def test_a_burst_of_slow_hooks_is_bounded_and_loses_no_answer(any_client):
+    warm = any_client
+    path = warm.hook(WAITS)
+    warm.wake(path)
+    pid = warm.server["pid"]
+    started = [warm.start(path) for _ in range(40)]
+    for process in started:
+        give(process)
+    until(lambda: len(begun(warm)) >= 38)
+    children = [p for p in warm.processes if parent_of(p) == pid]
+    assert len(children) <= 34  # MAX_BUSY, and those that have just finished
 
-    assert [reason_of(warm.warm(path)) for _ in range(3)] == ["50", "100", "50"]
+    (warm.root / "go").touch()
+
+    assert [reason_of(take(process)) for process in started] == ["no"] * 40
+
+
+def test_clients_that_send_nothing_are_bounded(any_client):
+    warm = any_client
+    path = warm.hook(DENIES)
+    warm.wake(path)
+    pid, address = warm.server["pid"], warm.server["address"] + ".sock"
+    links = []
+    for _ in range(10):
+        link = socket.socket(socket.AF_UNIX)
+        link.connect(address)
+        link.send(b"AHK1")
+        links.append(link)
+
+    assert reason_of(warm.run(path)) == "no"
+    for link in links:
+        link.close()
+    until(lambda: len([p for p in warm.processes if parent_of(p) == pid]) <= 3)
+    assert reason_of(warm.warm(path)) == "no"
+    assert warm.server["pid"] == pid
+
+
+def test_children_end_when_their_server_is_killed(warm):
+    path = warm.hook(DENIES)
+    warm.wake(path)
+    assert len(warm.processes) >= 2
+
+    os.kill(warm.server["pid"], signal.SIGKILL)
+
+    until(lambda: not warm.processes)
+    assert reason_of(warm.warm(path)) == "no"
+
+
+def test_a_server_whose_children_are_killed_forks_others(warm):
+    path = warm.hook(DENIES)
+    warm.wake(path)
+    pid = warm.server["pid"]
+    for child in warm.processes:
+        if child != pid:
+            os.kill(child, signal.SIGKILL)
+
+    assert reason_of(warm.run(path)) == "no"
+    assert reason_of(warm.warm(path)) == "no"
+    assert warm.server["pid"] == pid
 
 
 # -- no worker can be
@@ -294,7 +348,7 @@ def test_an_interpreter_without_anyhook_runs_hooks_cold(warm):
 
 def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
     path = warm.hook(DENIES)
-    base = client.address(sys.executable, warm.env)
+    base = warm.address(path)
     for said in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0D"):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(base + ".sock")
@@ -311,7 +365,7 @@ def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
 
 def spoken(warm, path, *said, words=(), close=False):
     """Run a client whose worker says something and then nothing more, or ends the connection."""
-    address = client.address(sys.executable, warm.env) + ".sock"
+    address = warm.address(path) + ".sock"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
@@ -347,7 +401,7 @@ def reply(err, lost, texts=b"{}"):
         reply(1, 0xFFFFFFFF),
         framed(client.DONE + b"\0\0"),
         client.MAGIC + b"\0\0\0\0",
-        client.MAGIC + (client.LONGEST_FRAME + 1).to_bytes(4, "little") + reply(0, 0)[8:],
+        client.MAGIC + (client.MAX_FRAME + 1).to_bytes(4, "little") + reply(0, 0)[8:],
     ],
 )
 def test_a_reply_with_wrong_lengths_is_refused(warm, said):
@@ -356,8 +410,8 @@ def test_a_reply_with_wrong_lengths_is_refused(warm, said):
     assert reason_of(spoken(warm, path, said, close=True)) == "no"
 
 
-def taken(pid):
-    return framed(client.TAKEN + pid.to_bytes(4, "little"))
+def accepted(pid):
+    return framed(client.ACCEPTED + pid.to_bytes(4, "little"))
 
 
 @pytest.fixture
@@ -374,42 +428,42 @@ def stopped():
 def test_a_worker_that_accepts_and_is_silent_does_not_hold_a_client(warm, cut):
     path = warm.hook(DENIES)
 
-    assert reason_of(spoken(warm, path, framed(client.TAKEN)[:cut])) == "no"
+    assert reason_of(spoken(warm, path, framed(client.ACCEPTED)[:cut])) == "no"
 
 
 def test_a_worker_whose_process_is_stopped_does_not_hold_a_client(warm, stopped):
     path = warm.hook(DENIES)
 
-    assert reason_of(spoken(warm, path, taken(stopped))) == "no"
+    assert reason_of(spoken(warm, path, accepted(stopped))) == "no"
 
 
 def test_a_worker_that_only_promises_does_not_hold_a_client(warm):
     path = warm.hook(DENIES)
 
-    assert reason_of(spoken(warm, path, framed(client.TAKEN) * 1000)) == "no"
+    assert reason_of(spoken(warm, path, framed(client.ACCEPTED) * 1000)) == "no"
 
 
 def test_no_client_waits_longer_than_its_agent(warm):
     path = warm.hook("hooks = Hooks(on_crash='deny')\n" + SAYS + "    import time; time.sleep(600)")
 
-    end = spoken(warm, path, taken(os.getpid()), words=["--timeout", "2"])
+    end = spoken(warm, path, accepted(os.getpid()), words=["--timeout", "2"])
 
     assert "ran out of time" in reason_of(end)
 
 
 def test_a_process_that_is_stopped_in_the_middle_of_an_event_does_not_hold_a_client(warm):
     path = warm.hook(WAITS)
-    warm.wake()
+    warm.wake(path)
     process = warm.start(path)
     give(process)
     until(lambda: list(warm.root.glob("begun-*")))
-    (executor,) = warm.executors(path)
+    (child,) = until(lambda: warm.running(path))
 
-    os.kill(executor, signal.SIGSTOP)
+    os.kill(child, signal.SIGSTOP)
     (warm.root / "go").touch()
 
     assert reason_of(take(process)) == "no"
-    until(lambda: not is_running(executor))
+    until(lambda: not is_running(child))
 
 
 def test_a_slow_hook_is_waited_for(warm):
@@ -433,28 +487,29 @@ def test_a_hook_that_is_lost_late_has_only_the_rest_of_its_time(warm):
         "    while time.monotonic() - begun < (2.2 if second else 1.5): pass\n"
         "    if not second: os.kill(os.getpid(), signal.SIGKILL)\n    return deny('in time')"
     )
-    warm.wake()
+    warm.wake(path)
 
     assert "ran out of time" in reason_of(warm.run(path))
     assert (warm.root / "second").exists()
 
 
-def test_a_worker_that_hangs_runs_hooks_cold(warm):
+def test_a_server_that_hangs_runs_hooks_cold(warm):
     path = warm.hook(DENIES)
-    warm.wake()
-    pid = warm.worker["pid"]
+    warm.wake(path)
+    pid = warm.server["pid"]
 
     os.kill(pid, signal.SIGSTOP)
     try:
-        assert reason_of(warm.run(path)) == "no"
+        for _ in range(4):  # the children that wait already answer the first ones
+            assert reason_of(warm.run(path)) == "no"
     finally:
         os.kill(pid, signal.SIGCONT)
 
 
 def test_a_worker_survives_clients_that_speak_nonsense(warm):
     path = warm.hook(DENIES)
-    warm.wake()
-    address = warm.worker["address"] + ".sock"
+    warm.wake(path)
+    address = warm.server["address"] + ".sock"
     for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK1\xff\xff\xff\xff", b"AHK1\x01\0\0\0R"):
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(address)
@@ -470,17 +525,13 @@ def test_an_agent_that_waits_for_no_children_is_served(warm):
     def ignore():
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
-    assert reason_of(warm.run(guard, preexec_fn=ignore)) == "no"
-    until(lambda: warm.workers)
-    worker = warm.worker["pid"]
     assert warm.warm(path, preexec_fn=ignore)[0] == 2
     assert reason_of(warm.warm(guard, preexec_fn=ignore)) == "no"
-    assert warm.worker["pid"] == worker
 
 
 def test_a_directory_that_is_gone_runs_hooks_cold(warm):
     path = warm.hook(DENIES)
-    warm.wake()
+    warm.wake(path)
     gone = warm.root / "gone"
     line = f"mkdir {gone}; cd {gone}; rmdir {gone}; exec {' '.join(warm.client)} {path}"
     warm.client = ["sh", "-c", line]
@@ -511,62 +562,71 @@ def test_another_view_of_the_file_system_has_another_worker(warm):
     warm.client = [*front, *outside]
 
     assert reason_of(warm.run(path)) == "inside"
-    until(lambda: len(warm.workers) == 2)
+    until(lambda: len(warm.servers) == 2)
     warm.client = outside
     assert reason_of(warm.run(path)) == "outside"
 
 
-def test_sandboxes_without_end_start_workers_within_bounds(warm):
-    path = warm.hook(DENIES)
-    for number in range(12):
-        env = {"PYTHON_OF_THIS_SANDBOX": str(number)}
-        assert reason_of(warm.run(path, env=env)) == "no"
-        until(lambda: len(warm.workers) == min(number + 1, client.MOST))  # noqa: B023 - at once
+def test_the_longest_idle_server_ends_when_there_are_too_many(any_client, monkeypatch):
+    warm = any_client
+    paths = [warm.hook(DENIES, f"hook{number}.py") for number in range(3)]
+    for path in paths:
+        warm.wake(path)
+    warm.warm(paths[0])
+    dead = warm.runtime / "0123456789abcdef"
+    dead.with_suffix(".lock").touch()
+    dead.with_suffix(".sock").touch()
+    monkeypatch.setattr(endpoint, "MAX_SERVERS", 3)
 
-    for pid in warm.processes:
-        os.kill(pid, signal.SIGKILL)
-    until(lambda: not warm.processes)
-    assert reason_of(warm.warm(path)) == "no"
-    assert len(list(warm.runtime.glob("*.sock"))) == 1
+    endpoint.make_room(str(warm.runtime))
+
+    until(lambda: len(warm.servers) == 2)
+    assert {server["hook"] for server in warm.servers} == {str(paths[0]), str(paths[2])}
+    assert not dead.with_suffix(".sock").exists()
+    assert reason_of(warm.warm(paths[1])) == "no"
 
 
 # -- life
 
 
-def test_a_worker_ends_when_nothing_comes_and_leaves_nothing(any_client):
+def start_server(warm, path, base, *words):
+    request = pack_run(str(warm.root), [str(path)], warm.env, umask=0o22, payload=b"")
+    command = [sys.executable, "-c", client.SERVER_CODE, base, *words]
+    return subprocess.run(command, input=request, check=False, timeout=20)
+
+
+@pytest.mark.parametrize("text", [DENIES, "print('loading')"])
+def test_a_server_ends_when_no_event_comes_and_leaves_nothing(any_client, text):
     warm = any_client
     base = str(warm.runtime / "0123456789abcdef")
-    worker = subprocess.Popen(
-        [sys.executable, "-c", client.WORKER, base, "0.2"], stdin=subprocess.DEVNULL
-    )
 
-    assert worker.wait(timeout=20) == 0
+    assert start_server(warm, warm.hook(text), base, "0.2").returncode == 0
+
     assert [path.name for path in warm.runtime.iterdir()] == ["0123456789abcdef.lock"]
 
 
-def test_two_workers_of_one_address_are_one(any_client):
+def test_two_servers_of_one_address_are_one(any_client):
     warm = any_client
-    warm.wake()
+    path = warm.hook(DENIES)
+    warm.wake(path)
 
-    done = subprocess.run(
-        [sys.executable, "-c", client.WORKER, warm.worker["address"]], check=False, timeout=20
-    )
+    assert start_server(warm, path, warm.server["address"]).returncode == 0
 
-    assert done.returncode == 0
-    assert len(warm.workers) == 1
+    assert len(warm.servers) == 1
 
 
 def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(any_client):
     warm = any_client
     path = warm.hook(WAITS)
-    warm.wake()
+    warm.wake(path)
     process = warm.start(path)
     give(process)
     until(lambda: begun(warm))
-    old = warm.worker["pid"]
+    old = warm.server["pid"]
 
-    ask(warm.worker["address"], STOP)
-    assert reason_of(warm.run(warm.hook(DENIES, "other.py"))) == "no"  # nobody waits for it
+    ask(warm.server["address"], STOP)
+    until(lambda: not warm.servers)
+    assert is_running(old)  # for the hook that runs
     (warm.root / "go").touch()
 
     assert reason_of(take(process)) == "no"
@@ -580,7 +640,7 @@ def test_anyhook_itself_is_replaced_while_it_runs(warm, what):
     env = {"PYTHONPATH": str(copy)}
     path = warm.hook(SAYS + "    import anyhook; return deny(anyhook.__version__)")
     assert reason_of(warm.warm(path, env=env)) == "0.1.0"
-    old = warm.worker["pid"]
+    old = warm.server["pid"]
 
     file = copy / "anyhook" / "__init__.py"
     if what == "a removal":
@@ -604,7 +664,7 @@ def test_another_interpreter_has_another_worker(any_client):
 
     assert reason_of(warm.warm(path)) == sys.executable
     warm.client = [*warm.client[:-1], python]
-    until(lambda: warm.run(path) and len(warm.workers) == 2)
+    until(lambda: warm.run(path) and len(warm.servers) == 2)
     assert reason_of(warm.run(path)) == python
 
 
@@ -665,14 +725,15 @@ def test_another_user_reaches_neither_the_directory_nor_the_worker(warm, shared)
     python = python_of_all()
     path = warm.hook(PLAIN, header="", footer="")
     guard = warm.hook(DENIES, "guard.py")
-    warm.wake()
-    base, before = client.address(python, warm.env), warm.served
-    os.rename(warm.worker["address"] + ".sock", base + ".sock")  # where theirs would look for it
+    warm.wake(guard)
+    base = client.address(python, str(path), warm.env)
+    before, own = warm.served, warm.server["address"]
+    os.rename(own + ".sock", base + ".sock")  # where theirs would look for it
     theirs = Warm(warm.root, [*shared, *of_all(warm.client, python)])
     theirs.env["ANYHOOK_RUNTIME_DIR"] = str(warm.runtime)
 
     assert theirs.run(path, payload=b"abc", cwd="/") == (0, f"{NOBODY} abc\n", "")
-    os.rename(base + ".sock", client.address(sys.executable, warm.env) + ".sock")
+    os.rename(base + ".sock", own + ".sock")
     assert warm.served == before
     assert reason_of(warm.warm(guard)) == "no"
     theirs.close()
@@ -696,8 +757,8 @@ def test_a_worker_refuses_another_user_who_got_to_its_socket(any_client):
     warm = any_client
     if os.geteuid() != 0:
         pytest.skip("only root can be two users")
-    warm.wake()
-    address = warm.worker["address"] + ".sock"
+    warm.wake(warm.hook(DENIES))
+    address = warm.server["address"] + ".sock"
     warm.runtime.chmod(0o755)
     os.chmod(address, 0o777)
     asks = (

@@ -20,7 +20,7 @@ from anyhook.cli.bench import Axis
 from anyhook.cli.timing import Command, call
 from anyhook.testing import make_payload
 from anyhook.worker import client
-from anyhook.worker.control import end, workers
+from anyhook.worker.control import list_servers, stop_server
 from tests.waiting import until
 
 PACKAGE = Path(anyhook.__file__).parent
@@ -44,7 +44,8 @@ GUARD = """
     if __name__ == "__main__":
         hooks.run()
 """
-NEVER_WARM = GUARD.replace("Hooks()", 'Hooks(state="cold")')
+NEVER_WARM = GUARD.replace("Hooks()", "Hooks(); HELD = open('/dev/null')")
+NOT_WARM = "keeps a file open while it is loaded"
 
 
 @pytest.fixture
@@ -56,9 +57,9 @@ def runtime(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("ANYHOOK_WORKER", "on")
     yield directory
     directory.chmod(0o700)
-    for found in workers(str(directory)):
+    for found in list_servers(str(directory)):
         if found.status is not None:
-            end(found.base)
+            stop_server(found.base)
     for pid in processes(directory):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -72,7 +73,7 @@ def processes(directory):
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with suppress(OSError):
                 line = (entry / "cmdline").read_bytes()
-                if os.fsencode(directory) in line and client.WORKER.encode() in line:
+                if os.fsencode(directory) in line and client.SERVER_CODE.encode() in line:
                     found.append(int(entry.name))
     return found
 
@@ -105,30 +106,28 @@ def answered(file, **options):
 
 
 def serve(runtime, file, **options):
-    """Fire events until a worker has served one. Returns what it tells of itself."""
+    """Fire events until the server of a file has answered one; return its status."""
 
-    def served():
+    def status():
         answered(file, **options)
-        told = [one.status for one in workers(str(runtime)) if one.status]
-        hooks = [child["hook"] for status in told for child in status["executors"]]
-        return str(file) in hooks
+        return next((one for one in statuses(runtime) if one["hook"] == str(file)), None)
 
-    until(served, "no worker came up")
-    return next(
-        one.status
-        for one in workers(str(runtime))
-        if one.status and any(child["hook"] == str(file) for child in one.status["executors"])
-    )
+    until(lambda: (status() or {"events": {"warm": 0}})["events"]["warm"], "no server started")
+    return status()
 
 
-def sent_away(runtime, file):
-    """Fire events until a worker has sent one away."""
+def statuses(runtime):
+    return [server.status for server in list_servers(str(runtime)) if server.status]
 
-    def cold():
+
+def run_cold(runtime, file):
+    """Fire events until the server of a file has refused one."""
+
+    def is_refused():
         answered(file)
-        return any(one.status and one.status["cold"] for one in workers(str(runtime)))
+        return any(one["cold"] for one in statuses(runtime))
 
-    until(cold, "no worker sent it away")
+    until(is_refused, "no server refused it")
 
 
 # -- worker status
@@ -156,7 +155,7 @@ def test_the_status_shows_what_a_worker_has_loaded(world, runtime, run, hook_fil
     code, out, _ = run("worker", "status")
 
     assert code == 0
-    for words in (f"worker {told['pid']}", f"anyhook {anyhook.__version__}", "guard.py", "ready"):
+    for words in (str(told["pid"]), "guard.py", "ready", "MiB"):
         assert words in out
 
 
@@ -169,19 +168,19 @@ def test_the_status_for_programs_is_what_the_worker_tells(world, runtime, run, h
     (found,) = json.loads(out)["workers"]
     assert found["address"] == told["address"]
     assert found["status"]["pid"] == told["pid"]
-    assert found["status"]["executors"][0]["hook"] == str(file)
+    assert found["status"]["hook"] == str(file)
     assert (found["stale"], found["problem"]) == (False, None)
 
 
 def test_the_status_says_why_hooks_ran_cold(world, runtime, run, hook_file):
     file = hook_file(NEVER_WARM)
-    sent_away(runtime, file)
+    run_cold(runtime, file)
     answered(file)
 
     _, out, _ = run("worker", "status")
 
-    assert 'guard.py: says state="cold" (' in out
-    assert "times), last at " in out
+    assert f"guard.py: {NOT_WARM} (" in " ".join(out.split())
+    assert "times), last at " in " ".join(out.split())
 
 
 def test_a_socket_without_a_worker_is_stale(world, runtime, run):
@@ -193,7 +192,7 @@ def test_a_socket_without_a_worker_is_stale(world, runtime, run):
 
     assert code == 0
     assert out.startswith("stale  ")
-    assert "0123456789abcdef: nobody listens there any more" in out
+    assert "0123456789abcdef: no process listens there" in out
     assert "nothing to stop" in run("worker", "stop")[1]
 
 
@@ -235,7 +234,7 @@ def test_a_worker_that_is_stopped_is_gone(world, runtime, run, hook_file):
 
     assert code == 0
     assert f"Worker {told['pid']} has ended." in out
-    assert workers(str(runtime)) == []
+    assert list_servers(str(runtime)) == []
     until(lambda: not processes(runtime), "it is still there")
 
 
@@ -249,12 +248,12 @@ def test_a_worker_of_another_interpreter_is_stopped_only_with_all(world, runtime
 
     _, out, _ = run("worker", "stop")
     assert "anyhook worker stop --all" in out
-    assert [one.status["pid"] for one in workers(str(runtime))] == [told["pid"]]
+    assert [one.status["pid"] for one in list_servers(str(runtime))] == [told["pid"]]
 
     _, out, _ = run("worker", "stop", "--all", "--json")
     (ended,) = json.loads(out)["ended"]
     assert (ended["pid"], ended["how"]) == (told["pid"], "stopped")
-    assert workers(str(runtime)) == []
+    assert list_servers(str(runtime)) == []
 
 
 def test_a_hook_that_does_not_end_is_killed_with_its_worker(world, runtime, hook_file):
@@ -272,7 +271,8 @@ def test_a_hook_that_does_not_end_is_killed_with_its_worker(world, runtime, hook
     process.stdin.write(payload)
     process.stdin.close()
     begun.open().close()  # the hook runs
-    ended = end(told["address"], patience=0.0)
+    until(lambda: statuses(runtime)[0]["running"])
+    ended = stop_server(told["address"], timeout=0.0)
 
     assert (ended.how, ended.busy) == ("killed", (str(file),))
     until(lambda: not processes(runtime), "the hook is still there")
@@ -287,17 +287,17 @@ def test_a_worker_that_hangs_is_killed(world, runtime, run, hook_file):
     told = serve(runtime, hook_file())
     os.kill(told["pid"], signal.SIGSTOP)
 
-    ended = end(told["address"], patience=0.0)
+    ended = stop_server(told["address"], timeout=0.0)
 
     assert (ended.pid, ended.how) == (told["pid"], "killed")
-    assert "nobody listens there any more" in run("worker", "status")[1]
+    assert "no process listens there" in run("worker", "status")[1]
 
 
 def test_a_worker_that_hangs_is_asked_to_end_first(world, runtime, hook_file):
     told = serve(runtime, hook_file())
     os.kill(told["pid"], signal.SIGSTOP)
 
-    ended = end(told["address"], on_wait=lambda _: os.kill(told["pid"], signal.SIGCONT))
+    ended = stop_server(told["address"], on_wait=lambda _: os.kill(told["pid"], signal.SIGCONT))
 
     assert (ended.pid, ended.how) == (told["pid"], "stopped")
 
@@ -344,12 +344,12 @@ def test_the_doctor_tells_of_the_worker(world, runtime, run, hook_file):
 
 
 def test_the_doctor_says_why_hooks_ran_cold(world, runtime, run, hook_file):
-    sent_away(runtime, hook_file(NEVER_WARM))
+    run_cold(runtime, hook_file(NEVER_WARM))
 
     _, checks = doctor(run)
 
     assert checks["ran cold"]["state"] == "note"
-    assert 'says state="cold"' in checks["ran cold"]["says"]
+    assert NOT_WARM in checks["ran cold"]["says"]
 
 
 def test_a_directory_that_is_open_to_others_is_wrong(world, runtime, run):
@@ -520,17 +520,16 @@ def test_what_is_measured_warm_was_served_by_the_worker(world, runtime, run, hoo
     bench(run, str(file), "--event", "PreToolUse", "--agent", "claude")
 
     def served():  # three, and the one that showed that it is warm
-        (found,) = workers(str(runtime))
-        return found if found.status["events"]["warm"] >= 4 else None
+        (status,) = statuses(runtime)
+        return status if status["events"]["warm"] >= 4 else None
 
-    found = until(served)
-    assert {child["hook"] for child in found.status["executors"]} == {str(file)}
+    assert until(served)["hook"] == str(file)
 
 
 def noting(world):
     """Write a hook file that notes of every call whether it is in a worker."""
     notes = world.root / "notes"
-    is_warm = "'anyhook.worker.service' in open('/proc/self/cmdline').read()"
+    is_warm = "'anyhook.worker.loader' in open('/proc/self/cmdline').read()"
     note = f"print({is_warm}, file=open({str(notes)!r}, 'a'), flush=True)\n    if False:"
     text = textwrap.dedent(GUARD).replace('if "AKIA" in event.text:', note)
     return text, lambda: notes.read_text().split()
@@ -586,7 +585,7 @@ def test_a_hook_that_stays_cold_is_told_with_the_reason(world, runtime, run, hoo
     assert code == 0
     assert [row["kind"] for row in told["rows"]] == ["floor", "floor", "cold"]
     (problem,) = told["problems"]
-    assert 'says state="cold"' in problem
+    assert NOT_WARM in problem
     assert told["session"]["agents"][0]["warm_seconds"] is None
 
 

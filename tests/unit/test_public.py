@@ -119,7 +119,7 @@ def test_no_module_below_the_commands_loads_their_libraries():
 LAYERS = [
     layer.split()
     for layer in """
-        interrupts
+        interrupts _compat
         shell
         errors model
         files atomic_write

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from anyhook.agents import get_agent
 from anyhook.model.record import Record
-from anyhook.worker.loading import _calls_run_last, _ends_with_run
 
 
 class Base(Record):
@@ -46,40 +43,6 @@ def test_a_copy_has_what_was_given_and_nothing_that_was_computed():
 
     assert other == Base(x=1, y=3)
     assert "computed" not in other.__dict__
-
-
-GUARD = "if __name__ == '__main__':\n    "
-ENDS = [
-    "hooks.run()",
-    GUARD + "hooks.run()",
-    GUARD + "x()\n    hooks.run()",
-    "x = 1\n" * 300 + GUARD + "hooks.run()",
-]
-OTHER_WORDS = [
-    "".join(f"x{i} = 1\n" for i in range(300)) + "hooks.run()",
-    "a.b.run()",
-    "hooks.run([])",
-]
-DOES_NOT = [
-    "",
-    "hooks.run()\nx()",
-    GUARD + "hooks.run()\nx()",
-    "hooks.go()",
-    "def run(): pass\nrun()",
-    "y = hooks.run()",
-    "hooks.run\nfoo.bar()",
-    "try:\n    hooks.run()\nfinally:\n    x()",
-    "while x:\n    hooks.run()",
-    "if x:\n    hooks.run(); y()\nelse:\n    hooks.run()",
-    GUARD + "if x:\n        hooks.run(); y()\n    else:\n        hooks.run()",
-    "match x:\n    case 1:\n        hooks.run(); y()\n    case _:\n        hooks.run()",
-]
-
-
-@pytest.mark.parametrize("text", [*ENDS, *OTHER_WORDS, *DOES_NOT])
-def test_what_a_file_does_last_is_told_from_its_code_if_it_says_so_in_the_usual_words(text):
-    assert _calls_run_last(compile(text, "", "exec")) is (text in ENDS)
-    assert _ends_with_run(ast.parse(text)) is (text in ENDS + OTHER_WORDS)
 
 
 # -- copies

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from anyhook._compat import caller
 from anyhook.agents.values import check_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.errors import UsageError
@@ -34,8 +35,8 @@ else:
 loading: list[str] = []
 """The hook files that are being imported for inspection; their `run` must not read an event."""
 
-worker: list[Callable[[Hooks, Sequence[str] | None], NoReturn]] = []
-"""In a worker: receives the hooks of the file that is being loaded instead of running them."""
+on_run: list[Callable[[Hooks, Sequence[str] | None], NoReturn]] = []
+"""In the server of a hook file: what `hooks.run()` does instead of answering one event."""
 
 
 class HookFunction(Record):
@@ -106,8 +107,6 @@ class Hooks(EventDecorators):
         unsupported: `degrade`: an ability that the agent lacks is replaced by the nearest one,
             which is reported; `refuse`: it counts as a crash.
         timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
-        state: State of the module between events in a warm worker. `kept`: as the last event left
-            it; `fresh`: as after loading, in a process of its own; `cold`: never run by a worker.
 
     Raises:
         UsageError: If an argument has no such value.
@@ -120,17 +119,14 @@ class Hooks(EventDecorators):
         on_crash: str = "allow",
         unsupported: str = "degrade",
         timeout: float | None = None,
-        state: str = "kept",
     ) -> None:
         _check_word("on_crash", on_crash, ("allow", "deny"))
-        _check_word("state", state, ("kept", "fresh", "cold"))
         _check_word("unsupported", unsupported, ("degrade", "refuse"))
-        if timeout is not None and not 0 < timeout <= LONGEST:
+        if timeout is not None and not 0 < timeout <= MAX_TIMEOUT:
             raise UsageError(f"timeout must be a positive number of seconds, not {timeout!r}")
         self.on_crash = on_crash
         self.unsupported = unsupported
         self.timeout = timeout
-        self.state = state
         self.functions: list[HookFunction] = []
         self.examples: list[Example] = []
         self._name = name
@@ -236,7 +232,7 @@ class Hooks(EventDecorators):
         _check_word("expect", expect, EXPECTATIONS)
         if tool is not None:
             fields |= {"tool_name": tool, "tool_input": dict(input or {})}
-        frame = sys._getframe(1)  # noqa: SLF001 - the line of the example, for reports
+        frame = caller(1)  # the line of the example, for reports
         self.examples.append(
             Example(
                 event=event,
@@ -300,18 +296,21 @@ class Hooks(EventDecorators):
 
         register(self, engine)
 
-    def run(self, argv: Sequence[str] | None = None) -> None:
-        """Run as the command of an agent: read an event from standard input and write the reply.
+    def run(self, argv: Sequence[str] | None = None) -> NoReturn:
+        """Answer the event on standard input as an agent's command, and end the process.
+
+        Like `unittest.main()`, it does not return: what stands behind it never runs. Functions that
+        were registered with `atexit` do.
 
         Args:
-            argv: Arguments; by default the process's. `--agent NAME` names the agent, `--timeout
-                SECONDS` its timeout for the command.
+            argv: Arguments; by default those of the process. `--agent NAME` names the agent,
+                `--timeout SECONDS` its timeout for the command.
 
         Raises:
-            SystemExit: With the exit code of the reply, if that is not 0.
+            UsageError: If the file is imported instead of run.
         """
-        if worker:
-            worker[-1](self, argv)
+        if on_run:
+            on_run[-1](self, argv)
         if loading:
             raise UsageError(
                 'it runs when it is imported; write `if __name__ == "__main__":` above hooks.run()'
@@ -338,7 +337,7 @@ VERDICT_WORDS: dict[str, tuple[Outcome, bool]] = {
 }
 """Verdicts that an author wrote as strings: outcome, and whether it approves."""
 
-LONGEST = 7 * 86400.0
+MAX_TIMEOUT = 7 * 86400.0
 """Seconds. No agent waits longer for a hook, and `signal.setitimer` takes no infinite time."""
 
 

@@ -1,4 +1,4 @@
-"""A hook file as a module of a program that is no hook."""
+"""Hook files as modules of another program."""
 
 from __future__ import annotations
 
@@ -16,22 +16,18 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 
-MODULE_PREFIX = "anyhook_hook_"
-"""What the names of such modules start with."""
-
-
-def load_hooks(path: str | os.PathLike[str], *, beside: bool = True) -> Hooks:
+def load_hooks(path: str | os.PathLike[str]) -> Hooks:
     """Import a hook file and return its `Hooks`.
 
-    It is read as it stands: byte code of the same second would hide an edit.
+    The source is compiled anew: byte code of the same second would hide an edit. Modules in the
+    directory of the file can be imported.
 
     Args:
         path: The file.
-        beside: Let it import modules that are beside it.
 
     Raises:
-        UsageError: If it is no hook file, which is found out before anything of it is run; if it
-            cannot be imported, or has none.
+        UsageError: If it is no hook file, which is checked before it runs; if it cannot be
+            imported; if it has no `Hooks`, or several.
     """
     file = Path(path).resolve()
     if not file.is_file():
@@ -45,9 +41,7 @@ def load_hooks(path: str | os.PathLike[str], *, beside: bool = True) -> Hooks:
             "and `anyhook init` writes one"
         )
     module = _module_for(file)
-    before = sys.path.copy()
-    if beside:
-        sys.path.insert(0, str(file.parent))
+    sys.path.insert(0, str(file.parent))
     loading.append(str(file))
     try:
         code = compile(source, str(file), "exec", dont_inherit=True)
@@ -56,18 +50,16 @@ def load_hooks(path: str | os.PathLike[str], *, beside: bool = True) -> Hooks:
         raise UsageError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     finally:
         loading.remove(str(file))
-        if not beside:
-            sys.path[:] = before
-        elif str(file.parent) in sys.path:
+        if str(file.parent) in sys.path:
             sys.path.remove(str(file.parent))
-    return _one_of(module, file)
+    return _hooks_of(module, file)
 
 
 def _module_for(file: Path) -> ModuleType:
-    """Make a module that its own classes find by its name, as those of other files do theirs."""
+    """Return a new module, registered by a name under which its own classes find it."""
     from importlib.util import spec_from_loader
 
-    name = f"{MODULE_PREFIX}{file.stem}_{hash(str(file)):x}"
+    name = f"anyhook_hook_{file.stem}_{hash(str(file)):x}"
     module = ModuleType(name)
     spec: ModuleSpec | None = spec_from_loader(name, loader=None, origin=str(file))
     module.__dict__.update(__file__=str(file), __spec__=spec)
@@ -75,11 +67,11 @@ def _module_for(file: Path) -> ModuleType:
     return module
 
 
-def _one_of(module: ModuleType, file: Path) -> Hooks:
+def _hooks_of(module: ModuleType, file: Path) -> Hooks:
     """Return the `Hooks` of a file: the one whose functions are written in it."""
-    found = {id(value): value for value in vars(module).values() if isinstance(value, Hooks)}
-    own = [h for h in found.values() if any(Path(f.file) == file for f in h.functions)]
-    candidates = own or list(found.values())
+    values = {id(value): value for value in vars(module).values() if isinstance(value, Hooks)}
+    own = [h for h in values.values() if any(Path(f.file) == file for f in h.functions)]
+    candidates = own or list(values.values())
     if not candidates:
         raise UsageError(f"{file} has no Hooks(); see: anyhook init")
     if len(candidates) > 1:

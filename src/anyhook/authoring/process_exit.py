@@ -1,27 +1,21 @@
-"""The end of a hook: by `sys.exit`, at its deadline, and without needless work of the interpreter.
-
-Taking an interpreter down costs an eighth of a cold hook. It is left out where it could do nothing
-that anybody sees: nothing to run, to write, to wait for or to tear down. Everywhere else the
-process ends as usual.
-"""
+"""The end of a hook: by `sys.exit`, at its deadline, and when it has answered."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from _contextvars import ContextVar  # the module around it is one more file to load
 from _thread import allocate_lock
 
+from anyhook._compat import ContextVar, run_exit_functions, start_alarm
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import CodeType, FrameType
-    from typing import Any, Self, TextIO
+    from typing import Any, NoReturn, Self, TextIO
 
-HAVE_ENDS = frozenset(
+NEED_TEARDOWN = frozenset(
     {
         "_ctypes",
         "_curses",
@@ -33,12 +27,10 @@ HAVE_ENDS = frozenset(
         "threading",
     }
 )
-"""The interpreter's own modules that have something to end: files, screens, threads, libraries."""
-
-
+"""Modules of the interpreter that do something when it ends: files, screens, threads, libraries."""
 BLOCKED = 2
 """The exit code by which a hook denies, in every agent."""
-LONGEST_REASON = 16_384
+MAX_REASON = 16_384
 """Characters of standard error that are kept for the reason of a denial."""
 
 
@@ -65,13 +57,13 @@ def answer_of_exit(end: SystemExit, name: str, printed: str) -> Answer:
 
 
 class StderrRecord:
-    """Keeps a copy of what a block writes to `sys.stderr`, which still gets it.
+    """Records what a block writes to `sys.stderr`, which still gets it.
 
     Functions of one host run side by side in threads and tasks, so `sys.stderr` is replaced once
     for all of them, and a text goes to the record of the context that wrote it.
 
     Attributes:
-        text: The beginning of what was written, at least `LONGEST_REASON` characters.
+        text: The beginning of what was written, at least `MAX_REASON` characters.
     """
 
     def __init__(self) -> None:
@@ -88,7 +80,7 @@ class StderrRecord:
 
     def add(self, text: object) -> None:
         """Keep a text."""
-        if isinstance(text, str) and len(self.text) < LONGEST_REASON:
+        if isinstance(text, str) and len(self.text) < MAX_REASON:
             self.text += text
 
 
@@ -141,95 +133,109 @@ class Deadline:
     """Calls a function when a block takes too long.
 
     On POSIX it is called in the main thread between two steps of the block, which no `except` of
-    the block can swallow; elsewhere in a thread beside it.
+    the block can swallow; elsewhere in another thread.
 
     Args:
         seconds: From the beginning of the block.
-        then: Ends the process.
+        on_late: Ends the process.
     """
 
-    def __init__(self, seconds: float, then: Callable[[], None]) -> None:
+    def __init__(self, seconds: float, on_late: Callable[[], None]) -> None:
         self._seconds = seconds
-        self._then = then
-        self._end: Callable[[], None] = lambda: None
+        self._on_late = on_late
+        self._stop: Callable[[], None] = lambda: None
 
     def __enter__(self) -> None:
         """Start the clock."""
         try:
-            # the module `signal` around it makes an enum of every number and handler
-            from _signal import (  # type: ignore[import-not-found]
-                ITIMER_REAL,
-                SIGALRM,
-                setitimer,
-                signal,
-            )
-
-            before = signal(SIGALRM, lambda _number, _frame: self._then())
+            self._stop = start_alarm(self._seconds, self._on_late)
         except (ImportError, ValueError):  # another platform, or not the main thread
-            self._watch_from_a_thread()
-            return
-        setitimer(ITIMER_REAL, self._seconds)
+            from threading import Timer
 
-        def end() -> None:
-            setitimer(ITIMER_REAL, 0)
-            signal(SIGALRM, before)
-
-        self._end = end
+            timer = Timer(self._seconds, self._on_late)
+            timer.daemon = True
+            timer.start()
+            self._stop = timer.cancel
 
     def __exit__(self, *_error: object) -> None:
         """Stop the clock."""
-        self._end()
-
-    def _watch_from_a_thread(self) -> None:
-        from threading import Timer
-
-        timer = Timer(self._seconds, self._then)
-        timer.daemon = True
-        timer.start()
-        self._end = timer.cancel
+        self._stop()
 
 
-def end_if_done(caller: FrameType | None) -> None:
-    """End the process with exit code 0, if nothing is left to do; return otherwise.
+def end_process(code: int) -> NoReturn:
+    """End the process of a cold hook.
+
+    To tear an interpreter down costs an eighth of a cold hook, so that is left out where it could
+    do nothing that anybody sees.
 
     Args:
-        caller: Who called the last function that has something to do; `None` if that is unknown.
+        code: The exit code.
+
+    Raises:
+        SystemExit: If the interpreter has something to do.
     """
+    if has_running_threads():  # the answer counts when the process has ended
+        sys.stderr.flush()
+        os._exit(code)
     try:
-        is_done = _is_last(caller) and _is_usual() and _is_all_written()
-    except Exception:  # noqa: BLE001 - what is looked at may be anything, and the answer is given
+        needs_teardown = not _is_plain_run() or not _is_all_written()
+    except Exception:  # noqa: BLE001 - objects of the hook may raise whatever they are asked
+        needs_teardown = True
+    if needs_teardown:
+        sys.exit(code)
+    run_exit_functions()
+    flush_streams()
+    os._exit(code)
+
+
+def end_warm_hook(*, has_open_files: bool) -> None:
+    """Do what the interpreter of a cold hook does at its end, in a process that ends without it.
+
+    Args:
+        has_open_files: Whether the hook left a file open, which holds what it wrote.
+    """
+    if has_running_threads():
         return
-    if is_done:
-        os._exit(0)
+    run_exit_functions()
+    if not has_open_files:
+        return
+    from io import BufferedRandom, BufferedWriter, TextIOWrapper
+
+    sys.modules["__main__"].__dict__.clear()  # a file is written and closed by its finaliser
+    gc.collect()
+    for stream in gc.get_objects():
+        if type(stream) in (BufferedWriter, BufferedRandom, TextIOWrapper):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                continue
 
 
-def _is_last(caller: FrameType | None) -> bool:
-    """Tell whether a frame is that of the process's own file, with no statement left."""
-    main = sys.modules.get("__main__")
-    if caller is None or caller.f_back is not None or main is None:
-        return False
-    if caller.f_globals is not main.__dict__:
-        return False
-    left = _operations(caller.f_code, caller.f_lasti)[1:].lstrip(b"\0")  # the call, and its caches
-    return left.startswith(_ending() or b"?")
+def has_running_threads() -> bool:
+    """Return whether a function left a thread running for which the interpreter would wait."""
+    threading = sys.modules.get("threading")
+    return threading is not None and any(
+        not thread.daemon and thread is not threading.main_thread()
+        for thread in threading.enumerate()
+    )
 
 
-def _ending() -> bytes:
-    """Return what follows the last statement of any code, if that is an expression."""
-    return _operations(_name.__code__, 0)[2:].lstrip(b"\0")  # behind the start and the name
+def flush_streams() -> None:
+    """Write what was printed, as far as the streams are still open."""
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            continue
 
 
-def _name() -> None:
-    sys  # noqa: B018 - only its code is looked at
-
-
-def _operations(code: CodeType, begin: int) -> bytes:
-    return code.co_code[begin::2]
-
-
-def _is_usual() -> bool:
-    """Tell whether the interpreter runs a file as it usually does, with nothing of others in it."""
-    flags, given = sys.flags, sys.argv
+def _is_plain_run() -> bool:
+    """Return whether the interpreter runs just this file, with nothing around that goes on."""
+    flags, argv = sys.flags, sys.argv
+    file = sys.modules["__main__"].__dict__.get("__file__")
+    if not isinstance(file, str) or not file.endswith(argv[0]):
+        return False  # a program given with `-c` runs the file
     return not (
         flags.inspect
         or flags.dev_mode
@@ -237,16 +243,16 @@ def _is_usual() -> bool:
         or os.environ.get("PYTHONINSPECT")
         or sys.gettrace()
         or sys.getprofile()
-        or len(sys.orig_argv) <= len(given)  # another program may be around this interpreter
-        or sys.orig_argv[-len(given) :] != given
-        or not HAVE_ENDS.isdisjoint(sys.modules)
+        or len(sys.orig_argv) <= len(argv)  # `-m profiler hook.py`, or a program that runs files
+        or sys.orig_argv[-len(argv) :] != argv
+        or not NEED_TEARDOWN.isdisjoint(sys.modules)
         or any(map(_is_foreign, list(sys.modules.values())))
     )
 
 
 def _is_foreign(module: object) -> bool:
-    """Tell whether a module is compiled code that is not the interpreter's own."""
-    # past what a module does when it is looked at, which may be to load itself
+    """Return whether a module is compiled code that is not the interpreter's own."""
+    # not getattr(), which would load a lazy module
     file: object = object.__getattribute__(module, "__dict__").get("__file__") or ""
     if not isinstance(file, str):
         return True
@@ -254,12 +260,9 @@ def _is_foreign(module: object) -> bool:
 
 
 def _is_all_written() -> bool:
-    """Tell whether nothing waits to be written, called or finalised."""
-    import atexit
+    """Return whether no object waits for its finaliser: no open file, and none of the hook's."""
     from collections import Counter
 
-    if atexit._ncallbacks():  # noqa: SLF001 - there is no other way to know
-        return False
     parts = {}
     try:
         for stream in (sys.stdin, sys.stdout, sys.stderr):
@@ -267,10 +270,10 @@ def _is_all_written() -> bool:
             for part in (stream, buffer, getattr(buffer, "raw", buffer)):
                 parts[id(part)] = type(part)
             stream.flush()
-    except (AttributeError, OSError, ValueError):  # they are not what they were
+    except (AttributeError, OSError, ValueError):  # the hook replaced or closed them
         return False
-    usual = list(parts.values())
-    found = Counter(map(type, gc.get_objects()))
+    standard = list(parts.values())
+    counts = Counter(map(type, gc.get_objects()))
     return all(
-        number == usual.count(kind) for kind, number in found.items() if hasattr(kind, "__del__")
+        count == standard.count(kind) for kind, count in counts.items() if hasattr(kind, "__del__")
     )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """What takes definitions: an `Engine`."""
+    """An object to which definitions can be added: an `Engine`."""
 
     agent: AgentSpec
 
@@ -29,13 +29,17 @@ class Host(Protocol):
         ...
 
 
-def register(hooks: Hooks, host: Host) -> None:
-    """Let a host run the functions of a hook file; those of an event in order.
+def register(hooks: Hooks, host: Host) -> tuple[HandlerSpec, ...]:
+    """Add the functions of a hook file to an engine; those of one event run in order.
 
     Args:
         hooks: The functions.
         host: The engine. Functions for events that its agent does not have are left out.
+
+    Returns:
+        A handler for each function that was added.
     """
+    registered: list[HandlerSpec] = []
     for event in dict.fromkeys(function.event for function in hooks.functions):
         spec = host.agent.by_canonical.get(event)
         functions = [function for function in hooks.functions if function.event == event]
@@ -45,6 +49,8 @@ def register(hooks: Hooks, host: Host) -> None:
         handlers = tuple(_handler(hooks, f, host.agent, seconds) for f in functions)
         place = Place(functions[0].file, functions[0].line)
         host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, handlers))
+        registered += handlers
+    return tuple(registered)
 
 
 def _handler(hooks: Hooks, function: HookFunction, agent: AgentSpec, seconds: float) -> HandlerSpec:
@@ -53,7 +59,7 @@ def _handler(hooks: Hooks, function: HookFunction, agent: AgentSpec, seconds: fl
         layer=Layer.RUNTIME,
         place=Place(function.file, function.line),
         name=function.name,
-        function=_covering(function, agent),
+        function=_checked_call(function, agent),
         description=function.about or None,
         timeout=seconds,
         origin=hooks.name,
@@ -61,15 +67,14 @@ def _handler(hooks: Hooks, function: HookFunction, agent: AgentSpec, seconds: fl
     )
 
 
-def _covering(function: HookFunction, agent: AgentSpec) -> Callable[[Any], Any]:
-    """Call a function for what it is for, and check what it says."""
+def _checked_call(function: HookFunction, agent: AgentSpec) -> Callable[[Any], Any]:
+    """Return a function that answers the events that a hook function is for, and checks it."""
     if iscoroutinefunction(function.function):
 
         async def call_async(event: Any) -> Any:
             if not _covers(function, event, agent):
                 return None
-            said: Any = function.function(event)
-            return await _finished(function, said)
+            return await _await_answer(function, function.function(event))
 
         return call_async
 
@@ -78,32 +83,31 @@ def _covering(function: HookFunction, agent: AgentSpec) -> Callable[[Any], Any]:
             return None
         with StderrRecord() as stderr:
             try:
-                said: Any = function.function(event)
+                answer: Any = function.function(event)
             except SystemExit as end:
                 return answer_of_exit(end, function.name, stderr.text)
-            except Exception as error:  # noqa: BLE001 - told by its kind alone
-                raise _named(error) from None
-        if hasattr(said, "__await__"):
-            return _finished(function, said)  # the engine awaits what a function gives it to await
-        return sound(checked(function, said))[0]
+            except Exception as error:  # noqa: BLE001 - reported without its text
+                raise _without_text(error) from None
+        if hasattr(answer, "__await__"):
+            return _await_answer(function, answer)  # the engine awaits what a function returns
+        return sound(checked(function, answer))[0]
 
     return call
 
 
-async def _finished(function: HookFunction, said: Any) -> Answer | None:
-    """Await what a function said; an exit means what it means for a command."""
+async def _await_answer(function: HookFunction, awaitable: Any) -> Answer | None:
     with StderrRecord() as stderr:
         try:
-            answer = await said
+            answer = await awaitable
         except SystemExit as end:
             return answer_of_exit(end, function.name, stderr.text)
-        except Exception as error:  # noqa: BLE001 - told by its kind alone
-            raise _named(error) from None
+        except Exception as error:  # noqa: BLE001 - reported without its text
+            raise _without_text(error) from None
     return sound(checked(function, answer))[0]
 
 
-def _named(error: Exception) -> RuntimeError:
-    """Name the kind of an error alone: its text may hold secrets."""
+def _without_text(error: Exception) -> RuntimeError:
+    """Return an error that names the kind of another one: its text may hold secrets."""
     return RuntimeError(f"it failed ({type(error).__name__})")
 
 

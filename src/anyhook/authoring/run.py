@@ -1,8 +1,8 @@
-"""A hook file as an agent's command: one event in, one valid answer out, whatever happens.
+"""A hook file as an agent's command: it reads one event and writes one valid answer.
 
-The answer goes to the real standard output; what the functions print goes to standard error, so
-that no stray line spoils it. A crash, a hang and nonsense end in the answer that the author chose,
-without a traceback: the model must never read one.
+The answer goes to the real standard output. What the functions print goes to standard error, so
+that it cannot spoil the answer. A crash, a timeout and a value that is no answer end in the answer
+that the author chose, without a traceback: the model must never read one.
 """
 
 from __future__ import annotations
@@ -13,16 +13,15 @@ import os
 import sys
 
 from anyhook.agents import get_agent, recognise
-from anyhook.authoring.hooks import LONGEST
-from anyhook.authoring.process_exit import BLOCKED, end_if_done
+from anyhook.authoring.hooks import MAX_TIMEOUT
+from anyhook.authoring.process_exit import BLOCKED, Deadline, end_process
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
     from anyhook.agents.spec import AgentSpec, EventSpec
@@ -33,64 +32,62 @@ if TYPE_CHECKING:
 FAILED = 1
 """The exit code that no agent takes for a denial."""
 INTERRUPTED = 130
-MARGIN = 0.9
-"""Part of the agent's time that a hook may use; the rest is for the answer."""
+TIMEOUT_SHARE = 0.9
+"""Share of the agent's timeout that the functions may use; the rest is for the answer."""
 BOM = b"\xef\xbb\xbf"
-"""What some programs write in front of UTF-8; the codec that knows it is a file to load."""
-SURELY_SHALLOW = 200
-"""Brackets in an event that need no measuring of its depth: `anyhook.model.json.DEPTH`."""
-WHY = "{why}"
-"""Stands for what the system says of a lost answer."""
-ELAPSED = "ANYHOOK_ELAPSED"
-"""Variable with the seconds that passed in a worker which then did not answer."""
-SHORTEST = 0.001
-"""Seconds; what a hook has left whose time is over."""
-LOG = "ANYHOOK_LOG"
+"""Some programs write it before UTF-8. The codec that removes it is one more file to load."""
+MAX_UNCHECKED_BRACKETS = 200
+"""An event with fewer brackets cannot be nested too deeply: `anyhook.model.json.DEPTH`."""
+ERROR_FIELD = "{why}"
+"""Replaced in the message about a lost answer by the error of the system."""
+ELAPSED_ENV = "ANYHOOK_ELAPSED"
+"""Variable with the seconds that passed before a client gave up waiting for a worker."""
+MIN_SECONDS = 0.001
+"""Seconds that remain for a hook whose time is over."""
+LOG_ENV = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 
 
-def run(hooks: Hooks, argv: Sequence[str]) -> None:
-    """Read an event from standard input and answer it on standard output.
+def run(hooks: Hooks, argv: Sequence[str]) -> NoReturn:
+    """Answer the event on standard input, and end the process.
 
     Args:
         hooks: The functions.
-        argv: Arguments.
+        argv: Arguments of the hook's command.
+
+    Raises:
+        SystemExit: If the interpreter has something to do before the process ends.
     """
     try:
-        name, timeout = options(argv)
+        agent_name, timeout = parse_options(argv)
     except AnyhookError as error:
         _leave(f"anyhook: {error}", FAILED)
     if sys.stdin is not None and sys.stdin.isatty():
-        _leave(
-            f"{hooks.name} is a hook: an agent gives it an event. Try: anyhook test FILE", FAILED
-        )
+        message = f"{hooks.name} is a hook: an agent sends it an event. Try: anyhook test FILE"
+        _leave(message, FAILED)
     try:
-        out = _take_stdout()
+        descriptor = _take_stdout()
     except OSError:
         Run(hooks, StandardOutput(-1), timeout).give_up("there is no standard output")
-    text = _read()
-    elapsed = _elapsed()
-    collects = gc.isenabled()
+    payload = _read_stdin()
+    elapsed = _take_elapsed()
+    is_collecting = gc.isenabled()
 
     def collect_again() -> None:
         gc.freeze()
-        if collects:
+        if is_collecting:
             gc.enable()
 
     gc.disable()  # what is made before the functions are called stays
-    output = StandardOutput(out)
+    output = StandardOutput(descriptor)
     try:
-        Run(hooks, output, timeout, collect_again, elapsed=elapsed).answer(text, name)
+        Run(hooks, output, timeout, collect_again, elapsed=elapsed).answer(payload, agent_name)
     finally:
         gc.unfreeze()
-        if collects:
+        if is_collecting:
             gc.enable()
-    os.close(out)
-    _leave_threads_behind(output.code)
-    if output.code:
-        sys.exit(output.code)
-    caller = sys._getframe().f_back  # noqa: SLF001 - there is no other way to see the caller
-    end_if_done(caller and caller.f_back)
+    os.close(descriptor)
+    end_process(output.code)
 
 
 def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) -> None:
@@ -98,51 +95,50 @@ def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) ->
 
     Args:
         hooks: The functions.
-        argv: Arguments.
-        payload: What standard input held.
+        argv: Arguments of the hook's command.
+        payload: The event.
         output: Takes the answer.
 
     Raises:
-        SystemExit: With the code that the process would end with.
+        SystemExit: With the code that the process has to end with, if that is not 0.
     """
     try:
-        name, timeout = options(argv)
+        agent_name, timeout = parse_options(argv)
     except AnyhookError as error:
-        output.warn(f"anyhook: {error}")
-        sys.exit(FAILED)
-    Run(hooks, output, timeout).answer(payload, name)
+        _leave(f"anyhook: {error}", FAILED)
+    Run(hooks, output, timeout).answer(payload, agent_name)
     if output.code:
         sys.exit(output.code)
 
 
-def options(argv: Sequence[str]) -> tuple[str | None, float | None]:
-    """Read the arguments of a hook file: the agent, and the seconds that it waits.
+def parse_options(argv: Sequence[str]) -> tuple[str | None, float | None]:
+    """Return the agent's name and the seconds that it waits, as far as they are given.
 
     Raises:
-        AnyhookError: If they are none.
+        AnyhookError: If there are other options, or the values are none.
     """
     values: dict[str, str] = {}
     words = iter(argv)
     for word in words:
-        key, found, value = word.partition("=")
-        if key not in ("--agent", "--timeout"):
-            raise AnyhookError(f"no option {key!r}; a hook takes --agent and --timeout")
-        values[key] = value if found else next(words, "")
-    name = values.get("--agent")
-    if name is not None:
-        get_agent(name)
+        option, has_value, value = word.partition("=")
+        if option not in ("--agent", "--timeout"):
+            raise AnyhookError(f"no option {option!r}; a hook takes --agent and --timeout")
+        values[option] = value if has_value else next(words, "")
+    agent_name = values.get("--agent")
+    if agent_name is not None:
+        get_agent(agent_name)
     if "--timeout" not in values:
-        return name, None
+        return agent_name, None
     try:
         timeout = float(values["--timeout"])
     except ValueError:
         timeout = 0.0
-    if not 0 < timeout <= LONGEST:
+    if not 0 < timeout <= MAX_TIMEOUT:
         raise AnyhookError(f"--timeout takes seconds, not {values['--timeout']!r}")
-    return name, timeout
+    return agent_name, timeout
 
 
-def _read() -> bytes:
+def _read_stdin() -> bytes:
     try:
         return sys.stdin.buffer.read() if sys.stdin is not None else b""
     except OSError:
@@ -151,26 +147,15 @@ def _read() -> bytes:
         os._exit(INTERRUPTED)
 
 
-def _elapsed() -> float:
-    """Take the seconds that have passed out of the environment: they are of this event alone."""
-    text = os.environ.pop(ELAPSED, None)
+def _take_elapsed() -> float:
+    """Remove the seconds that have passed from the environment: the hook must not pass them on."""
+    text = os.environ.pop(ELAPSED_ENV, None)
     if text is None:
         return 0.0
     try:
         return max(0.0, float(text))
     except ValueError:
         return 0.0
-
-
-def _leave_threads_behind(code: int) -> None:
-    """End now if a function left threads running: the answer counts when the process has ended."""
-    threading = sys.modules.get("threading")
-    if threading is not None and any(
-        not thread.daemon and thread is not threading.main_thread()
-        for thread in threading.enumerate()
-    ):
-        sys.stderr.flush()
-        os._exit(code)
 
 
 def _take_stdout() -> int:
@@ -181,7 +166,7 @@ def _take_stdout() -> int:
 
 
 class FallbackExit(Record):
-    """What is left to do when nobody reads the answer any more: an exit code can still deny.
+    """What happens if the agent does not read the answer: an exit code can still deny.
 
     Attributes:
         message: For standard error.
@@ -193,88 +178,61 @@ class FallbackExit(Record):
 
 
 class Output:
-    """Takes the answer of one event, and does to the process what an event needs.
+    """Takes the answer to one event.
 
     Attributes:
-        code: The exit code that goes with the answer.
+        code: The exit code that belongs to the answer.
     """
 
     code = 0
-    _stderr = -1
 
-    def write(self, text: bytes, lost: FallbackExit) -> None:
-        """Take the whole answer, and what to do if it cannot be handed on."""
+    def write(self, text: bytes, fallback: FallbackExit) -> None:
+        """Take the whole answer, and what happens if it cannot be delivered."""
         raise NotImplementedError
 
     def leave(self) -> NoReturn:
-        """End the process now, from inside a signal, with the answer handed on."""
+        """Deliver the answer and end the process at once; a signal handler calls it."""
         raise NotImplementedError
-
-    def warn(self, text: str) -> None:
-        """Tell people something."""
-        _say(text)
-
-    def silence(self) -> None:
-        """Let nothing that is printed be taken for the answer."""
-        self._stderr = _silence_stderr()
-
-    def end_silence(self, *, speak: bool) -> None:
-        """Give up what `silence` kept; with `speak`, what is printed from now on is seen again."""
-        if self._stderr < 0:
-            return
-        if speak:
-            sys.stderr.flush()
-            os.dup2(self._stderr, 2)
-        os.close(self._stderr)
-        self._stderr = -1
-
-    def limit(
-        self, seconds: float, then: Callable[[], None]
-    ) -> AbstractContextManager[object, bool | None]:
-        """Call something when a block takes longer."""
-        from anyhook.authoring.process_exit import Deadline
-
-        return Deadline(seconds, then)
 
 
 class StandardOutput(Output):
-    """Where the answer of a process goes.
+    """Writes the answer to a descriptor.
 
     Args:
-        out: The descriptor.
+        descriptor: The real standard output.
     """
 
-    def __init__(self, out: int) -> None:
-        self._out = out
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
 
-    def write(self, text: bytes, lost: FallbackExit) -> None:
+    def write(self, text: bytes, fallback: FallbackExit) -> None:
         """Write the whole answer.
 
         Raises:
-            SystemExit: If nobody reads it.
+            SystemExit: If the agent does not read it.
         """
         try:
             while text:
-                text = text[os.write(self._out, text) :]
+                text = text[os.write(self._descriptor, text) :]
         except OSError as error:
-            _leave(lost.message.replace(WHY, error.strerror or ""), lost.code)
+            message = fallback.message.replace(ERROR_FIELD, error.strerror or "")
+            _leave(message, fallback.code)
 
     def leave(self) -> NoReturn:
-        """End the process now, from inside a signal."""
+        """End the process at once."""
         sys.stderr.flush()
         os._exit(self.code)
 
 
 class Run:
-    """One event on its way through the functions of a file.
+    """Answers one event with the functions of a hook file.
 
     Args:
         hooks: The functions.
         output: Takes the answer.
-        timeout: Seconds that the agent waits, if it is known.
-        prepared: Called when all is ready for the functions.
-        environ: Tells which agent it is, where the payload does not; by default the process's.
-        elapsed: Seconds of the hook's time that have passed before.
+        timeout: Seconds that the agent waits, if the command names them.
+        on_ready: Called right before the functions.
+        elapsed: Seconds of the timeout that have passed already.
     """
 
     def __init__(
@@ -282,232 +240,241 @@ class Run:
         hooks: Hooks,
         output: Output,
         timeout: float | None,
-        prepared: Callable[[], None] = lambda: None,
-        environ: Mapping[str, str] | None = None,
+        on_ready: Callable[[], None] = lambda: None,
         *,
         elapsed: float = 0.0,
     ) -> None:
-        self.elapsed = elapsed
-        self.environ = environ
-        self.hooks = hooks
-        self.output = output
-        self.timeout = timeout
-        self.prepared = prepared
-        self.situation: tuple[AgentSpec, EventSpec, Event]
-        self.at: HookFunction | None = None
-        self.pid = os.getpid()
-        self.said: list[Answer] = []
-        self.notes: list[str] = []
-        self.has_crashed = False
-        self.is_silent = False
-        self.held: list[str] = []
+        self._hooks = hooks
+        self._output = output
+        self._timeout = timeout
+        self._on_ready = on_ready
+        self._elapsed = elapsed
+        self._agent: AgentSpec
+        self._spec: EventSpec
+        self._event: Event
+        self._current: HookFunction | None = None
+        self._pid = os.getpid()
+        self._answers: list[Answer] = []
+        self._notes: list[str] = []
+        self._has_crashed = False
+        self._silence: _Silence | None = None
+        self._held_warnings: list[str] = []
 
-    def answer(self, text: bytes, name: str | None) -> None:
-        """Answer the event in a text.
+    def answer(self, payload: bytes, agent_name: str | None) -> None:
+        """Answer the event in a payload.
 
         Raises:
-            SystemExit: If it holds none, or none that can be read.
+            SystemExit: If it holds no event, or none that can be read.
         """
-        if self.take(text, name):
-            self.decide()
+        if not self._read_event(payload, agent_name):
+            return
+        answer = self._decide()
+        for note in self._notes:
+            self._warn(note)
+        self._write(answer)
 
-    def take(self, text: bytes, name: str | None) -> bool:
-        """Read the event in a text.
-
-        Returns:
-            Whether there is something to decide.
+    def _read_event(self, payload: bytes, agent_name: str | None) -> bool:
+        """Read the event; return whether functions can be for it.
 
         Raises:
-            SystemExit: If it holds none, or none that can be read.
+            SystemExit: If there is none, or none that can be read.
         """
         from anyhook.agents.payloads import decode_event
 
-        payload, change = _parse(text.removeprefix(BOM).decode("utf-8", "replace"))
-        if not isinstance(payload, dict):
+        data, change = _parse(payload.removeprefix(BOM).decode("utf-8", "replace"))
+        if not isinstance(data, dict):
             self.give_up("standard input holds no JSON object")
         if change:
             self._warn(change)
-        environ = os.environ if self.environ is None else self.environ
-        found = name or recognise(payload, environ)
-        if found is None:
-            self.give_up("nothing tells which agent sent this event; use --agent NAME")
-        agent = get_agent(found)
-        event, problems = decode_event(agent, payload)
-        spec = agent.by_canonical.get(event.name)
+        agent_name = agent_name or recognise(data, os.environ)
+        if agent_name is None:
+            self.give_up("the agent that sent this event is not recognised; use --agent NAME")
+        self._agent = get_agent(agent_name)
+        self._event, problems = decode_event(self._agent, data)
+        spec = self._agent.by_canonical.get(self._event.name)
         if spec is not None and spec.reads_all_output:
-            self.output.silence()  # this agent takes any output for an answer, also on stderr
-            self.is_silent = True
+            self._silence = _Silence()  # this agent takes any output for an answer, also on stderr
         for problem in problems:
             self._warn(problem.message)
         if spec is None:
             return False
-        self.situation = agent, spec, event
+        self._spec = spec
         return True
 
-    def decide(self) -> None:
-        """Let the functions answer the event that was taken."""
-        agent, spec, event = self.situation
-        said = self._decide(agent, spec, event)
-        for note in self.notes:
-            self._warn(note)
-        self._write(agent, spec, said)
+    def _decide(self) -> Answer:
+        def call(function: HookFunction, event: Any) -> Answer:
+            answer = self._call(function, event)
+            self._answers.append(answer)
+            return answer
 
-    def _decide(self, agent: AgentSpec, spec: EventSpec, event: Event) -> Answer:
-        def call(function: HookFunction, seen: Any) -> Answer:
-            self.said.append(self._call(spec, function, seen))
-            return self.said[-1]
-
-        said = NO_OPINION
-        self.prepared()
+        answer = NO_OPINION
+        self._on_ready()
         try:
-            with self.output.limit(self.seconds, self._end_late):
-                said = self.hooks.decide(event, agent, call)
-            return self._fit(agent, spec, event, said)
+            with Deadline(self._seconds_left(), self._end_late):
+                answer = self._hooks.decide(self._event, self._agent, call)
+            return self._fit(answer)
         except Exception as error:  # noqa: BLE001 - the author chose what a crash means
-            return self._fit(agent, spec, event, self._left_of(spec, said, error))
+            return self._fit(self._keep_denial(answer, error))
 
-    def _call(self, spec: EventSpec, function: HookFunction, event: Any) -> Answer:
-        """Call a function; one that crashes costs no other its say."""
+    def _call(self, function: HookFunction, event: Any) -> Answer:
+        """Call a function; if it crashes, the answers of the others still count."""
         from anyhook.authoring.hooks import checked, finish, sound
 
-        self.at = function
+        self._current = function
         try:
-            said, problems = sound(checked(function, finish(function, event)))
+            answer, problems = sound(checked(function, finish(function, event)))
         except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
-            return self._crashed(spec, error)
-        self.notes += [f"{function.name}: {problem}" for problem in problems]
-        return said
-
-    def _fit(self, agent: AgentSpec, spec: EventSpec, event: Event, said: Answer) -> Answer:
-        """Make of an answer what the agent can carry out, or count it as a crash."""
-        if said is NO_OPINION:
-            return said
-        from anyhook.authoring.degrade import UnsupportedError, fit
-
-        try:
-            answer, notes = fit(agent, event, said, refuse=self.hooks.unsupported == "refuse")
-        except UnsupportedError as error:
-            rest = self._left_of(spec, said, error, f"is refused: {error}")
-            answer, notes = fit(agent, event, rest)
-        self.notes += notes
+            return self._answer_crash(error)
+        self._notes += [f"{function.name}: {problem}" for problem in problems]
         return answer
 
-    @property
-    def seconds(self) -> float:
-        """The time for the functions: less than the agent waits, as far as that is known."""
-        return max(SHORTEST, self._whole_seconds() - self.elapsed)
+    def _fit(self, answer: Answer) -> Answer:
+        """Turn an answer into one that the agent can carry out, or count it as a crash."""
+        if answer is NO_OPINION:
+            return answer
+        from anyhook.authoring.degrade import UnsupportedError, fit
 
-    def _whole_seconds(self) -> float:
-        agent, spec, _ = self.situation
-        agent_timeout = self.timeout or spec.default_timeouts.get("command", agent.default_timeout)
-        own = self.hooks.timeout
-        if own is None:
-            return agent_timeout * MARGIN
-        return min(own, agent_timeout * MARGIN) if self.timeout else own
+        must_refuse = self._hooks.unsupported == "refuse"
+        try:
+            fitted, notes = fit(self._agent, self._event, answer, refuse=must_refuse)
+        except UnsupportedError as error:
+            rest = self._keep_denial(answer, error, f"is refused: {error}")
+            fitted, notes = fit(self._agent, self._event, rest)
+        self._notes += notes
+        return fitted
 
-    # -- what went wrong
+    def _seconds_left(self) -> float:
+        """Return the time for the functions: less than the agent waits, if that is known."""
+        default = self._spec.default_timeouts.get("command", self._agent.default_timeout)
+        longest = (self._timeout or default) * TIMEOUT_SHARE
+        seconds = self._hooks.timeout
+        if seconds is None:
+            seconds = longest
+        elif self._timeout:
+            seconds = min(seconds, longest)
+        return max(MIN_SECONDS, seconds - self._elapsed)
 
-    def _left_of(
-        self, spec: EventSpec, said: Answer, error: BaseException, what: str = ""
-    ) -> Answer:
-        """Return what a crash leaves of an answer: what else it wanted costs no denial."""
-        crash = self._crashed(spec, error, what)
-        if said.outcome is not Outcome.DENY:
+    # -- failures
+
+    def _keep_denial(self, answer: Answer, error: BaseException, problem: str = "") -> Answer:
+        """Return the answer to a crash; an answer that denied still denies."""
+        crash = self._answer_crash(error, problem)
+        if answer.outcome is not Outcome.DENY:
             return crash
-        return crash.replace(outcome=Outcome.DENY, reason=said.reason)
+        return crash.replace(outcome=Outcome.DENY, reason=answer.reason)
 
-    def _crashed(self, spec: EventSpec, error: BaseException, what: str = "") -> Answer:
-        where = f"{self.at.name} ({_short(self.at.file)}:{self.at.line})" if self.at else "hook"
-        what = f"hook {where} {what or f'failed ({type(error).__name__})'}"
-        _log(error)
-        self.has_crashed = True
-        if self.hooks.on_crash == "deny" and spec.can_fail_closed:
-            reason = f"{what}; blocked, because it must not fail"
+    def _answer_crash(self, error: BaseException, problem: str = "") -> Answer:
+        function = self._current
+        name = "hook"
+        if function is not None:
+            name = f"{function.name} ({_file_name(function.file)}:{function.line})"
+        problem = f"hook {name} {problem or f'failed ({type(error).__name__})'}"
+        _log_traceback(error)
+        self._has_crashed = True
+        if self._hooks.on_crash == "deny" and self._spec.can_fail_closed:
+            reason = f"{problem}; blocked, because it must not fail"
             return Answer(outcome=Outcome.DENY, reason=reason)
-        message = f"{what}; it had no say"
-        self.notes.append(message)
+        message = f"{problem}; its result was ignored"
+        self._notes.append(message)
         return Answer(system_message=message)
 
     def _end_late(self) -> None:
-        """Answer at the deadline, from inside the signal: nothing after it will come to that."""
-        self.expire()
-        self.output.leave()
-
-    def expire(self) -> None:
-        """Answer for functions that have run out of time."""
+        """Answer at the deadline in place of the functions, and end the process."""
         from anyhook.model.sequence import combine_answers
 
-        agent, spec, event = self.situation
-        late = self._crashed(spec, TimeoutError("too slow"), "ran out of time")
-        answer = self._fit(agent, spec, event, combine_answers([*self.said, late]))
-        for note in self.notes:
+        late = self._answer_crash(TimeoutError("too slow"), "ran out of time")
+        answer = self._fit(combine_answers([*self._answers, late]))
+        for note in self._notes:
             self._warn(note)
-        self._write(agent, spec, answer)
+        self._write(answer)
+        self._output.leave()
 
-    def give_up(self, why: str) -> NoReturn:
-        """End without knowing whose form to answer in: only exit codes are left."""
-        if self.hooks.on_crash == "deny":
-            self.output.warn(f"hook {self.hooks.name} blocked this: {why}, and it must not fail")
+    def give_up(self, problem: str) -> NoReturn:
+        """Exit without an answer: without an agent, exit codes are the only form of one."""
+        if self._hooks.on_crash == "deny":
+            _print_warning(f"hook {self._hooks.name} blocked this: {problem}, and it must not fail")
             sys.exit(BLOCKED)
-        self._warn(f"{why}; it had no say")
+        self._warn(f"{problem}; it decided nothing")
         sys.exit(FAILED)
+
+    # -- output
 
     def _warn(self, text: str) -> None:
         """Report something to the author: in the log, and on standard error where that is safe."""
-        line = f"anyhook: {self.hooks.name}: {text}"
+        line = f"anyhook: {self._hooks.name}: {text}"
         log_text(line)
-        if self.is_silent:
-            self.held.append(line)
+        if self._silence is not None:
+            self._held_warnings.append(line)
         else:
-            self.output.warn(line)
+            _print_warning(line)
 
-    def _end_silence(self, text: bytes) -> None:
-        """Print what was held back, if there is an answer, so that it is not taken for one."""
-        self.is_silent = False
-        self.output.end_silence(speak=bool(text))
-        for line in self.held if text else ():
-            self.output.warn(line)
-
-    def _write(self, agent: AgentSpec, spec: EventSpec, answer: Answer) -> None:
+    def _write(self, answer: Answer) -> None:
         from anyhook.agents.replies import reply_bytes
 
-        if os.getpid() != self.pid:  # a copy that a function forked; the original answers
+        if os.getpid() != self._pid:  # a process that a function forked; the original answers
             os._exit(0)
-        lost = self._lost(answer)
+        fallback = self._fallback(answer)
         message = None
         if answer.system_message is not None:
             from anyhook.agents.capabilities import stderr_message
 
-            message = stderr_message(agent, spec.canonical, answer)
+            message = stderr_message(self._agent, self._spec.canonical, answer)
         if message is not None:
             answer = answer.replace(system_message=None)
         try:
-            text = reply_bytes(agent, spec, answer)
+            text = reply_bytes(self._agent, self._spec, answer)
         except Exception as error:  # noqa: BLE001 - what cannot be written is a crash
-            text = reply_bytes(agent, spec, self._left_of(spec, answer, error))
-        if self.is_silent:
-            self._end_silence(text)
+            text = reply_bytes(self._agent, self._spec, self._keep_denial(answer, error))
+        if self._silence is not None:
+            self._end_silence(self._silence, has_answer=bool(text))
         if message is not None:
-            self.output.warn(message)
-            text = b"" if text == spec.no_opinion_output.encode() else text
-            if not self.has_crashed:  # exit code 2 is for what a hook says, not for its failure
-                self.output.code = BLOCKED
-        self.output.write(text, lost)
+            _print_warning(message)
+            if text == self._spec.no_opinion_output.encode():
+                text = b""
+            if not self._has_crashed:  # exit code 2 is for a decision, not for a failure
+                self._output.code = BLOCKED
+        self._output.write(text, fallback)
 
-    def _lost(self, answer: Answer) -> FallbackExit:
-        """Say what an answer comes to that nobody reads: an exit code is the last way to deny."""
-        name = self.hooks.name
+    def _end_silence(self, silence: _Silence, *, has_answer: bool) -> None:
+        """Print the warnings that were held, if there is an answer that agents read instead."""
+        self._silence = None
+        silence.end(restore=has_answer)
+        for line in self._held_warnings if has_answer else ():
+            _print_warning(line)
+
+    def _fallback(self, answer: Answer) -> FallbackExit:
+        name = self._hooks.name
         if answer.outcome is Outcome.DENY:
             return FallbackExit(message=answer.reason or f"blocked by hook {name}", code=BLOCKED)
-        return FallbackExit(message=f"anyhook: {name}: the answer is lost: {WHY}", code=FAILED)
+        message = f"anyhook: {name}: the answer is lost: {ERROR_FIELD}"
+        return FallbackExit(message=message, code=FAILED)
+
+
+class _Silence:
+    """Discards what the process prints, until it ends."""
+
+    def __init__(self) -> None:
+        null = os.open(os.devnull, os.O_WRONLY)
+        sys.stderr.flush()
+        self._stderr = os.dup(2)
+        for stream in (1, 2):
+            os.dup2(null, stream)
+        os.close(null)
+
+    def end(self, *, restore: bool) -> None:
+        """End it; with `restore`, what is printed from now on goes to standard error again."""
+        if restore:
+            sys.stderr.flush()
+            os.dup2(self._stderr, 2)
+        os.close(self._stderr)
 
 
 def _parse(text: str) -> tuple[Any, str | None]:
     """Return the event in a text, `None` if it holds no JSON, and what was changed in it.
 
-    The usual event is read without `anyhook.model.json`, which costs an import.
+    Most events are read without `anyhook.model.json`, which costs an import.
     """
-    if text.count("[") + text.count("{") <= SURELY_SHALLOW:
+    if text.count("[") + text.count("{") <= MAX_UNCHECKED_BRACKETS:
         try:
             return json.loads(text), None
         except json.JSONDecodeError:
@@ -522,24 +489,13 @@ def _parse(text: str) -> tuple[Any, str | None]:
         return None, None
 
 
-def _silence_stderr() -> int:
-    """Send what is printed to nowhere; returns a descriptor of standard error as it was."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    sys.stderr.flush()
-    before = os.dup(2)
-    for stream in (1, 2):
-        os.dup2(null, stream)
-    os.close(null)
-    return before
-
-
-def _short(path: str) -> str:
+def _file_name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def _log(error: BaseException) -> None:
-    """Write the traceback where the author wants it, and nowhere else."""
-    if os.environ.get(LOG):
+def _log_traceback(error: BaseException) -> None:
+    """Write the traceback to the author's log file, and nowhere else."""
+    if os.environ.get(LOG_ENV):
         import traceback
 
         log_text("".join(traceback.format_exception(error)))
@@ -547,26 +503,26 @@ def _log(error: BaseException) -> None:
 
 def log_text(text: str) -> None:
     """Write lines to the file that `ANYHOOK_LOG` names; nowhere if it names none."""
-    path = os.environ.get(LOG)
+    path = os.environ.get(LOG_ENV)
     if not path:
         return
     try:
         with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123 - no pathlib in a hook
             file.write(text if text.endswith("\n") else f"{text}\n")
-    except OSError:  # a log that cannot be written costs no answer
+    except OSError:  # the answer counts, and not the log
         return
 
 
 def _leave(message: str, code: int) -> NoReturn:
-    _say(message)
+    _print_warning(message)
     sys.exit(code)
 
 
-def _say(message: str) -> None:
-    """Write to standard error, if there is one that somebody reads."""
+def _print_warning(message: str) -> None:
+    """Write to standard error, if the process has one and it is read."""
     if sys.stderr is not None:
         try:
             sys.stderr.write(message + "\n")
             sys.stderr.flush()
-        except OSError:  # the answer counts, and not what is said beside it
+        except OSError:
             return

@@ -32,7 +32,7 @@ from anyhook.errors import UsageError
 from anyhook.model.text import printable
 from anyhook.settings.detect import agents_with_hooks, detected
 from anyhook.worker.commands import native_client
-from anyhook.worker.control import find
+from anyhook.worker.control import find_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -147,7 +147,7 @@ def _warmed(candidates: Iterable[Candidate]) -> dict[int, tuple[Candidate, str]]
 def _why_cold(one: Candidate) -> str:
     if not one.worker:
         return "its interpreter is not found"
-    return warm_up(one.command, one.worker, one.file)
+    return warm_up(one.command, one.worker)
 
 
 @contextmanager
@@ -191,10 +191,10 @@ def _problems(rows: Sequence[Row], begun: float) -> Iterator[str]:
         if failed := _failures(one, samples):
             yield f"{_title(one)}: {failed}"
         if one.kind == WARM:
-            status = find(one.worker).status or {}
-            told = cold_since(status, one.file, begun)
-            for reason in dict.fromkeys(told):
-                yield f"{_title(one)}: ran cold {told.count(reason)} times: {reason}"
+            status = find_server(one.worker).status
+            reasons = cold_since(status, begun) if status else []
+            for reason in dict.fromkeys(reasons):
+                yield f"{_title(one)}: ran cold {reasons.count(reason)} times: {reason}"
 
 
 def _title(one: Candidate) -> str:

@@ -83,7 +83,7 @@ def floors(like: Command) -> list[Candidate]:
 def _as(
     like: Command, argv: Sequence[str], switch: str | None = None, payload: bytes | None = None
 ) -> Command:
-    env = dict(like.env) if switch is None else {**like.env, client.SWITCH: switch}
+    env = dict(like.env) if switch is None else {**like.env, client.WORKER_ENV: switch}
     return Command(argv=tuple(argv), env=env, cwd=like.cwd, payload=payload or like.payload)
 
 
@@ -161,7 +161,7 @@ def _both_ways(
             WARM,
             "on",
             (*prefix(sys.executable), str(file)),
-            _address(sys.executable, like.env),
+            _address(sys.executable, str(file), like.env),
         ),
     )
     for kind, switch, argv, worker in ways:
@@ -305,7 +305,7 @@ def _ways(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
     read = read_command(words)
     found = [base]
     if warm_command(handler) is not None and read is not None:
-        written = _warm(base, read.interpreter(base.command.env), file)
+        written = _warm(base, read.interpreter(base.command.env), read.words[0], file)
         cold = base.replace(
             kind=COLD, command=_as(base.command, base.command.argv, "off"), is_written=False
         )
@@ -313,7 +313,7 @@ def _ways(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
     elif _starts(words, file, base.command.cwd):
         python = client.which(words[0], base.command.env)
         argv = (*prefix(python), *words[1:])
-        there = _warm(base, python, file)
+        there = _warm(base, python, words[1], file)
         command = _as(base.command, argv, "on")
         warm = there.replace(command=command, is_written=False)
         found = [base.replace(kind=COLD), warm]
@@ -327,19 +327,22 @@ def _starts(words: Sequence[str], file: Path, cwd: str) -> bool:
     return os.path.realpath(Path(cwd, words[1])) == os.path.realpath(file)
 
 
-def _warm(base: Candidate, python: str | None, file: Path) -> Candidate:
-    worker = _address(python, base.command.env) if python else ""
+def _warm(base: Candidate, python: str | None, hook_file: str, file: Path) -> Candidate:
+    worker = ""
+    if python:
+        path = client.absolute(hook_file, base.command.cwd)
+        worker = _address(python, path, base.command.env)
     return base.replace(kind=WARM, worker=worker, file=str(file))
 
 
-def _address(python: str, environ: Mapping[str, str]) -> str:
-    """Return the address of a worker.
+def _address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:
+    """Return the address of the server of a hook file.
 
     Raises:
         UsageError: If the runtime directory is not an absolute path.
     """
     try:
-        return client.address(python, environ)
+        return client.address(python, hook_file, environ)
     except client.WorkerUnavailable as error:
         raise UsageError(str(error)) from None
 

@@ -18,7 +18,7 @@ from anyhook.agents import CODING_AGENTS
 from anyhook.cli import OK, PROBLEMS, USAGE
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path, show_place
-from anyhook.cli.worker import found_json, mib, moment, reasons
+from anyhook.cli.worker import format_memory, format_time, server_json, summarize_cold
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
@@ -27,9 +27,14 @@ from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.trust.scripts import named_files
-from anyhook.worker.client import DIRECTORY, SWITCH, which
+from anyhook.worker.client import RUNTIME_DIR_ENV, SOCKET, WORKER_ENV, which
 from anyhook.worker.commands import NATIVE, native_client, read_command, read_line
-from anyhook.worker.control import SOCKET, Found, directory_of, logs, workers
+from anyhook.worker.control import (
+    ServerInfo,
+    find_runtime_directory,
+    list_logs,
+    list_servers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,13 +83,13 @@ class Diagnosis:
     def __init__(self, project: Path, environ: Mapping[str, str]) -> None:
         self.project = project
         self.environ = environ
-        self.directory = directory_of(environ)
+        self.directory = find_runtime_directory(environ)
 
     @cached_property
-    def workers(self) -> list[Found]:
-        """The workers that there are; none if the directory cannot be relied on."""
+    def servers(self) -> list[ServerInfo]:
+        """The servers that there are; none if another user could have put them there."""
         try:
-            return workers(self.directory)
+            return list_servers(self.directory)
         except UsageError:
             return []
 
@@ -108,7 +113,7 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
         told: dict[str, Any] = {
             "ok": not is_wrong,
             "checks": [check._asdict() for check in found],
-            "workers": list(map(found_json, diagnosis.workers)),
+            "workers": list(map(server_json, diagnosis.servers)),
         }
         print_json(told)
         return PROBLEMS if is_wrong else OK
@@ -163,7 +168,7 @@ def _look_at_client(_patient: Diagnosis) -> Iterator[Check]:
 def _look_at_directory(diagnosis: Diagnosis) -> Iterator[Check]:
     name, path = "runtime directory", diagnosis.directory
     shown = show_path(path)
-    other = f"name a directory of your own in {DIRECTORY}"
+    other = f"name a directory of your own in {RUNTIME_DIR_ENV}"
     try:
         found = os.lstat(path)
     except FileNotFoundError:
@@ -189,7 +194,7 @@ def _look_at_directory(diagnosis: Diagnosis) -> Iterator[Check]:
     length = len(os.fsencode(path)) + len("/") + NAME_LENGTH + len(SOCKET)
     if length > LONGEST_SOCKET:
         says = f"paths of sockets there have {length} bytes; the system takes {LONGEST_SOCKET}"
-        yield Check(name, WRONG, says, f"name a shorter one in {DIRECTORY}")
+        yield Check(name, WRONG, says, f"name a shorter one in {RUNTIME_DIR_ENV}")
 
 
 def _place_to_be(name: str, path: str) -> Check:
@@ -198,7 +203,7 @@ def _place_to_be(name: str, path: str) -> Check:
     if os.access(parent, os.W_OK | os.X_OK):
         return Check(name, FINE, f"{show_path(path)} is made at the first event")
     says = f"{show_path(path)} is not there, and cannot be made in {show_path(parent)}"
-    return Check(name, WRONG, says, f"name a directory of your own in {DIRECTORY}")
+    return Check(name, WRONG, says, f"name a directory of your own in {RUNTIME_DIR_ENV}")
 
 
 def _space(path: str) -> int:
@@ -209,12 +214,14 @@ def _space(path: str) -> int:
 
 
 def _look_at_switch(diagnosis: Diagnosis) -> Iterator[Check]:
-    value = diagnosis.environ.get(SWITCH)
+    value = diagnosis.environ.get(WORKER_ENV)
     if value == "off":
-        yield Check(SWITCH, NOTE, "it is off: every hook runs cold", f"unset {SWITCH}")
+        yield Check(WORKER_ENV, NOTE, "it is off: every hook runs cold", f"unset {WORKER_ENV}")
     elif value not in (None, "", "on"):
         says = f"{printable(value)!r} means nothing, so workers are used"
-        yield Check(SWITCH, NOTE, says, f"write {SWITCH}=off to run every hook cold, or unset it")
+        yield Check(
+            WORKER_ENV, NOTE, says, f"write {WORKER_ENV}=off to run every hook cold, or unset it"
+        )
 
 
 # -- the workers
@@ -222,39 +229,36 @@ def _look_at_switch(diagnosis: Diagnosis) -> Iterator[Check]:
 
 def _look_at_workers(diagnosis: Diagnosis) -> Iterator[Check]:
     name = "worker"
-    if not any(one.status for one in diagnosis.workers):
+    if not any(server.status for server in diagnosis.servers):
         yield Check(name, FINE, "none runs; the next event starts one")
-    for one in diagnosis.workers:
-        if one.status is not None:
-            yield from _look_at_worker(one.status)
-        elif one.is_stale:
-            says = f"{show_path(one.base)}{SOCKET} is stale: {one.problem}"
-            yield Check(name, FINE, f"{says}; the next event puts a new one there")
+    for server in diagnosis.servers:
+        path = f"{show_path(server.base)}{SOCKET}"
+        if server.status is not None:
+            yield from _look_at_server(server.status)
+        elif server.is_stale:
+            says = f"{path} is stale: {server.problem}"
+            yield Check(name, FINE, f"{says}; the next event starts a new one there")
         else:
-            says = f"{show_path(one.base)}{SOCKET}: {one.problem}"
-            yield Check(name, NOTE, says, "anyhook worker stop --all")
+            yield Check(name, NOTE, f"{path}: {server.problem}", "anyhook worker stop --all")
 
 
-def _look_at_worker(told: Mapping[str, Any]) -> Iterator[Check]:
-    hooks = {str(one["hook"]) for one in told["executors"]}
-    events = told["events"]
+def _look_at_server(status: Mapping[str, Any]) -> Iterator[Check]:
+    events = status["events"]
     says = (
-        f"{told['pid']}, {show_path(str(told['python']))}, since {moment(told['since'])}: "
-        f"{len(hooks)} hook {'files' if len(hooks) != 1 else 'file'} in {len(told['executors'])} "
-        f"{'processes' if len(told['executors']) != 1 else 'process'}, {events['warm']} events "
-        f"warm, {events['cold']} cold"
+        f"{status['pid']}, {show_path(str(status['hook']))}, "
+        f"{show_path(str(status['python']))}, since {format_time(status['since'])}: "
+        f"{events['warm']} events warm, {events['cold']} cold"
     )
-    kib = [one["memory_kib"] for one in (told, *told["executors"])]
-    memory = f", {mib(sum(kib))}" if all(isinstance(one, int) for one in kib) else ""
-    yield Check("worker", FINE, says + memory)
-    if told["version"] != __version__:
-        says = f"{told['pid']} is of anyhook {printable(str(told['version']))}"
+    memory = format_memory(status["memory_kib"])
+    yield Check("worker", FINE, f"{says}, {memory}" if memory else says)
+    if status["version"] != __version__:
+        says = f"{status['pid']} is of anyhook {printable(str(status['version']))}"
         yield Check("worker", NOTE, f"{says}; it is replaced at the next event")
-    yield from (Check("ran cold", NOTE, line) for line in reasons(told["cold"]))
+    yield from (Check("ran cold", NOTE, line) for line in summarize_cold(status["cold"]))
 
 
 def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
-    for path in logs(diagnosis.directory):
+    for path in list_logs(diagnosis.directory):
         try:
             lines = read_user_file(path, LARGEST_LOG).decode("utf-8", "replace").splitlines()
         except OSError:

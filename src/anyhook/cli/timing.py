@@ -10,10 +10,10 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.model.record import Record
-from anyhook.worker.control import find, reason_of
+from anyhook.worker.control import find_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +25,8 @@ LONGEST = 60.0
 """Seconds after which a command is ended and not called again."""
 WARM_UP = 20.0
 """Seconds in which a worker has to come up and serve."""
-REFUSALS = 3
-"""Times that a worker sends a hook away until it is believed."""
 PAUSE = 0.02
-"""Seconds between two looks at whether a worker has come up."""
+"""Seconds between two checks of whether a server has started."""
 
 
 class Command(Record):
@@ -168,49 +166,41 @@ def in_turns(
     return found
 
 
-def warm_up(command: Command, base: str, file: str) -> str:
-    """Call a command until a worker serves it; the first call only starts the worker.
+def warm_up(command: Command, base: str) -> str:
+    """Call a command until its server answers it; the first call only starts the server.
 
     Args:
         command: Runs a hook file through a worker.
-        base: The address of the worker (`anyhook.worker.client.address`).
-        file: The hook file.
+        base: The address of its server (`anyhook.worker.client.address`).
 
     Returns:
         Why it stays cold; empty if it is warm.
     """
-    begun, wall = time.monotonic(), time.time()
-    served, sent_away = None, 0
-    while time.monotonic() - begun < WARM_UP:
+    started = time.monotonic()
+    answered = None
+    while time.monotonic() - started < WARM_UP:
         try:
             call(command)
         except OSError as error:  # also if it took too long
             return f"it cannot be called: {error}"
-        status = find(base).status
+        status = find_server(base).status
         if status is None or status["stopping"]:
             time.sleep(PAUSE)
             continue
-        refusals = cold_since(status, file, wall)
-        if len(refusals) >= REFUSALS:
-            return refusals[-1]
+        if status["reason"]:
+            return str(status["reason"])
         now = int(status["events"]["warm"])
-        if served is not None and now > served and len(refusals) == sent_away:
+        if answered is not None and now > answered:
             return ""
-        served, sent_away = now, len(refusals)
-    return f"no worker served it within {WARM_UP:g} seconds; see: anyhook doctor"
+        answered = now
+    return f"no worker answered within {WARM_UP:g} seconds; see: anyhook doctor"
 
 
-def cold_since(status: Mapping[str, object], file: str, moment: float) -> list[str]:
-    """List why a worker sent a hook file away, the newest reason last.
+def cold_since(status: Mapping[str, Any], moment: float) -> list[str]:
+    """List why a server did not answer events, the newest reason last.
 
     Args:
-        status: What the worker tells of itself.
-        file: The hook file.
-        moment: Seconds of the clock; what was before does not count.
+        status: The status of the server.
+        moment: Seconds since the epoch; what was before does not count.
     """
-    told = status["cold"]
-    return [
-        reason_of(one)
-        for one in (told if isinstance(told, list) else ())
-        if one["at"] >= moment and os.path.realpath(one["hook"]) == os.path.realpath(file)
-    ]
+    return [str(entry["reason"]) for entry in status["cold"] if entry["at"] >= moment]

@@ -1,4 +1,4 @@
-"""`anyhook worker`: what the warm workers do, and how to end them."""
+"""`anyhook worker`: the servers of warm hook files, and how to end them."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from anyhook.cli import OK
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, print_json, show_path
 from anyhook.model.text import printable
-from anyhook.worker.control import directory_of, end, reason_of, workers
+from anyhook.worker.control import find_runtime_directory, list_servers, stop_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
-    from anyhook.worker.control import Found, StopResult
+    from anyhook.worker.control import ServerInfo, StopResult
 
 SLOW = 1.0
-"""Seconds from which on people are told that something is waited for."""
-REASONS = 5
-"""Reasons for cold runs that are shown."""
+"""Seconds after which the command reports that it waits."""
+MAX_REASONS = 5
+"""Reasons of cold runs that are shown for each server."""
 KIB_IN_MIB = 1024
 
 worker = typer.Typer(
@@ -41,28 +41,32 @@ worker = typer.Typer(
 
 @worker.command("status")
 def status(as_json: AsJson = False) -> int:
-    """Show the workers: what they have loaded, how much they did, and why hooks ran cold.
+    """Show the workers, how many events they answered, and why others ran cold.
 
-    A worker starts at the first event, and ends by itself when there are none for a while.
+    There is one for each hook file and project. It starts at the first event, and ends by itself
+    when there are none for a while.
 
     For example:
 
         anyhook worker status
         anyhook worker status --json
     """
-    directory = directory_of(os.environ)
-    found = workers(directory)
+    directory = find_runtime_directory(os.environ)
+    servers = list_servers(directory)
     if as_json:
-        print_json({"directory": directory, "workers": [found_json(one) for one in found]})
+        print_json({"directory": directory, "workers": list(map(server_json, servers))})
         return OK
     out = console()
-    if not found:
+    if not servers:
         out.print(f"No worker runs (looked in {printable(directory)}).", markup=False)
-    for one in found:
-        if one.status is None:
-            _print_silent(out, one.base, one.problem, is_stale=one.is_stale)
-        else:
-            _print_worker(out, one.status)
+    running = [server.status for server in servers if server.status is not None]
+    if running:
+        out.print(_servers_table(running))
+    for line in summarize_cold([entry for one in running for entry in one["cold"]])[:MAX_REASONS]:
+        out.print(Text.assemble(("cold  ", "yellow"), line), soft_wrap=True)
+    for server in servers:
+        if server.status is None:
+            _print_silent(out, server)
     return OK
 
 
@@ -73,7 +77,7 @@ def stop(
     ] = False,
     as_json: AsJson = False,
 ) -> int:
-    """End the workers of this interpreter, and wait until they are gone.
+    """End the workers of this interpreter, and wait until they have ended.
 
     Hooks that run may finish; after five seconds they are killed. The next event starts a new
     worker, unless `ANYHOOK_WORKER=off` is set for the agent.
@@ -83,25 +87,25 @@ def stop(
         anyhook worker stop
         anyhook worker stop --all
     """
-    found = [one for one in workers(directory_of(os.environ)) if not one.is_stale]
-    wanted = [one for one in found if everything or (one.status and _is_own(one.status))]
-    others = len(found) - len(wanted)
-    ended = []
-    for one in wanted:
-        with _waiting(f"waiting for {printable(one.base)}") as on_wait:
-            ended.append(end(one.base, on_wait=on_wait))
+    servers = [one for one in list_servers(find_runtime_directory(os.environ)) if not one.is_stale]
+    wanted = [one for one in servers if everything or (one.status and _is_own(one.status))]
+    others = len(servers) - len(wanted)
+    results = []
+    for server in wanted:
+        with _waiting(f"waiting for {printable(server.base)}") as on_wait:
+            results.append(stop_server(server.base, on_wait=on_wait))
     if as_json:
-        print_json({"ended": list(map(_ended_json, ended)), "others": others})
+        print_json({"ended": list(map(_result_json, results)), "others": others})
         return OK
     out = console()
-    for gone in ended:
-        out.print(_told(gone), soft_wrap=True)
-    if not found:
+    for result in results:
+        out.print(_describe(result), soft_wrap=True)
+    if not servers:
         out.print("No worker runs; there is nothing to stop.")
     if others:
-        many = "workers" if others > 1 else "worker"
+        noun = "workers" if others > 1 else "worker"
         out.print(
-            f"{others} {many} of other interpreters, or that cannot be asked; end all of them "
+            f"{others} {noun} of other interpreters, or that cannot be asked; end all of them "
             "with: anyhook worker stop --all",
             soft_wrap=True,
         )
@@ -109,16 +113,19 @@ def stop(
 
 
 def _is_own(status: Mapping[str, Any]) -> bool:
-    """Tell whether a worker is of this installation: the names of one interpreter are many."""
-    there, here = Path(str(status.get("python"))), Path(sys.executable)
-    return there.parent == here.parent and there.resolve() == here.resolve()
+    """Return whether a server is of this installation: an interpreter has several names."""
+    theirs, ours = Path(str(status.get("python"))), Path(sys.executable)
+    return theirs.parent == ours.parent and theirs.resolve() == ours.resolve()
 
 
 @contextmanager
-def _waiting(what: str) -> Iterator[Callable[[float], None]]:
-    """Yield what is told how long it takes; people see that only if it takes long."""
+def _waiting(text: str) -> Iterator[Callable[[float], None]]:
+    """Yield a function to call with the seconds that have passed; it shows a text if they are many.
+
+    The text stays until the block ends.
+    """
     out = console(stderr=True)
-    shown = out.status(f"{what}, and for the hooks that it runs")
+    shown = out.status(f"{text}, and for the hooks that it runs")
 
     def on_wait(seconds: float) -> None:
         if seconds > SLOW and out.is_terminal:
@@ -130,106 +137,98 @@ def _waiting(what: str) -> Iterator[Callable[[float], None]]:
         shown.stop()
 
 
-def _told(ended: StopResult) -> Text:
-    how = {
-        "stopped": f"Worker {ended.pid} has ended.",
-        "killed": f"Worker {ended.pid} did not end and was killed"
-        + (f", with {', '.join(map(printable, ended.busy))}." if ended.busy else "."),
-        "silent": f"{printable(ended.base)}: {ended.problem}.",
-    }
-    return Text(how[ended.how])
+def _describe(result: StopResult) -> Text:
+    if result.how == "stopped":
+        return Text(f"Worker {result.pid} has ended.")
+    if result.how == "silent":
+        return Text(f"{printable(result.base)}: {result.problem}.")
+    hooks = f", with {', '.join(map(printable, result.busy))}" if result.busy else ""
+    return Text(f"Worker {result.pid} did not end and was killed{hooks}.")
 
 
-# -- what is shown of a worker
+# -- output
 
 
-def _print_worker(out: Console, told: Mapping[str, Any]) -> None:
-    out.print(
-        Text.assemble(
-            (f"worker {told['pid']}", "bold cyan"),
-            f"  anyhook {told['version']}  {show_path(str(told['python']))}",
-            ("  ending" if told["stopping"] else "", "yellow"),
-        ),
-        soft_wrap=True,
-    )
-    events = told["events"]
-    out.print(
-        f"  since {moment(told['since'])}, {events['warm']} events warm, {events['cold']} cold, "
-        f"{told['waiting']} waiting, {mib(told['memory_kib'])}",
-        style="dim",
-    )
-    if told["executors"]:
-        out.print(_hooks_table(told["executors"]))
-    for line in reasons(told["cold"])[:REASONS]:
-        out.print(Text.assemble(("  cold  ", "yellow"), line), soft_wrap=True)
-
-
-def _hooks_table(executors: Iterable[Mapping[str, Any]]) -> Table:
-    table = Table(box=None, padding=(0, 2), header_style="dim", pad_edge=True)
-    for heading in ("hook", "directory", "events", "state", "memory"):
-        right = heading in ("events", "memory")
-        table.add_column(heading, justify="right" if right else "left", overflow="fold")
-    for one in executors:
-        state = "leased" if one["leased"] else "busy" if one["busy"] else "ready"
+def _servers_table(statuses: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(box=None, padding=(0, 2), header_style="dim", pad_edge=False)
+    for heading in ("worker", "hook", "python", "since", "warm", "cold", "state", "memory"):
+        is_number = heading in ("warm", "cold", "memory")
+        table.add_column(heading, justify="right" if is_number else "left", overflow="fold")
+    for one in statuses:
         table.add_row(
+            Text(str(one["pid"]), "bold cyan"),
             Text(show_path(str(one["hook"]))),
-            Text(show_path(str(one["directory"]))),
-            str(one["events"]),
-            state,
-            mib(one["memory_kib"]),
+            Text(show_path(str(one["python"]))),
+            format_time(one["since"]),
+            str(one["events"]["warm"]),
+            str(one["events"]["cold"]),
+            _state(one),
+            format_memory(one["memory_kib"]),
         )
     return table
 
 
-def _print_silent(out: Console, base: str, problem: str, *, is_stale: bool) -> None:
-    what = "stale" if is_stale else "silent"
-    hint = "; the next event puts a new worker there" if is_stale else ""
-    text = Text.assemble((what, "yellow"), f"  {printable(base)}: {problem}{hint}")
-    out.print(text, soft_wrap=True)
+def _state(status: Mapping[str, Any]) -> str:
+    if status["stopping"]:
+        return "ending"
+    if status["reason"]:
+        return "not warm"
+    return f"{len(status['running'])} busy" if status["running"] else "ready"
 
 
-def reasons(cold: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Write why hooks ran cold, the newest first, the same ones together.
+def _print_silent(out: Console, server: ServerInfo) -> None:
+    label = "stale" if server.is_stale else "silent"
+    hint = "; the next event starts a new worker there" if server.is_stale else ""
+    text = f"  {printable(server.base)}: {server.problem}{hint}"
+    out.print(Text.assemble((label, "yellow"), text), soft_wrap=True)
+
+
+def summarize_cold(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each reason why a hook ran cold, the newest first.
 
     Args:
-        cold: What a worker tells of it, the oldest first.
+        entries: The member `cold` of a status: hook, reason and time, the oldest first.
     """
-    newest_first = list(cold)[::-1]
-    counts = Counter((str(one["hook"]), reason_of(one)) for one in newest_first)
-    last = {(str(one["hook"]), reason_of(one)): one["at"] for one in newest_first[::-1]}
-    return [
-        f"{show_path(hook)}: {printable(reason)}"
-        + (f" ({count} times)" if count > 1 else "")
-        + f", {'last ' if count > 1 else ''}at {moment(last[hook, reason])}"
-        for (hook, reason), count in counts.items()
-    ]
+    counts: Counter[tuple[str, str]] = Counter()
+    last: dict[tuple[str, str], float] = {}
+    for entry in sorted(entries, key=lambda entry: float(entry["at"])):
+        key = str(entry["hook"]), str(entry["reason"])
+        counts[key] += 1
+        last[key] = entry["at"]
+    lines = []
+    for key in sorted(last, key=lambda key: -last[key]):
+        hook, reason = key
+        times = f" ({counts[key]} times), last" if counts[key] > 1 else ","
+        line = f"{show_path(hook)}: {printable(reason)}{times} at {format_time(last[key])}"
+        lines.append(line)
+    return lines
 
 
-def moment(seconds: float) -> str:
-    """Write a time of day, in the zone of the user."""
+def format_time(seconds: float) -> str:
+    """Return a time of day, in the zone of the user."""
     return time.strftime("%H:%M:%S", time.localtime(seconds))
 
 
-def mib(kib: int | None) -> str:
-    """Write a size of memory."""
+def format_memory(kib: int | None) -> str:
+    """Return a size of memory; empty if it is unknown."""
     return "" if kib is None else f"{kib / KIB_IN_MIB:.1f} MiB"
 
 
-def found_json(found: Found) -> dict[str, Any]:
-    """Return a worker as programs read it."""
+def server_json(server: ServerInfo) -> dict[str, Any]:
+    """Return a server as `--json` prints it."""
     return {
-        "address": found.base,
-        "status": found.status,
-        "problem": found.problem or None,
-        "stale": found.is_stale,
+        "address": server.base,
+        "status": server.status,
+        "problem": server.problem or None,
+        "stale": server.is_stale,
     }
 
 
-def _ended_json(ended: StopResult) -> dict[str, Any]:
+def _result_json(result: StopResult) -> dict[str, Any]:
     return {
-        "address": ended.base,
-        "pid": ended.pid,
-        "how": ended.how,
-        "problem": ended.problem or None,
-        "hooks": list(ended.busy),
+        "address": result.base,
+        "pid": result.pid,
+        "how": result.how,
+        "problem": result.problem or None,
+        "hooks": list(result.busy),
     }

@@ -38,7 +38,6 @@ from anyhook.handlers.context import HookContext
 from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
-from anyhook.handlers.leases import Leases
 from anyhook.handlers.services import Services
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -54,15 +53,13 @@ from anyhook.trust.store import TrustStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import TracebackType
-    from typing import Literal, Self, TypeVar
+    from typing import Self, TypeVar
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
-    from anyhook.handlers.in_process import InProcess
     from anyhook.handlers.services import Ask, McpClient
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.diagnostics import Diagnostic
 
-    Warm = bool | Literal["in_process", "on_loop"]
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 MAX_PROCESSES = 64
@@ -105,7 +102,7 @@ class Engine:
         redact: Redaction | None,
         max_processes: int,
         output_limit: int,
-        warm: Warm,
+        warm: bool,
         services: Services,
         detected: tuple[Diagnostic, ...] = (),
         on_message: Callable[[str], object] | None = None,
@@ -130,7 +127,7 @@ class Engine:
         self._host_services = services
         self._background = Background()
         self._env_files = EnvFiles() if agent.env_file is not None else None
-        self._leases = _leases_for(warm)
+        self._is_warm = warm
         self.hooks = load_hooks(agent, location)
         self._apply_settings()
 
@@ -151,7 +148,7 @@ class Engine:
         environ: Mapping[str, str] | None = None,
         max_processes: int = MAX_PROCESSES,
         output_limit: int = OUTPUT_LIMIT,
-        warm: Warm = True,
+        warm: bool = True,
         ask: Ask | None = None,
         mcp: McpClient | None = None,
         private_hosts: Iterable[str] = (),
@@ -179,11 +176,9 @@ class Engine:
             environ: Environment of the host, which commands inherit; by default this process's.
             max_processes: Commands that run at once; fewer if the limit of open files is low.
             output_limit: Bytes of each output stream of a command that are kept.
-            warm: Hand a command that runs a hook file through a worker (`anyhook run HOOK.py`) to
-                the worker at once, without a process. It means the same. `"in_process"` calls its
-                functions in a thread of this process instead, where that can be done, with this
-                process's variables, directory and output instead of the hook's own; `"on_loop"`
-                calls them on the event loop, which is fastest, and nothing can end one that hangs.
+            warm: Send the events of a command that runs a hook file through a worker
+                (`anyhook run HOOK.py`) to the worker, without starting the command. The result is
+                the same. See `register_file` for hook files in this process.
             ask: Sends the questions of `prompt` hooks to a model.
             mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
             private_hosts: Hosts in private networks that `http` hooks may send requests to.
@@ -198,7 +193,7 @@ class Engine:
                 not given, or if an argument has a wrong type.
             RequiredHooksError: If hooks that are required do not run.
         """
-        _check_options(require, on_message, trust_once=trust_once)
+        _check_options(require, on_message, trust_once=trust_once, warm=warm)
         project = _find_directory(project_dir, home)
         choice = choose_agent(agents_with_hooks(project, home=home, environ=environ), agent)
         spec = get_agent(choice.agent)
@@ -249,8 +244,6 @@ class Engine:
         self._background.close()
         if self._env_files is not None:
             self._env_files.close()
-        if self._leases is not None:
-            self._leases.close()
 
     @property
     def background(self) -> Background:
@@ -317,7 +310,7 @@ class Engine:
             private_hosts=self._host_services.private_hosts | self.hooks.named_hosts(),
             header_variables={layer: self.hooks.header_variables(layer) for layer in layers},
             background=self._background,
-            leases=self._leases,
+            is_warm=self._is_warm,
             env_files=self._env_files,
         )
 
@@ -485,6 +478,26 @@ class Engine:
         self.define(definition)
         return handler
 
+    def register_file(self, path: str | os.PathLike[str]) -> tuple[HandlerSpec, ...]:
+        """Let the functions of a hook file decide events, in this process.
+
+        The file is imported once, with this process's variables, directory and modules. It is not
+        asked for trust: the host chose it.
+
+        Args:
+            path: A file written with `anyhook.authoring`.
+
+        Returns:
+            A handler for each function whose event the agent has, for `unregister`.
+
+        Raises:
+            UsageError: If it is no hook file, or cannot be imported.
+        """
+        from anyhook.authoring.load import load_hooks as load_hook_file
+        from anyhook.authoring.register import register
+
+        return register(load_hook_file(path), self)
+
     def define(self, definition: HookDefinition) -> None:
         """Add a definition at run time; `Hooks.register` uses it."""
         self._runtime.append(definition)
@@ -639,7 +652,9 @@ class Engine:
         return encode_decision(self.agent, spec, decision, event)
 
 
-def _check_options(require: object, on_message: object, *, trust_once: object) -> None:
+def _check_options(
+    require: object, on_message: object, *, trust_once: object, warm: object
+) -> None:
     """Check the options whose wrong type would disable a guard, or run hooks without trust."""
     if isinstance(require, str) or not isinstance(require, bool | Collection):
         raise UsageError(
@@ -648,18 +663,10 @@ def _check_options(require: object, on_message: object, *, trust_once: object) -
         )
     if not isinstance(trust_once, bool):
         raise UsageError(f"trust_once is True or False, not {trust_once!r}")
+    if not isinstance(warm, bool):
+        raise UsageError(f"warm is True or False, not {warm!r}; see also Engine.register_file")
     if on_message is not None and not callable(on_message):
         raise UsageError(f"on_message is a function that takes a text, not {on_message!r}")
-
-
-def _leases_for(warm: Warm) -> Leases | InProcess | None:
-    if warm in ("in_process", "on_loop"):
-        from anyhook.handlers.in_process import InProcess
-
-        return InProcess(Leases(), on_loop=warm == "on_loop")
-    if not isinstance(warm, bool):
-        raise UsageError(f"warm={warm!r}: it is True, False, 'in_process' or 'on_loop'")
-    return Leases() if warm else None
 
 
 def _find_directory(

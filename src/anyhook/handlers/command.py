@@ -16,6 +16,7 @@ from anyhook.handlers.env_files import FileKey
 from anyhook.handlers.environment import add_variables, expand, sanitize_env
 from anyhook.handlers.hook_commands import find_hook_command
 from anyhook.handlers.results import failed_result, note, payload_notes, timeout_message
+from anyhook.handlers.warm import run_warm
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.processes.result import ProcessResult
 from anyhook.processes.run import run_process
@@ -97,19 +98,15 @@ async def _run_warm(
     context: HookContext, handler: HandlerSpec, command: HookCommand, env: dict[str, str]
 ) -> ProcessResult | None:
     """Run a hook file on a worker; `None` if it must run as a process."""
-    worker = context.services.leases
-    if worker is None:
-        return None
     if handler.argv is None:
         env = {**env, "PWD": context.cwd}  # a shell would have set it
-    return await worker.run(
+    return await run_warm(
         command,
         cwd=context.cwd,
         env=env,
         stdin=context.payload,
         timeout=handler.timeout,
         output_limit=context.output_limit,
-        may_run=lambda: context.withhold(handler) is None,
     )
 
 

@@ -46,7 +46,7 @@ def find_hook_command(
         argv: Its program and arguments: for a command line, a shell with `-c` and the line.
         env: Its environment.
     """
-    if context.services.leases is None:
+    if not context.services.is_warm:
         return None
     if handler.argv is not None:
         return read_command(argv)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from anyhook.handlers.background import Background
     from anyhook.handlers.env_files import EnvFiles
     from anyhook.model.layers import Layer
-    from anyhook.processes.result import ProcessResult
-    from anyhook.worker.commands import HookCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +58,6 @@ class McpClient(Protocol):
         ...
 
 
-class WarmRunner(Protocol):
-    """Runs hook files without starting a process for each event."""
-
-    async def run(
-        self,
-        command: HookCommand,
-        *,
-        cwd: str,
-        env: Mapping[str, str],
-        stdin: bytes,
-        timeout: float,
-        output_limit: int,
-        may_run: Callable[[], bool],
-    ) -> ProcessResult | None:
-        """Run a hook file; `None` if it must run as a process."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Services:
     """What handlers need beside the event. A host sets what it has.
@@ -89,7 +69,7 @@ class Services:
         private_hosts: Hosts in private networks that may be requested.
         header_variables: Layer to the variables that headers may hold; `None` for any.
         background: Runs hooks in the background.
-        leases: Runs hook files without a process; `None` to run each as a command.
+        is_warm: Whether the servers of hook files are asked instead of starting their commands.
         env_files: Keeps the variables that hooks set for the shell commands of a session.
     """
 
@@ -99,5 +79,5 @@ class Services:
     private_hosts: frozenset[str] = frozenset()
     header_variables: Mapping[Layer, frozenset[str] | None] = field(default_factory=dict)
     background: Background | None = None
-    leases: WarmRunner | None = None
+    is_warm: bool = False
     env_files: EnvFiles | None = None

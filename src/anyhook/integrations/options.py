@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
-    from anyhook.engine.engine import Warm
     from anyhook.handlers.environment import Redaction
     from anyhook.handlers.services import McpClient
     from anyhook.integrations.host_tools import HostTool
@@ -73,7 +72,7 @@ class EngineOptions(TypedDict, total=False):
     environ: Mapping[str, str] | None
     max_processes: int
     output_limit: int
-    warm: Warm
+    warm: bool
     mcp: McpClient | None
     private_hosts: Iterable[str]
 

@@ -1,13 +1,12 @@
-/* The client of the workers, as small as a program can be: run a hook file warm, or else cold.
+/* The native client of the workers: run a hook file warm, or else cold.
  *
  *     anyhook-run PYTHON HOOK.py [ARGUMENT ...]
  *
- * It reads the event, hands it to the worker of that interpreter, prints the answer and exits with
- * the code. Whatever keeps the worker from serving ends in `PYTHON HOOK.py ARGUMENT ...` itself,
- * with the same event on standard input. `client.py` does the same and tells of every step why.
+ * It reads the event, sends it to the server of that hook file, prints the reply and exits with its
+ * code. If no server answers, it becomes `PYTHON HOOK.py ARGUMENT ...` with the same event on
+ * standard input. `client.py` does the same; its comments give the reasons.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -36,25 +35,27 @@ extern char **environ;
 #define MAGIC "AHK1"
 #define HEAD 8
 #define REPLY 11
-#define PIPE_ROOM 4096 /* what every pipe takes without a reader */
-#define LONGEST_FRAME (64u * 1024 * 1024)
-#define AGAIN 10
+#define PIPE_ROOM 4096 /* bytes that every pipe takes without a reader */
+#define MAX_FRAME (64u * 1024 * 1024)
+#define RETRY_DELAY 10 /* seconds until a server that did not start is started again */
 #define SECOND 1000 /* milliseconds */
-#define PATIENCE (1 * SECOND) /* in which a worker that lives takes a request */
-#define QUEUED (3 * SECOND) /* in which it gives the event to a process, or sends it away */
-#define CHECK (1 * SECOND) /* between two looks at that process */
-#define PART_OF_TIMEOUT 0.95 /* the rest is for a cold hook, which then answers at once */
-#define LONGEST_WAIT 604800.0 /* seconds; no hook may take longer */
-#define MOST_PROMISES 16 /* of a worker to see to one event */
-#define NOTICEABLE (50) /* milliseconds that a cold hook has to be given less */
-#define MOST 8 /* workers of one runtime directory */
+#define ACCEPT_TIMEOUT (1 * SECOND) /* in which a server accepts an event */
+#define REPLY_TIMEOUT (3 * SECOND) /* in which a reply that has begun is read completely */
+#define CHECK_INTERVAL (1 * SECOND) /* between two checks of the process that runs the hook */
+#define TIMEOUT_SHARE 0.95 /* the rest is for a cold hook, which answers at once */
+#define MAX_TIMEOUT 604800.0 /* seconds; no hook may take longer */
+#define MAX_ACCEPTED 16 /* frames that a client reads for one event */
+#define MIN_ELAPSED 50 /* milliseconds that are worth reporting to a cold hook */
 #define FAILED 1 /* blocks nothing in any agent */
 #define NOT_FOUND 127
 #define USAGE 64
-#define WORKER "from anyhook.worker.service import main; main()"
+#define BUG 70
+#define SERVER_CODE "from anyhook.worker.loader import main; main()"
+#define PROJECT_SUFFIX "_PROJECT_DIR"
 
-static const char *const WATCHED[] = {"PYTHON", "LD_", "DYLD_", "LC_", "MALLOC_", "__PYVENV"};
-static const char *const WATCHED_WHOLE[] = {"HOME", "LANG", "LANGUAGE", "TZ"};
+static const char *const INTERPRETER_PREFIXES[] = {"PYTHON",  "LD_",     "DYLD_",
+                                                   "LC_",     "MALLOC_", "__PYVENV"};
+static const char *const INTERPRETER_VARIABLES[] = {"HOME", "LANG", "LANGUAGE", "TZ"};
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 struct bytes {
@@ -62,7 +63,7 @@ struct bytes {
     size_t size, room;
 };
 
-static void die(void) { _exit(70); }
+static void die(void) { _exit(BUG); }
 
 static void append(struct bytes *to, const void *data, size_t size) {
     if (to->size + size > to->room) {
@@ -139,13 +140,13 @@ static int pipe_of(const struct bytes *payload) {
 
 /* The interpreter exits with 2 if it cannot open the file. Agents take that for a denial. */
 static void check_hook_file(const char *path) {
-    struct stat found;
-    int status = stat(path, &found);
-    if (!status && S_ISSOCK(found.st_mode)) {
-        status = -1;
+    struct stat status;
+    int result = stat(path, &status);
+    if (!result && S_ISSOCK(status.st_mode)) {
+        result = -1;
         errno = ENXIO;
     }
-    if (!status && !access(path, R_OK)) return;
+    if (!result && !access(path, R_OK)) return;
     if (errno == ENOENT || errno == ENOTDIR)
         fprintf(stderr, "anyhook-run: hook file not found: %s\n", path);
     else
@@ -173,7 +174,7 @@ static void cold(char **argv, const struct bytes *payload) {
         }
         if (fd < 0) { /* the hook must not run on half an event */
             fprintf(stderr, "anyhook-run: the event cannot be handed on: %s\n", strerror(errno));
-            _exit(70);
+            _exit(BUG);
         }
     }
     execvp(argv[0], argv);
@@ -181,16 +182,18 @@ static void cold(char **argv, const struct bytes *payload) {
     _exit(NOT_FOUND);
 }
 
-/* -- where the worker of an interpreter listens */
+/* -- addresses */
 
 static int is_watched(const char *entry) {
     const char *end = strchr(entry, '=');
     if (!end) return 0;
-    for (size_t i = 0; i < COUNT(WATCHED); i++)
-        if (!strncmp(entry, WATCHED[i], strlen(WATCHED[i]))) return 1;
-    for (size_t i = 0; i < COUNT(WATCHED_WHOLE); i++)
-        if (strlen(WATCHED_WHOLE[i]) == (size_t)(end - entry) &&
-            !strncmp(entry, WATCHED_WHOLE[i], (size_t)(end - entry)))
+    size_t length = (size_t)(end - entry), suffix = strlen(PROJECT_SUFFIX);
+    if (length >= suffix && !strncmp(end - suffix, PROJECT_SUFFIX, suffix)) return 1;
+    for (size_t i = 0; i < COUNT(INTERPRETER_PREFIXES); i++)
+        if (!strncmp(entry, INTERPRETER_PREFIXES[i], strlen(INTERPRETER_PREFIXES[i]))) return 1;
+    for (size_t i = 0; i < COUNT(INTERPRETER_VARIABLES); i++)
+        if (strlen(INTERPRETER_VARIABLES[i]) == length &&
+            !strncmp(entry, INTERPRETER_VARIABLES[i], length))
             return 1;
     return 0;
 }
@@ -202,13 +205,13 @@ static int by_bytes(const void *a, const void *b) {
 static char **watched(void) {
     size_t count = 0, kept = 0;
     while (environ[count]) count++;
-    char **found = malloc((count + 1) * sizeof *found);
-    if (!found) die();
+    char **entries = malloc((count + 1) * sizeof *entries);
+    if (!entries) die();
     for (size_t i = 0; i < count; i++)
-        if (is_watched(environ[i])) found[kept++] = environ[i];
-    qsort(found, kept, sizeof *found, by_bytes);
-    found[kept] = NULL;
-    return found;
+        if (is_watched(environ[i])) entries[kept++] = environ[i];
+    qsort(entries, kept, sizeof *entries, by_bytes);
+    entries[kept] = NULL;
+    return entries;
 }
 
 static uint64_t mix(uint64_t number, const char *text) {
@@ -218,8 +221,8 @@ static uint64_t mix(uint64_t number, const char *text) {
     }
 }
 
-/* what this process sees of the file system: a path means another file elsewhere */
-static const char *view(void) {
+/* the mounts of this process: elsewhere, a path names another file */
+static const char *filesystem_view(void) {
     static char text[160];
     char mounts[64];
     struct stat root;
@@ -238,18 +241,23 @@ static char *joined(const char *directory, const char *name) {
     return path;
 }
 
-static char *which(const char *program) {
-    static char cwd[PATH_MAX];
-    struct stat found;
-    if (!getcwd(cwd, sizeof cwd)) return NULL;
-    if (strchr(program, '/')) return program[0] == '/' ? strdup(program) : joined(cwd, program);
+/* a path as the interpreter makes it absolute: joined, not normalised */
+static char *absolute(const char *path, const char *cwd) {
+    char *copy = path[0] == '/' ? strdup(path) : joined(cwd, path);
+    if (!copy) die();
+    return copy;
+}
+
+static char *which(const char *program, const char *cwd) {
+    struct stat status;
+    if (strchr(program, '/')) return absolute(program, cwd);
     const char *path = getenv("PATH");
     char *directories = strdup(path && *path ? path : "/usr/bin:/bin");
     for (char *at = directories, *next; at; at = next) {
         next = strchr(at, ':');
         if (next) *next++ = 0;
         char *candidate = joined(*at ? at : cwd, program);
-        if (!access(candidate, X_OK) && !stat(candidate, &found) && !S_ISDIR(found.st_mode))
+        if (!access(candidate, X_OK) && !stat(candidate, &status) && !S_ISDIR(status.st_mode))
             return candidate;
     }
     return strdup(program);
@@ -257,15 +265,16 @@ static char *which(const char *program) {
 
 static char *runtime_directory(void) {
     static char path[64];
-    struct stat found;
-    char *given = getenv("ANYHOOK_RUNTIME_DIR");
-    if (given && *given) {
-        if (!(given = strdup(given))) die();
-        for (size_t end = strlen(given); end > 1 && given[end - 1] == '/';) given[--end] = 0;
-        return given[0] == '/' ? given : NULL;
+    struct stat status;
+    char *configured = getenv("ANYHOOK_RUNTIME_DIR");
+    if (configured && *configured) {
+        if (!(configured = strdup(configured))) die();
+        size_t end = strlen(configured);
+        while (end > 1 && configured[end - 1] == '/') configured[--end] = 0;
+        return configured[0] == '/' ? configured : NULL;
     }
     snprintf(path, sizeof path, "/run/user/%u", (unsigned)getuid());
-    if (!stat(path, &found) && found.st_uid == getuid())
+    if (!stat(path, &status) && status.st_uid == getuid())
         strcat(path, "/anyhook");
     else
         snprintf(path, sizeof path, "/tmp/anyhook-%u", (unsigned)getuid());
@@ -273,72 +282,54 @@ static char *runtime_directory(void) {
 }
 
 static int is_private(const char *directory) {
-    struct stat found;
-    return !lstat(directory, &found) && S_ISDIR(found.st_mode) && found.st_uid == getuid() &&
-           !(found.st_mode & 077);
+    struct stat status;
+    return !lstat(directory, &status) && S_ISDIR(status.st_mode) && status.st_uid == getuid() &&
+           !(status.st_mode & 077);
 }
 
-/* -- starting a worker: this call does not wait for it */
+/* -- starting a server in the background */
 
-/* whether one more worker may be started; takes away what dead ones left */
-static int has_room(const char *directory, const char *base) {
-    int running = 0;
-    struct dirent *entry;
-    DIR *names = opendir(directory);
-    if (!names) return 0;
-    while ((entry = readdir(names))) {
-        char *other = joined(directory, entry->d_name);
-        size_t stem = strlen(other) > 5 ? strlen(other) - 5 : 0;
-        int is_socket = stem && !strcmp(other + stem, ".sock");
-        if (is_socket && !(stem == strlen(base) && !strncmp(other, base, stem))) {
-            strcpy(other + stem, ".lock");
-            int lock = open(other, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-            strcpy(other + stem, ".sock");
-            if (lock >= 0 && (flock(lock, LOCK_EX | LOCK_NB) < 0 || unlink(other) < 0)) running++;
-            if (lock >= 0) close(lock);
-        }
-        free(other);
-    }
-    closedir(names);
-    return running < MOST;
-}
-
-static int take_lock(const char *directory, const char *base, const char *path) {
-    struct stat found;
+static int take_lock(const char *directory, const char *path) {
+    struct stat status;
     if (mkdir(directory, 0700) < 0 && errno != EEXIST) return -1;
-    if (!is_private(directory) || !has_room(directory, base)) return -1;
+    if (!is_private(directory)) return -1;
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (lock < 0) return -1;
-    if (!flock(lock, LOCK_EX | LOCK_NB) && !fstat(lock, &found)) {
-        long age = (long)(time(NULL) - found.st_mtime);
-        if (!(found.st_size && age >= 0 && age < AGAIN) && pwrite(lock, "s", 1, 0) == 1)
+    if (!flock(lock, LOCK_EX | LOCK_NB) && !fstat(lock, &status)) {
+        long age = (long)(time(NULL) - status.st_mtime);
+        if (!(status.st_size && age >= 0 && age < RETRY_DELAY) && pwrite(lock, "s", 1, 0) == 1)
             return lock;
     }
     close(lock);
     return -1;
 }
 
-static void become_worker(const char *python, char *base, int lock) {
-    int null = open("/dev/null", O_RDWR), kept = dup(lock);
-    for (int fd = 0; fd < 3; fd++) dup2(null, fd);
+/* The environment with which the server loads the hook file comes on standard input: a process
+ * that stays must not show it in /proc. */
+static void become_server(const char *python, char *base, int lock, const struct bytes *request) {
+    int null = open("/dev/null", O_RDWR), kept = dup(lock), input = file_of(request);
+    if (input < 0) _exit(NOT_FOUND);
+    dup2(input, 0);
+    for (int fd = 1; fd < 3; fd++) dup2(null, fd);
     dup2(kept, 3);
     for (int fd = 4; fd < 4096; fd++) close(fd);
     if (chdir("/") < 0) _exit(NOT_FOUND);
-    char *argv[] = {(char *)python, "-c", WORKER, base, NULL};
+    char *argv[] = {(char *)python, "-c", SERVER_CODE, base, NULL};
     execve(python, argv, watched());
     _exit(NOT_FOUND);
 }
 
-static void start(const char *python, const char *directory, char *base) {
+static void start_server(const char *python, const char *directory, char *base,
+                         const struct bytes *request) {
     char *path = malloc(strlen(base) + 6);
     if (!path) die();
     sprintf(path, "%s.lock", base);
-    int lock = take_lock(directory, base, path);
+    int lock = take_lock(directory, path);
     if (lock < 0) return;
     pid_t child = fork();
     if (child == 0) {
         setsid();
-        if (fork() == 0) become_worker(python, base, lock);
+        if (fork() == 0) become_server(python, base, lock, request);
         _exit(0);
     }
     if (child > 0)
@@ -356,9 +347,9 @@ static long long now(void) {
     return (long long)time.tv_sec * SECOND + time.tv_nsec / 1000000;
 }
 
-/* the seconds that the agent waits, if the command names them */
+/* the agent's timeout in seconds, if the command names it */
 static double timeout_of(char **words) {
-    double timeout = LONGEST_WAIT;
+    double timeout = MAX_TIMEOUT;
     for (; *words; words++) {
         const char *text = NULL;
         if (!strncmp(*words, "--timeout=", 10)) text = *words + 10;
@@ -366,16 +357,16 @@ static double timeout_of(char **words) {
         if (!text) continue;
         char *end;
         double value = strtod(text, &end);
-        if (end != text && !*end && value > 0 && value < LONGEST_WAIT) timeout = value;
+        if (end != text && !*end && value > 0 && value < MAX_TIMEOUT) timeout = value;
     }
     return timeout;
 }
 
-/* whether there is something to read; past the deadline only what has come already counts */
-static int is_readable(int fd, long long patience) {
+/* whether there is something to read; after the deadline only what has arrived already counts */
+static int is_readable(int fd, long long timeout) {
     struct pollfd one = {.fd = fd, .events = POLLIN};
     long long left = give_up - now();
-    int limit = (int)(left < patience ? left : patience);
+    int limit = (int)(left < timeout ? left : timeout);
     int count;
     do count = poll(&one, 1, limit > 0 ? limit : 0);
     while (count < 0 && errno == EINTR);
@@ -396,27 +387,27 @@ static int is_stopped(uint32_t pid) {
     return end && end[1] == ' ' && end[2] && strchr("TZX", end[2]);
 }
 
-/* Wait for the answer of the process that runs the hook; it may take as long as the agent waits. */
-static int wait_for(int link, uint32_t executor) {
-    int times = 0;
-    while (!is_readable(link, CHECK)) {
-        times = is_stopped(executor) ? times + 1 : 0;
-        if (times == 2 || now() >= give_up) return -1;
+/* Wait until the process that runs the hook replies, but no longer than the agent does. */
+static int wait_for_reply(int link, uint32_t pid) {
+    int checks_failed = 0;
+    while (!is_readable(link, CHECK_INTERVAL)) {
+        checks_failed = is_stopped(pid) ? checks_failed + 1 : 0;
+        if (checks_failed == 2 || now() >= give_up) return -1;
     }
     return 0;
 }
 
-static int connect_to(const char *path, int *nobody) {
+static int connect_to(const char *path, int *is_absent) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof to.sun_path) return -1;
     strcpy(to.sun_path, path);
     int link = socket(AF_UNIX, SOCK_STREAM, 0);
     if (link < 0) return -1;
     fcntl(link, F_SETFD, FD_CLOEXEC);
-    struct timeval limit = {.tv_sec = PATIENCE / SECOND};
+    struct timeval limit = {.tv_sec = ACCEPT_TIMEOUT / SECOND};
     setsockopt(link, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     if (connect(link, (struct sockaddr *)&to, sizeof to) < 0) {
-        *nobody = errno == ENOENT || errno == ECONNREFUSED;
+        *is_absent = errno == ENOENT || errno == ECONNREFUSED;
         close(link);
         return -1;
     }
@@ -453,9 +444,9 @@ static int send_request(int link, struct bytes *frame, const struct bytes *paylo
     return 0;
 }
 
-static int read_exactly(int fd, char *to, size_t size, long long patience) {
+static int read_exactly(int fd, char *to, size_t size, long long timeout) {
     while (size) {
-        if (!is_readable(fd, patience)) return -1;
+        if (!is_readable(fd, timeout)) return -1;
         ssize_t n = read(fd, to, size);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return -1;
@@ -465,46 +456,48 @@ static int read_exactly(int fd, char *to, size_t size, long long patience) {
     return 0;
 }
 
-static char *read_frame(int link, uint32_t *size, long long patience) {
+static char *read_frame(int link, uint32_t *size, long long timeout) {
     char head[HEAD];
-    if (read_exactly(link, head, HEAD, patience) < 0 || memcmp(head, MAGIC, 4)) return NULL;
+    if (read_exactly(link, head, HEAD, timeout) < 0 || memcmp(head, MAGIC, 4)) return NULL;
     *size = get32(head + 4);
-    if (*size < 1 || *size > LONGEST_FRAME) return NULL;
+    if (*size < 1 || *size > MAX_FRAME) return NULL;
     char *body = malloc(*size);
-    return body && !read_exactly(link, body, *size, patience) ? body : NULL;
+    return body && !read_exactly(link, body, *size, timeout) ? body : NULL;
 }
 
 static char *read_reply(int link, uint32_t *size) {
-    char *reply = read_frame(link, size, PATIENCE);
-    for (int i = 0; i < MOST_PROMISES && reply && reply[0] == 'A'; i++) {
-        uint32_t executor = *size == 5 ? get32(reply + 1) : 0;
-        if (executor && wait_for(link, executor) < 0) return NULL;
+    char *reply = read_frame(link, size, ACCEPT_TIMEOUT);
+    for (int i = 0; i < MAX_ACCEPTED && reply && reply[0] == 'A'; i++) {
+        uint32_t pid = *size == 5 ? get32(reply + 1) : 0;
+        if (pid && wait_for_reply(link, pid) < 0) return NULL;
         free(reply);
-        reply = read_frame(link, size, QUEUED);
+        reply = read_frame(link, size, REPLY_TIMEOUT);
     }
     return reply;
 }
 
-static void ask(int link, char **argv, const struct bytes *payload) {
-    struct bytes frame = {0};
-    char cwd[PATH_MAX], head[HEAD + 13] = MAGIC;
-    if (!getcwd(cwd, sizeof cwd)) return;
-    append(&frame, head, sizeof head);
-    append_word(&frame, cwd);
-    for (char **word = argv + 1; *word; word++) append_word(&frame, *word);
-    size_t words = frame.size - sizeof head;
+/* Write the request up to its payload, which is sent separately: an event may be large. */
+static void pack_request(struct bytes *frame, char **words, const char *cwd, size_t payload) {
+    char head[HEAD + 13] = MAGIC;
+    append(frame, head, sizeof head);
+    append_word(frame, cwd);
+    for (; *words; words++) append_word(frame, *words);
+    size_t size = frame->size - sizeof head;
     for (char **entry = environ; *entry; entry++)
-        if (strchr(*entry, '=')) append_word(&frame, *entry);
-    size_t env = frame.size - sizeof head - words;
-    if (frame.size + payload->size > LONGEST_FRAME) return;
+        if (strchr(*entry, '=')) append_word(frame, *entry);
+    size_t env = frame->size - sizeof head - size;
     mode_t mask = umask(077);
     umask(mask);
-    put32(frame.data + 4, (uint32_t)(frame.size + payload->size - HEAD));
-    frame.data[HEAD] = 'R';
-    put32(frame.data + HEAD + 1, (uint32_t)mask);
-    put32(frame.data + HEAD + 5, (uint32_t)words);
-    put32(frame.data + HEAD + 9, (uint32_t)env);
-    if (send_request(link, &frame, payload) < 0) return;
+    put32(frame->data + 4, (uint32_t)(frame->size + payload - HEAD));
+    frame->data[HEAD] = 'R';
+    put32(frame->data + HEAD + 1, (uint32_t)mask);
+    put32(frame->data + HEAD + 5, (uint32_t)size);
+    put32(frame->data + HEAD + 9, (uint32_t)env);
+}
+
+static void ask(int link, struct bytes *frame, const struct bytes *payload) {
+    if (frame->size + payload->size > MAX_FRAME) return;
+    if (send_request(link, frame, payload) < 0) return;
 
     uint32_t size;
     char *reply = read_reply(link, &size);
@@ -514,17 +507,17 @@ static void ask(int link, char **argv, const struct bytes *payload) {
     char *text = reply + REPLY;
     write_quietly(2, text, err);
     if (write_all(1, text + err + lost, texts - err - lost) < 0) {
-        write_quietly(2, text + err, lost); /* nobody reads the answer: the code can still deny */
+        write_quietly(2, text + err, lost); /* the agent does not read: the code can still deny */
         _exit((unsigned char)reply[2]);
     }
     _exit((unsigned char)reply[1]);
 }
 
-/* A cold hook gets the rest of its time, and not all of it again. */
+/* A cold hook gets the rest of its timeout instead of all of it again. */
 static void note_elapsed(void) {
     long long elapsed = now() - started;
     char text[32];
-    if (elapsed < NOTICEABLE) return;
+    if (elapsed < MIN_ELAPSED) return;
     snprintf(text, sizeof text, "%lld.%03d", elapsed / SECOND, (int)(elapsed % SECOND));
     setenv("ANYHOOK_ELAPSED", text, 1);
 }
@@ -545,32 +538,34 @@ int main(int argc, char **argv) {
     void (*before)(int) = signal(SIGPIPE, SIG_IGN);
     read_all(0, &payload);
     started = now();
-    give_up = started + (long long)(timeout_of(words + 2) * PART_OF_TIMEOUT * SECOND);
-    char *python = which(words[0]), *directory = runtime_directory();
-    if (!python || !directory) {
+    give_up = started + (long long)(timeout_of(words + 2) * TIMEOUT_SHARE * SECOND);
+    char cwd[PATH_MAX], *directory = runtime_directory();
+    if (!directory || !getcwd(cwd, sizeof cwd)) {
         signal(SIGPIPE, before);
         cold(words, &payload);
     }
+    char *python = which(words[0], cwd), *file = absolute(words[1], cwd);
     char *base = malloc(strlen(directory) + 18), *path = malloc(strlen(directory) + 24);
-    if (!base || !path) {
-        signal(SIGPIPE, before);
-        cold(words, &payload);
-    }
-    uint64_t number = mix(mix(mix(0xCBF29CE484222325ULL, MAGIC), python), view());
-    char **own = watched();
-    for (char **entry = own; *entry; entry++) number = mix(number, *entry);
-    sprintf(base, "%s/%016llx", directory, (unsigned long long)number);
+    if (!python || !base || !path) die();
+    uint64_t digest = mix(mix(mix(0xCBF29CE484222325ULL, MAGIC), python), file);
+    digest = mix(digest, filesystem_view());
+    for (char **entry = watched(); *entry; entry++) digest = mix(digest, *entry);
+    sprintf(base, "%s/%016llx", directory, (unsigned long long)digest);
     sprintf(path, "%s.sock", base);
-    int nobody = 0, is_ours = is_private(directory);
-    struct stat found;
-    if (!is_ours && lstat(directory, &found) < 0 && errno == ENOENT) nobody = 1;
-    int link = is_ours ? connect_to(path, &nobody) : -1;
+    struct stat status;
+    int is_ours = is_private(directory);
+    int is_absent = !is_ours && lstat(directory, &status) < 0 && errno == ENOENT;
+    int link = is_ours ? connect_to(path, &is_absent) : -1;
+    struct bytes request = {0};
     if (link >= 0) {
-        ask(link, words, &payload);
+        pack_request(&request, words + 1, cwd, payload.size);
+        ask(link, &request, &payload);
         close(link);
         note_elapsed();
-    } else if (nobody)
-        start(python, directory, base);
+    } else if (is_absent) {
+        pack_request(&request, words + 1, cwd, 0);
+        start_server(python, directory, base, &request);
+    }
     signal(SIGPIPE, before);
     cold(words, &payload);
 }

@@ -1,13 +1,13 @@
 """The client of the workers that needs no compiler: run a hook file warm, or else cold.
 
-python -IS client.py PYTHON HOOK.py [ARGUMENT ...]
+    python -IS client.py PYTHON HOOK.py [ARGUMENT ...]
 
-It does what the native client (`client.c`) does, byte for byte: it reads the event, hands it to
-the worker of that interpreter, prints the answer and exits with the code. Whatever keeps the worker
-from serving ends in `PYTHON HOOK.py ARGUMENT ...` itself, with the same event on standard input.
+It does what the native client (`client.c`) does, byte for byte: it reads the event, sends it to the
+server of that hook file, prints the reply and exits with its code. If no server answers, it becomes
+`PYTHON HOOK.py ARGUMENT ...` with the same event on standard input.
 
-It must not import anything of the package: an agent waits for it on every event. What it knows of
-addresses and frames is what the worker and the engine use too.
+The module imports nothing of the package, because it runs on every event. Server and engine import
+the addresses and frames from here.
 """
 
 from __future__ import annotations
@@ -23,43 +23,42 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 MAGIC = b"AHK1"
-"""What each frame begins with; another protocol has another one, and another address."""
+"""Start of every frame. A change of the protocol changes it, and with it every address."""
 HEAD = len(MAGIC) + 4
-RUN, LEASE, STATUS, STOP = b"R", b"L", b"S", b"Q"
-DONE, COLD, TAKEN, TOLD = b"D", b"C", b"A", b"T"
+RUN, STATUS, STOP = b"R", b"S", b"Q"
+DONE, COLD, ACCEPTED, STATUS_REPLY = b"D", b"C", b"A", b"T"
 REPLY = 11
-"""Bytes of a reply in front of its texts: kind, two codes, and two lengths."""
-LONGEST_FRAME = 64 * 1024 * 1024
-PIPE = 4096
-"""Bytes that every pipe takes without a reader, also that of a user who has many."""
-WATCHED = ("PYTHON", "LD_", "DYLD_", "LC_", "MALLOC_", "__PYVENV")
-"""Beginnings of the variables that an interpreter reads when it starts: another value, another
-worker."""
-WATCHED_WHOLE = ("HOME", "LANG", "LANGUAGE", "TZ")
-DIRECTORY = "ANYHOOK_RUNTIME_DIR"
-SWITCH = "ANYHOOK_WORKER"
+"""Bytes of a reply before its texts: kind, two exit codes, and two lengths."""
+MAX_FRAME = 64 * 1024 * 1024
+PIPE_ROOM = 4096
+"""Bytes that every pipe takes without a reader, also for a user who has many pipes."""
+INTERPRETER_PREFIXES = ("PYTHON", "LD_", "DYLD_", "LC_", "MALLOC_", "__PYVENV")
+"""Prefixes of the variables that an interpreter reads when it starts."""
+INTERPRETER_VARIABLES = ("HOME", "LANG", "LANGUAGE", "TZ")
+PROJECT_SUFFIX = "_PROJECT_DIR"
+"""Suffix of the variables in which agents name the project: projects share no server."""
+RUNTIME_DIR_ENV = "ANYHOOK_RUNTIME_DIR"
+WORKER_ENV = "ANYHOOK_WORKER"
 """`off` runs every hook cold."""
-WORKER = "from anyhook.worker.service import main; main()"
-AGAIN = 10
-"""Seconds until a worker that did not come up is tried again."""
-PATIENCE = 1.0
-"""Seconds in which a worker that lives takes a request."""
-QUEUED = 3.0
-"""Seconds in which a worker gives an event to a process, or sends it away."""
-CHECK = 1.0
-"""Seconds between two looks at the process that runs a hook."""
-PART_OF_TIMEOUT = 0.95
-"""Part of the agent's time that is waited; the rest is for a cold hook, which answers at once."""
-LONGEST_WAIT = 604800.0
+SERVER_CODE = "from anyhook.worker.loader import main; main()"
+RETRY_DELAY = 10
+"""Seconds until a server that did not start is started again."""
+ACCEPT_TIMEOUT = 1.0
+"""Seconds in which a server accepts an event."""
+REPLY_TIMEOUT = 3.0
+"""Seconds in which a reply is read completely once its first byte has arrived."""
+CHECK_INTERVAL = 1.0
+"""Seconds between two checks of the process that runs a hook."""
+TIMEOUT_SHARE = 0.95
+"""Share of the agent's timeout that the client waits; a cold hook needs the rest to answer."""
+MAX_TIMEOUT = 604800.0
 """Seconds; no hook may take longer."""
-MOST_PROMISES = 16
-"""How often a worker may promise to see to one event."""
-ELAPSED = "ANYHOOK_ELAPSED"
-"""Variable that reports to a cold hook how many seconds of its time have passed."""
-NOTICEABLE = 0.05
-"""Seconds that a cold hook has to be given less."""
-MOST = 8
-"""Workers of one runtime directory."""
+MAX_ACCEPTED = 16
+"""`ACCEPTED` frames that a client reads for one event."""
+ELAPSED_ENV = "ANYHOOK_ELAPSED"
+"""Reports to a cold hook how many seconds of its timeout have passed."""
+MIN_ELAPSED = 0.05
+"""Seconds that are worth reporting."""
 SOCKET, LOCK = ".sock", ".lock"
 FAILED = 1
 """The exit code that blocks nothing in any agent."""
@@ -69,23 +68,24 @@ BUG = 70
 
 
 class WorkerUnavailable(Exception):  # noqa: N818 - not an error: the hook runs cold
-    """The worker cannot serve; its text says why."""
+    """No server can answer; the message gives the reason."""
 
 
-# -- where a worker listens
+# -- addresses
 
 
 def runtime_directory(environ: Mapping[str, str]) -> str:
     """Return the user's directory of sockets; it may not exist yet.
 
     Raises:
-        Unavailable: If the one that is named is no absolute path.
+        WorkerUnavailable: If `ANYHOOK_RUNTIME_DIR` is not an absolute path.
     """
-    given = environ.get(DIRECTORY)
-    if given:
-        if not given.startswith("/"):
-            raise WorkerUnavailable(f"{DIRECTORY} must be an absolute path, not {given!r}")
-        return given.rstrip("/") or "/"
+    configured = environ.get(RUNTIME_DIR_ENV)
+    if configured:
+        if not configured.startswith("/"):
+            message = f"{RUNTIME_DIR_ENV} must be an absolute path, not {configured!r}"
+            raise WorkerUnavailable(message)
+        return configured.rstrip("/") or "/"
     uid = os.getuid()
     run = f"/run/user/{uid}"
     try:
@@ -97,44 +97,48 @@ def runtime_directory(environ: Mapping[str, str]) -> str:
 
 
 def check_private(directory: str) -> None:
-    """Refuse a directory that anybody else could have put things into.
+    """Refuse a directory in which another user could have put a socket.
 
     Raises:
-        Unavailable: If it is not the user's own, or open to others.
+        WorkerUnavailable: If it belongs to another user, is a link, or is open to others.
     """
-    found = os.lstat(directory)
-    if (found.st_mode & 0o170000) != 0o040000 or found.st_uid != os.getuid():
+    status = os.lstat(directory)
+    if (status.st_mode & 0o170000) != 0o040000 or status.st_uid != os.getuid():
         raise WorkerUnavailable(f"{directory} is not your own directory")
-    if found.st_mode & 0o077:
+    if status.st_mode & 0o077:
         raise WorkerUnavailable(f"{directory} is open to others; it must have mode 0700")
 
 
 def watched(environ: Mapping[str, str]) -> list[bytes]:
-    """List the variables that belong to the identity of a worker, as `NAME=value`, sorted."""
-    found = [
+    """List the variables that are part of a server's identity, as `NAME=value`, sorted."""
+    entries = [
         os.fsencode(f"{name}={value}")
         for name, value in environ.items()
-        if name.startswith(WATCHED) or name in WATCHED_WHOLE
+        if name.startswith(INTERPRETER_PREFIXES)
+        or name in INTERPRETER_VARIABLES
+        or name.endswith(PROJECT_SUFFIX)
     ]
-    return sorted(found)
+    return sorted(entries)
 
 
-def address(python: str, environ: Mapping[str, str]) -> str:
-    """Return the path of a worker's socket, without its suffix.
+def address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:
+    """Return the path of a server's socket, without its suffix.
 
     Args:
         python: The interpreter, as an absolute path.
-        environ: The environment that hooks are started with.
+        hook_file: Absolute path of the hook file.
+        environ: The environment in which the hook is started.
     """
-    number = 0xCBF29CE484222325  # FNV-1a, 64 bits: a name, not a secret
-    for part in (MAGIC, os.fsencode(python), _view(), *watched(environ)):
+    digest = 0xCBF29CE484222325  # FNV-1a, 64 bits: a name, not a secret
+    paths = (os.fsencode(python), os.fsencode(hook_file))
+    for part in (MAGIC, *paths, _filesystem_view(), *watched(environ)):
         for byte in part + b"\0":
-            number = ((number ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
-    return f"{runtime_directory(environ)}/{number:016x}"
+            digest = ((digest ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return f"{runtime_directory(environ)}/{digest:016x}"
 
 
-def _view() -> bytes:
-    """Name what this process sees of the file system: a path means another file elsewhere."""
+def _filesystem_view() -> bytes:
+    """Identify the mounts of this process: elsewhere, a path names another file."""
     try:
         mounts = os.readlink("/proc/self/ns/mnt")
     except OSError:
@@ -146,42 +150,40 @@ def _view() -> bytes:
 def which(program: str, environ: Mapping[str, str]) -> str:
     """Return the absolute path of a program, as `execvp` would find it."""
     if "/" in program:
-        return program if program.startswith("/") else f"{os.getcwd()}/{program}"
+        return absolute(program, os.getcwd())
     for directory in (environ.get("PATH") or "/usr/bin:/bin").split(":"):
-        found = f"{directory or os.getcwd()}/{program}"
-        if os.access(found, os.X_OK) and not os.path.isdir(found):
-            return found
+        path = f"{directory or os.getcwd()}/{program}"
+        if os.access(path, os.X_OK) and not os.path.isdir(path):
+            return path
     return program
+
+
+def absolute(path: str, cwd: str) -> str:
+    """Return a path as the interpreter makes it absolute: joined, not normalised."""
+    return path if path.startswith("/") else f"{cwd}/{path}"
 
 
 # -- frames
 
 
 def pack_run(
-    kind: bytes,
-    cwd: str,
-    argv: Sequence[str],
-    environ: Mapping[str, str],
-    *,
-    mask: int,
-    payload: bytes,
+    cwd: str, argv: Sequence[str], environ: Mapping[str, str], *, umask: int, payload: bytes
 ) -> bytes:
-    """Write the request to run a hook file.
+    """Return the frame that asks to run a hook file.
 
     Args:
-        kind: `RUN`, or `LEASE` to be given a process for many events.
         cwd: Working directory.
         argv: The hook file and its arguments.
         environ: The whole environment.
-        mask: Of the files that it creates.
+        umask: Mode bits that are removed from files that the hook creates.
         payload: The event.
     """
     env = b"".join(os.fsencode(f"{name}={value}") + b"\0" for name, value in environ.items())
     words = b"".join(os.fsencode(word) + b"\0" for word in (cwd, *argv))
     body = b"".join(
         (
-            kind,
-            mask.to_bytes(4, "little"),
+            RUN,
+            umask.to_bytes(4, "little"),
             len(words).to_bytes(4, "little"),
             len(env).to_bytes(4, "little"),
             words,
@@ -193,15 +195,15 @@ def pack_run(
 
 
 def read_frame(link: _socket.socket) -> bytes:
-    """Read the body of one frame.
+    """Return the body of the next frame.
 
     Raises:
-        Unavailable: If the other side went away in the middle of it, or it has a wrong length.
+        WorkerUnavailable: If the connection ends within it, or its length is wrong.
     """
     head = _read_exactly(link, HEAD)
     size = int.from_bytes(head[len(MAGIC) :], "little")
-    if head[: len(MAGIC)] != MAGIC or not 0 < size <= LONGEST_FRAME:
-        raise WorkerUnavailable("the worker speaks another protocol")
+    if head[: len(MAGIC)] != MAGIC or not 0 < size <= MAX_FRAME:
+        raise WorkerUnavailable("the server speaks another protocol")
     return _read_exactly(link, size)
 
 
@@ -210,23 +212,23 @@ def _read_exactly(link: _socket.socket, size: int) -> bytes:
     while size:
         chunk = link.recv(min(size, 1 << 20))
         if not chunk:
-            raise WorkerUnavailable("the worker went away")
+            raise WorkerUnavailable("the server closed the connection")
         chunks.append(chunk)
         size -= len(chunk)
     return b"".join(chunks)
 
 
 def connect(path: str) -> _socket.socket:
-    """Connect to a worker.
+    """Connect to a server.
 
     Raises:
-        Unavailable: If another user listens there.
-        OSError: If nobody does.
+        WorkerUnavailable: If another user listens there.
+        OSError: If no process listens there.
     """
     import _socket
 
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    link.settimeout(PATIENCE)
+    link.settimeout(ACCEPT_TIMEOUT)
     try:
         link.connect(path)
     except OSError:
@@ -239,7 +241,7 @@ def connect(path: str) -> _socket.socket:
 
 
 def peer_user(link: _socket.socket) -> int:
-    """Return the user at the other end of a socket; -1 if the system does not tell."""
+    """Return the user at the other end of a socket; -1 if the system does not report it."""
     import _socket
 
     if hasattr(_socket, "SO_PEERCRED"):
@@ -266,72 +268,77 @@ def main(argv: Sequence[str]) -> NoReturn:
         os._exit(USAGE)
     _end_by_interrupts()
     environ = os.environ
-    environ.pop(ELAPSED, None)
+    environ.pop(ELAPSED_ENV, None)
     is_option = argv[1].startswith("-")
     if is_option:
         _check_option(argv[1:])
-    if environ.get(SWITCH) == "off" or is_option or not _streams_are_plain():
-        _cold(argv, None)
+    if environ.get(WORKER_ENV) == "off" or is_option or not _has_plain_streams():
+        _run_cold(argv, None)
     payload = _read_all(0)
     started = monotonic()
-    give_up = started + timeout_of(argv[2:]) * PART_OF_TIMEOUT
+    give_up = started + timeout_of(argv[2:]) * TIMEOUT_SHARE
     try:
-        path = address(which(argv[0], environ), environ)
-        is_there = os.path.lexists(os.path.dirname(path))
+        cwd = os.getcwd()
+        path = address(which(argv[0], environ), absolute(argv[1], cwd), environ)
+        has_directory = os.path.lexists(os.path.dirname(path))
     except (WorkerUnavailable, OSError, UnicodeError):
-        _cold(argv, payload)
+        _run_cold(argv, payload)
     try:
-        if is_there:
+        if has_directory:
             check_private(os.path.dirname(path))
-        reply = _ask(path, argv[1:], payload, give_up)
+        reply = _ask(path, cwd, argv[1:], payload, give_up)
     except (FileNotFoundError, ConnectionRefusedError):
-        _start(argv[0], path)
-        _cold(argv, payload)
+        _start_server(argv, path, cwd)
+        _run_cold(argv, payload)
     except (WorkerUnavailable, OSError, UnicodeError):
         _note_elapsed(monotonic() - started)
-        _cold(argv, payload)
+        _run_cold(argv, payload)
     middle = REPLY + int.from_bytes(reply[3:7], "little")
     end = middle + int.from_bytes(reply[7:REPLY], "little")
     if reply[:1] != DONE or len(reply) < REPLY or end > len(reply):
         _note_elapsed(monotonic() - started)
-        _cold(argv, payload)
+        _run_cold(argv, payload)
     _write_quietly(reply[REPLY:middle])
     try:
         _write_all(1, reply[end:])
-    except OSError:  # nobody reads the answer: the exit code is the last way to deny
+    except OSError:  # the agent does not read: the exit code is the last way to deny
         _write_quietly(reply[middle:end])
         os._exit(reply[2])
     os._exit(reply[1])
 
 
 def timeout_of(words: Sequence[str]) -> float:
-    """Return the seconds that the agent waits, if the command names them."""
-    timeout = LONGEST_WAIT
-    for at, word in enumerate(words):
+    """Return the agent's timeout in seconds, if the command names it."""
+    timeout = MAX_TIMEOUT
+    for position, word in enumerate(words):
         text = word[len("--timeout=") :] if word.startswith("--timeout=") else None
-        if word == "--timeout" and at + 1 < len(words):
-            text = words[at + 1]
+        if word == "--timeout" and position + 1 < len(words):
+            text = words[position + 1]
         try:
             value = float(text) if text is not None else 0.0
         except ValueError:
             continue
-        if 0 < value < LONGEST_WAIT:
+        if 0 < value < MAX_TIMEOUT:
             timeout = value
     return timeout
 
 
 def _note_elapsed(seconds: float) -> None:
-    """Give a cold hook the rest of its time, and not all of it again."""
-    if seconds >= NOTICEABLE:
-        os.environ[ELAPSED] = f"{seconds:.3f}"
+    """Give a cold hook the rest of its timeout instead of all of it again."""
+    if seconds >= MIN_ELAPSED:
+        os.environ[ELAPSED_ENV] = f"{seconds:.3f}"
 
 
-def _ask(path: str, words: Sequence[str], payload: bytes, give_up: float) -> bytes:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    cwd = os.getcwd()
-    frame = pack_run(RUN, cwd, words, os.environ, mask=mask, payload=payload)
-    if len(frame) > LONGEST_FRAME:
+def current_umask() -> int:
+    """Return the umask of this process, which can only be read by setting it."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
+
+
+def _ask(path: str, cwd: str, words: Sequence[str], payload: bytes, give_up: float) -> bytes:
+    frame = pack_run(cwd, words, os.environ, umask=current_umask(), payload=payload)
+    if len(frame) > MAX_FRAME:
         raise WorkerUnavailable("the event is too large")
     link = connect(path + SOCKET)
     try:
@@ -343,31 +350,31 @@ def _ask(path: str, words: Sequence[str], payload: bytes, give_up: float) -> byt
 
 def _read_reply(link: _socket.socket, give_up: float) -> bytes:
     reply = read_frame(link)
-    promises = 0
-    while reply[:1] == TAKEN and promises < MOST_PROMISES:
-        promises += 1
-        executor = int.from_bytes(reply[1:], "little") if len(reply) == 5 else 0
-        if executor:
-            _wait_for(link, executor, give_up)
-        link.settimeout(QUEUED)
+    for _ in range(MAX_ACCEPTED):
+        if reply[:1] != ACCEPTED:
+            break
+        pid = int.from_bytes(reply[1:], "little") if len(reply) == 5 else 0
+        if pid:
+            _wait_for_reply(link, pid, give_up)
+        link.settimeout(REPLY_TIMEOUT)
         reply = read_frame(link)
     return reply
 
 
-def _wait_for(link: _socket.socket, executor: int, give_up: float) -> None:
-    """Wait for the process that runs the hook; it may take as long as the agent waits.
+def _wait_for_reply(link: _socket.socket, pid: int, give_up: float) -> None:
+    """Wait until the process that runs the hook replies.
 
     Raises:
-        Unavailable: If the process is stopped, or the time is over.
+        WorkerUnavailable: If the process is stopped, or the time is over.
     """
     import select
 
     poll = select.poll()
     poll.register(link, select.POLLIN)
-    times = 0
-    while not poll.poll(max(0.0, min(CHECK, give_up - monotonic())) * 1000):
-        times = times + 1 if _is_stopped(executor) else 0
-        if times == 2:
+    checks_failed = 0
+    while not poll.poll(max(0.0, min(CHECK_INTERVAL, give_up - monotonic())) * 1000):
+        checks_failed = checks_failed + 1 if _is_stopped(pid) else 0
+        if checks_failed == 2:
             raise WorkerUnavailable("the process that runs the hook is stopped")
         if monotonic() >= give_up:
             raise WorkerUnavailable("the hook takes longer than its agent waits")
@@ -395,7 +402,7 @@ def _end_by_interrupts() -> None:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
 
 
-def _streams_are_plain() -> bool:
+def _has_plain_streams() -> bool:
     try:
         for fd in (1, 2):
             os.fstat(fd)
@@ -455,13 +462,13 @@ def _fail(message: str, code: int) -> NoReturn:
     os._exit(code)
 
 
-def _cold(argv: Sequence[str], payload: bytes | None) -> NoReturn:
+def _run_cold(argv: Sequence[str], payload: bytes | None) -> NoReturn:
     """Become the hook itself, with the event on standard input."""
     if not argv[1].startswith("-"):
         _check_hook_file(argv[1])
     if payload is not None:
         try:
-            _give(payload)
+            _put_on_stdin(payload)
         except OSError as error:  # the hook must not run on half an event
             _fail(f"the event cannot be handed on: {error.strerror}", BUG)
     try:
@@ -470,13 +477,13 @@ def _cold(argv: Sequence[str], payload: bytes | None) -> NoReturn:
         _fail(f"{argv[0]}: {error.strerror}", NOT_FOUND)
 
 
-def _give(payload: bytes) -> None:
-    if len(payload) <= PIPE:
+def _put_on_stdin(data: bytes) -> None:
+    if len(data) <= PIPE_ROOM:
         read_end, write_end = os.pipe()
-        _write_all(write_end, payload)
+        _write_all(write_end, data)
         os.close(write_end)
     else:
-        read_end = _file_of(payload)
+        read_end = _file_of(data)
     if read_end != 0:
         os.dup2(read_end, 0)
         os.close(read_end)
@@ -484,57 +491,57 @@ def _give(payload: bytes) -> None:
         os.set_inheritable(0, True)
 
 
-def _file_of(payload: bytes) -> int:
+def _file_of(data: bytes) -> int:
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("anyhook-event")
     else:
         from tempfile import TemporaryFile
 
         fd = os.dup(TemporaryFile().fileno())
-    _write_all(fd, payload)
+    _write_all(fd, data)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
 
 
-def _start(python: str, path: str) -> None:
-    """Start a worker, unless somebody else is at it: this call does not wait for it."""
+# -- starting a server
+
+
+def _start_server(argv: Sequence[str], path: str, cwd: str) -> None:
+    """Start the server of a hook file in the background, unless another client is starting it."""
     try:
         lock = take_lock(path)
-    except (OSError, WorkerUnavailable):
-        return
-    if lock is None:
-        return
-    try:
+        if lock is None:
+            return
         child = os.fork()
-    except OSError:
+    except (OSError, WorkerUnavailable):
         return
     if child == 0:
         try:
             os.setsid()
             if os.fork() == 0:
-                become_worker(python, path, lock)
+                _become_server(argv, path, cwd, lock)
         finally:
             os._exit(0)
     try:
         os.waitpid(child, 0)
-    except OSError:  # an agent that does not wait for children passes that on
+    except OSError:  # an agent that ignores SIGCHLD passes that on
         pass
     os.close(lock)
 
 
 def take_lock(path: str) -> int | None:
-    """Become the one who may start a worker.
+    """Take the lock that allows to start the server of an address.
 
     Args:
-        path: Its address.
+        path: The address.
 
     Returns:
-        A descriptor that holds the lock, which the worker inherits; `None` if a worker is running
-        or coming up, or came up a moment ago and did not stay, or there are too many others.
+        A descriptor that holds the lock, which the server inherits; `None` if a server is running
+        or starting, or failed to start a moment ago.
 
     Raises:
         OSError: If the directory cannot be written.
-        Unavailable: If it is not private.
+        WorkerUnavailable: If it is not private.
     """
     import fcntl
     import time
@@ -545,14 +552,12 @@ def take_lock(path: str) -> int | None:
     except FileExistsError:
         pass
     check_private(directory)
-    if not has_room(directory, path):
-        return None
     lock = os.open(path + LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        found = os.fstat(lock)
-        recent = found.st_size and 0 <= time.time() - found.st_mtime < AGAIN
-        if not recent:
+        status = os.fstat(lock)
+        has_failed = status.st_size and 0 <= time.time() - status.st_mtime < RETRY_DELAY
+        if not has_failed:
             os.pwrite(lock, b"s", 0)
             return lock
     except OSError:
@@ -562,48 +567,25 @@ def take_lock(path: str) -> int | None:
     return None
 
 
-def has_room(directory: str, path: str) -> bool:
-    """Tell whether one more worker may be started; takes away what dead ones left.
+def _become_server(argv: Sequence[str], path: str, cwd: str, lock: int) -> NoReturn:
+    """Turn a fresh process into the server of an address.
 
-    An agent that starts each hook in a sandbox of its own would start a worker for each.
-
-    Args:
-        directory: Of the sockets.
-        path: The address of the new one.
+    The environment with which it loads the hook file comes on standard input, together with
+    directory, arguments and umask: a process that stays must not show it in `/proc`.
     """
-    import fcntl
-
-    running = 0
-    for name in os.listdir(directory):
-        other = f"{directory}/{name[: -len(SOCKET)]}"
-        if not name.endswith(SOCKET) or other == path:
-            continue
-        try:
-            lock = os.open(other + LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-        except OSError:
-            continue
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(other + SOCKET)
-        except OSError:
-            running += 1
-        os.close(lock)
-    return running < MOST
-
-
-def become_worker(python: str, path: str, lock: int) -> NoReturn:
-    """Turn a fresh process into the worker of an address, with nothing of the caller's in it."""
     try:
+        request = pack_run(cwd, argv[1:], os.environ, umask=current_umask(), payload=b"")
         null = os.open(os.devnull, os.O_RDWR)
         kept = os.dup(lock)
-        for fd in (0, 1, 2):
+        os.dup2(_file_of(request), 0)
+        for fd in (1, 2):
             os.dup2(null, fd)
         os.dup2(kept, 3)
         os.closerange(4, 4096)
         os.chdir("/")
         environ = dict(pair.split(b"=", 1) for pair in watched(os.environ))
-        program = which(python, os.environ)
-        os.execve(program, [program, "-c", WORKER, path], environ)
+        program = which(argv[0], os.environ)
+        os.execve(program, [program, "-c", SERVER_CODE, path], environ)
     finally:
         os._exit(NOT_FOUND)
 

@@ -1,4 +1,4 @@
-"""Hook files in an engine: no process for an event, and the same decisions."""
+"""Warm hook files in an engine: it starts no command, and the decisions are the same."""
 
 from __future__ import annotations
 
@@ -46,11 +46,18 @@ def load(world, hook, *, front=None, timeout=None, **options) -> Engine:
     return Engine.load(world.root, trust_once=True, home=world.root, **options)
 
 
-async def leased(engine, warm, path) -> object:
-    """Decide an event; fails unless an executor did."""
+def wake(warm, path):
+    """Start the server that the commands of the project ask."""
+    directory = str(warm.root)
+    warm.wake(path, env={"GEMINI_PROJECT_DIR": directory, "CLAUDE_PROJECT_DIR": directory})
+
+
+async def decide_warm(engine, warm, path) -> object:
+    """Decide an event; fail unless a server answered it without a command being started."""
+    await anyio.to_thread.run_sync(wake, warm, path)
+    before = warm.served
     decision = await engine.dispatch(EVENT)
-    states = [e["leased"] for w in warm.workers for e in w["executors"] if e["hook"] == str(path)]
-    assert any(states), (decision.explain(), warm.reasons)
+    await anyio.to_thread.run_sync(until, lambda: warm.served > before)
     return decision
 
 
@@ -59,14 +66,13 @@ PID = SAYS + "    import os; return deny(str(os.getpid()))"
 
 @pytest.mark.parametrize("front", sorted(FRONTS))
 @pytest.mark.anyio
-async def test_a_hook_file_is_handed_to_an_executor(warm, front):
+async def test_each_event_of_a_hook_file_has_a_process_of_its_own(warm, front):
     path = warm.hook(PID)
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path, front=FRONTS[front]) as engine:
-        said = {(await leased(engine, warm, path)).reason for _ in range(3)}
+        pids = [int((await decide_warm(engine, warm, path)).reason) for _ in range(3)]
 
-    assert len(said) == 1
-    assert int(said.pop()) in warm.executors(path)
+    assert len(set(pids)) == 3  # a process for each event
 
 
 @pytest.mark.anyio
@@ -75,10 +81,10 @@ async def test_arguments_and_variables_of_the_command_line_arrive(warm):
         SAYS + "    import os, sys\n"
         "    return deny(repr((sys.argv[1:], os.environ['GEMINI_PROJECT_DIR'], os.getcwd())))"
     )
-    warm.wake()
+    wake(warm, path)
     line = f'{shlex.join(warm.client)} "$GEMINI_PROJECT_DIR/hook.py" --timeout 9'
     async with load(warm, line) as engine:
-        decision = await leased(engine, warm, path)
+        decision = await decide_warm(engine, warm, path)
 
     where = str(warm.root)
     assert decision.reason == repr((["--timeout", "9"], where, where))
@@ -100,9 +106,9 @@ async def test_arguments_and_variables_of_the_command_line_arrive(warm):
     ],
 )
 @pytest.mark.anyio
-async def test_an_executor_and_a_process_say_the_same(warm, body):
+async def test_a_server_and_a_process_give_the_same_result(warm, body):
     path = warm.hook(SAYS + body)
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path) as engine, load(warm, path, warm=False) as other:
         mine, theirs = await engine.dispatch(EVENT), await other.dispatch(EVENT)
         again = await engine.dispatch(EVENT)
@@ -118,9 +124,9 @@ async def test_an_executor_and_a_process_say_the_same(warm, body):
 @pytest.mark.anyio
 async def test_a_denial_may_be_longer_than_other_output(warm):
     path = warm.hook(SAYS + "    return deny('x' * 3_000_000)")
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path) as engine:
-        decision = await leased(engine, warm, path)
+        decision = await decide_warm(engine, warm, path)
 
     assert decision.denied
     assert len(decision.reason) == 3_000_000
@@ -129,39 +135,40 @@ async def test_a_denial_may_be_longer_than_other_output(warm):
 @pytest.mark.anyio
 async def test_an_edit_counts_at_once(warm):
     path = warm.hook(SAYS + "    return deny('before')")
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path) as engine:
-        assert (await leased(engine, warm, path)).reason == "before"
+        assert (await decide_warm(engine, warm, path)).reason == "before"
         warm.hook(SAYS + "    return deny('after it')")
-        assert (await leased(engine, warm, path)).reason == "after it"
+        assert (await engine.dispatch(EVENT)).reason == "after it"
+        assert (await decide_warm(engine, warm, path)).reason == "after it"
         path.write_text("(")
         assert (await engine.dispatch(EVENT)).outcome == "none"
         warm.hook(SAYS + "    return deny('mended now')")
-        assert (await leased(engine, warm, path)).reason == "mended now"
+        assert (await engine.dispatch(EVENT)).reason == "mended now"
 
 
 @pytest.mark.anyio
-async def test_an_executor_that_is_killed_costs_no_answer(warm):
+async def test_a_child_that_is_killed_costs_no_answer(warm):
     path = warm.hook(
         SAYS + "    import os, signal\n"
-        "    if not os.path.exists('died'):\n        open('died', 'w').close()\n"
+        "    if not os.path.exists('died.d'):\n        open('died.d', 'w').close()\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n    return deny('no')"
     )
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path) as engine:
         assert (await engine.dispatch(EVENT)).reason == "no"
-        assert (await leased(engine, warm, path)).reason == "no"
+        assert (await decide_warm(engine, warm, path)).reason == "no"
 
 
 @pytest.mark.anyio
 async def test_a_worker_that_is_killed_between_events_costs_no_answer(warm):
     path = warm.hook(SAYS + "    return deny('no')")
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path) as engine:
-        await leased(engine, warm, path)
+        await decide_warm(engine, warm, path)
         for pid in warm.processes:
             os.kill(pid, signal.SIGKILL)
-        until(lambda: not any(map(is_running, warm.processes)))
+        until(lambda: not warm.processes)
         for _ in range(2):
             assert (await engine.dispatch(EVENT)).reason == "no"
 
@@ -170,14 +177,15 @@ async def test_a_worker_that_is_killed_between_events_costs_no_answer(warm):
     "switch", [{"ANYHOOK_WORKER": "off"}, {"ANYHOOK_RUNTIME_DIR": "/proc/nowhere"}]
 )
 @pytest.mark.anyio
-async def test_without_a_worker_it_is_a_process(warm, switch):
+async def test_without_a_server_it_is_a_process(warm, switch):
     path = warm.hook(PID)
-    warm.wake()
+    wake(warm, path)
+    before = warm.served
     async with load(warm, path, environ={**warm.env, **switch}) as engine:
         said = {(await engine.dispatch(EVENT)).reason for _ in range(2)}
 
     assert len(said) == 2
-    assert not warm.executors(path)
+    assert warm.served == before
 
 
 @pytest.mark.anyio
@@ -187,7 +195,7 @@ async def test_the_timeout_of_the_settings_ends_the_hook(warm):
         + SAYS
         + "    import os\n    open(f'begun-{os.getpid()}', 'w').close()\n    while True: pass"
     )
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path, timeout=500) as engine:
         decision = await engine.dispatch(EVENT)
 
@@ -201,7 +209,7 @@ async def test_a_cancelled_dispatch_ends_the_hook(warm):
     path = warm.hook(
         SAYS + "    import os\n    open(f'begun-{os.getpid()}', 'w').close()\n    while True: pass"
     )
-    warm.wake()
+    wake(warm, path)
     async with load(warm, path) as engine, anyio.create_task_group() as tasks:
         tasks.start_soon(engine.dispatch, EVENT)
         begun = await anyio.to_thread.run_sync(until, lambda: list(warm.root.glob("begun-*")))
@@ -211,21 +219,20 @@ async def test_a_cancelled_dispatch_ends_the_hook(warm):
 
 
 @pytest.mark.anyio
-async def test_many_at_once_share_few_executors(warm):
+async def test_many_events_at_once_are_all_decided(warm):
     path = warm.hook(PID)
-    warm.wake()
-    said = []
+    wake(warm, path)
+    pids = []
 
     async def decide(engine):
-        said.append((await engine.dispatch(EVENT)).reason)
+        pids.append((await engine.dispatch(EVENT)).reason)
 
-    async with load(warm, path) as engine:
-        async with anyio.create_task_group() as tasks:
-            for _ in range(100):
-                tasks.start_soon(decide, engine)
-        assert len(said) == 100
-        assert None not in said
-        assert len(set(said)) <= 16 + 16  # on executors, and processes while they come up
+    async with load(warm, path) as engine, anyio.create_task_group() as tasks:
+        for _ in range(100):
+            tasks.start_soon(decide, engine)
+
+    assert len(set(pids)) == 100
+    assert None not in pids
 
 
 @pytest.mark.anyio
@@ -235,7 +242,7 @@ async def test_slow_hooks_of_one_file_run_side_by_side(warm):
         "    while len([n for n in os.listdir() if n.startswith('here-')]) < 6: time.sleep(0.01)\n"
         "    return deny('all here')"
     )
-    warm.wake()
+    wake(warm, path)
     said = []
 
     async def decide(engine):
@@ -249,62 +256,38 @@ async def test_slow_hooks_of_one_file_run_side_by_side(warm):
 
 
 @pytest.mark.anyio
-async def test_an_engine_that_is_closed_gives_everything_back(warm):
-    path = warm.hook(PID)
-    warm.wake()
-    engine = load(warm, path)
-    await leased(engine, warm, path)
-
-    engine.close()
-
-    until(lambda: not any(e["leased"] for e in warm.worker["executors"]))
-    assert warm.warm(path)[0] == 0
-
-
-@pytest.mark.anyio
-async def test_an_engine_that_is_forgotten_gives_everything_back(warm):
-    path = warm.hook(PID)
-    warm.wake()
-    engine = load(warm, path)
-    await leased(engine, warm, path)
-
-    del engine
-
-    until(lambda: not any(e["leased"] for e in warm.worker["executors"]))
-
-
-@pytest.mark.anyio
 async def test_changed_variables_reach_the_next_event(warm):
     path = warm.hook(SAYS + "    import os; return deny(str(os.environ.get('OF_IT')))")
-    warm.wake()
+    wake(warm, path)
     environ = dict(warm.env)
     async with load(warm, path, environ=environ) as engine:
-        assert (await leased(engine, warm, path)).reason == "None"
+        assert (await decide_warm(engine, warm, path)).reason == "None"
         environ["OF_IT"] = "1"
-        assert (await leased(engine, warm, path)).reason == "1"
+        assert (await decide_warm(engine, warm, path)).reason == "1"
         del environ["OF_IT"]
-        assert (await leased(engine, warm, path)).reason == "None"
+        assert (await decide_warm(engine, warm, path)).reason == "None"
 
 
 @pytest.mark.anyio
 async def test_a_line_is_read_anew_when_a_variable_in_it_changes(warm):
     paths = [warm.hook(SAYS + f"    return deny('{n}')", f"hook{n}.py") for n in (1, 2)]
-    warm.wake()
     environ = dict(warm.env)
     async with load(warm, f'{shlex.join(warm.client)} "$OF_IT"', environ=environ) as engine:
         for number in (1, 2, 2, 1):
             environ["OF_IT"] = str(paths[number - 1])
-            assert (await leased(engine, warm, paths[number - 1])).reason == str(number)
+            assert (await decide_warm(engine, warm, paths[number - 1])).reason == str(number)
 
 
 @pytest.mark.anyio
-async def test_a_line_that_a_shell_must_read_is_a_process(warm):
+async def test_a_line_that_a_shell_must_read_is_run_by_it(warm):
     path = warm.hook(PID)
-    warm.wake()
-    line = f"{shlex.join(warm.client)} {path} && true"
+    wake(warm, path)
+    ran = warm.root / "ran"
+    line = f"{shlex.join(warm.client)} {path} && touch {ran}"
     async with load(warm, line) as engine:
-        await engine.dispatch(EVENT)
-        assert not any(e["leased"] for e in warm.worker["executors"])
+        assert (await engine.dispatch(EVENT)).denied
+
+    assert ran.exists()
 
 
 @pytest.mark.anyio
@@ -314,23 +297,24 @@ async def test_variables_that_loading_looks_at_may_change_between_events(warm):
         + SAYS
         + "    return deny(ALL['OF_IT'] + os.environ['MORE'])"
     )
-    warm.wake()
+    wake(warm, path)
     environ = {**warm.env, "OF_IT": "a"}
     async with load(warm, path, environ=environ) as engine:
         for value in ("a", "b", "c", "a"):
             environ["OF_IT"] = value
-            assert (await leased(engine, warm, path)).reason == value + "1"
+            assert (await engine.dispatch(EVENT)).reason == value + "1"
 
 
 @pytest.mark.anyio
 async def test_a_worker_that_hangs_costs_no_answer(warm):
     path = warm.hook(SAYS + "    return deny('no')")
-    warm.wake()
-    pid = warm.worker["pid"]
+    wake(warm, path)
+    pid = warm.server["pid"]
     os.kill(pid, signal.SIGSTOP)
     try:
         async with load(warm, path) as engine:
-            assert (await engine.dispatch(EVENT)).reason == "no"
+            for _ in range(4):  # the children that wait already answer the first ones
+                assert (await engine.dispatch(EVENT)).reason == "no"
     finally:
         os.kill(pid, signal.SIGCONT)
 
@@ -360,7 +344,7 @@ async def test_a_wrapper_of_the_same_name_runs_as_a_program(warm, wrapper):
     (program.parent / "wrapped.py").write_text(
         "import sys\ndef main():\n    sys.stderr.write('no')\n    return 2\n"
     )
-    warm.wake()
+    wake(warm, path)
     environ = {**warm.env, "PATH": f"{program.parent}:{warm.env['PATH']}"}
 
     for front in (["anyhook", "run"], [str(program), "run"]):
@@ -373,7 +357,7 @@ async def test_a_wrapper_of_the_same_name_runs_as_a_program(warm, wrapper):
 @pytest.mark.anyio
 async def test_something_else_of_the_same_name_runs_as_what_it_is(warm):
     path = warm.hook(SAYS + "    return deny('no')")
-    warm.wake()
+    wake(warm, path)
     other = warm.root / "anyhook-run"
     other.write_text('#!/bin/sh\necho \'{"decision": "deny", "reason": "another"}\'\n')
     other.chmod(0o755)
@@ -403,9 +387,9 @@ if child:
 """
 
 
-def test_processes_that_fork_share_no_lease(warm):
+def test_processes_that_fork_share_no_connection(warm):
     path = warm.hook(SAYS + "    return deny(event.tool_input['content'])")
-    warm.wake()
+    wake(warm, path)
     load(warm, path).close()
 
     done = subprocess.run(

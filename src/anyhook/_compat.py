@@ -1,0 +1,69 @@
+"""The private interfaces of CPython that the package uses, each with its reason.
+
+Everything else uses public ones, so that a new release of Python is tested here first. A cold hook
+imports this module.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import sys
+
+# The modules `contextvars` and `signal` around these are files to load, and `signal` makes an enum
+# of every number and handler: 1 ms of a cold hook.
+from _contextvars import ContextVar as ContextVar
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+
+def start_alarm(seconds: float, on_alarm: Callable[[], object]) -> Callable[[], None]:
+    """Call a function in the main thread after some seconds, between two of its instructions.
+
+    Returns:
+        A function that stops the alarm and restores the handler of `SIGALRM`.
+
+    Raises:
+        ImportError: If the platform has no such timers.
+        ValueError: If the caller is not the main thread.
+    """
+    from _signal import (  # type: ignore[import-not-found] # see ContextVar above
+        ITIMER_REAL,
+        SIGALRM,
+        setitimer,
+        signal,
+    )
+
+    previous = signal(SIGALRM, lambda _number, _frame: on_alarm())
+    setitimer(ITIMER_REAL, seconds)
+
+    def stop() -> None:
+        setitimer(ITIMER_REAL, 0)
+        signal(SIGALRM, previous)
+
+    return stop
+
+
+def run_exit_functions() -> None:
+    """Call what was registered with `atexit`: `os._exit` does not, and there is no public way."""
+    atexit._run_exitfuncs()
+
+
+def count_threads() -> int:
+    """Return the number of threads that Python code has started.
+
+    `threading.active_count` leaves out those started with `_thread`, and imports a module that a
+    hook file may not have imported itself.
+    """
+    return _thread._count()
+
+
+def caller(depth: int) -> FrameType:
+    """Return the frame of a caller; 1 is the caller of the function that calls this one.
+
+    `inspect.currentframe` costs the import of `inspect`: 10 ms of a cold hook.
+    """
+    return sys._getframe(depth + 1)

@@ -1,0 +1,339 @@
+"""A process that answers one event of a hook file and exits.
+
+It is forked before the event arrives, from a server that has the file loaded. So every event finds
+the module as loading left it, and nothing that one event does is seen by the next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anyhook.authoring.process_exit import end_warm_hook, flush_streams
+from anyhook.authoring.run import FallbackExit, Output, answer
+from anyhook.worker.client import (
+    ACCEPT_TIMEOUT,
+    RUN,
+    STATUS,
+    STATUS_REPLY,
+    STOP,
+    WorkerUnavailable,
+    peer_user,
+    read_frame,
+)
+from anyhook.worker.protocol import (
+    FrameError,
+    Reply,
+    frame,
+    pack_accepted,
+    pack_cold,
+    pack_reply,
+    parse_request,
+)
+from anyhook.worker.sample import sample_hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+    from anyhook.authoring.hooks import Hooks
+    from anyhook.worker.load_trace import LoadTrace
+    from anyhook.worker.protocol import Request
+
+ACCEPTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
+"""What a child reports to its server: it took a connection (and passes it on, with its capture);
+it answered an event; it did what else was asked; the server has to end."""
+MESSAGE_SIZE = 5
+"""Bytes of a report: kind and process."""
+MAX_CAPTURED = 16 << 20
+"""Bytes of standard error that are sent."""
+
+
+@dataclass
+class LoadedHookFile:
+    """A hook file that is ready for events.
+
+    Attributes:
+        hooks: Its functions.
+        arguments: What it passes to `hooks.run()`; `None` for the arguments of each event.
+        trace: What loading read.
+        set_variables: Variables that loading has set.
+        removed_variables: Variables that loading has removed.
+    """
+
+    hooks: Hooks
+    arguments: Sequence[str] | None
+    trace: LoadTrace
+    set_variables: dict[bytes, bytes]
+    removed_variables: frozenset[bytes]
+
+
+class ServerState(Protocol):
+    """What a child uses of the server from which it was forked (`anyhook.worker.server.Server`)."""
+
+    loaded: LoadedHookFile
+    listener: socket.socket
+    lifeline: int
+    child_control: socket.socket
+    running: memoryview
+    sample: bytes
+    variables: dict[bytes, bytes]
+
+    def status(self) -> dict[str, Any]:
+        """Return the status of the server."""
+        ...
+
+
+class Child:
+    """The process, before and while it answers.
+
+    Args:
+        server: The server that it was forked from.
+        slot: Index at which it announces that it runs a hook.
+    """
+
+    def __init__(self, server: ServerState, slot: int) -> None:
+        self._server = server
+        self._slot = slot
+        self._control = server.child_control
+        self._capture = scratch_file()
+        self._link: socket.socket
+        self._variables = server.variables
+
+    def run(self) -> NoReturn:
+        """Wait for a connection, do what is asked, and exit."""
+        self._answer_sample()
+        redirect_streams(self._capture)
+        self._link = self._accept()
+        fds = [self._link.fileno(), self._capture]
+        socket.send_fds(self._control, [self._message(ACCEPTED)], fds)
+        body = read_body(self._link)
+        if body is None:
+            self._exit(FINISHED)
+        if body[:1] in (STATUS, STOP):
+            send_quietly(self._link, status_frame(self._server.status()))
+            self._exit(MUST_END if body[:1] == STOP else FINISHED)
+        try:
+            request = parse_request(body)
+        except FrameError:
+            self._exit(FINISHED)
+        self._answer(request)
+
+    def _answer_sample(self) -> None:
+        """Answer a sample event, without a function of the user.
+
+        The first event that a process answers writes to pages that it shares with its server, and
+        each of them is copied: without this, an answer takes twice as long.
+        """
+        request = parse_request(self._server.sample)
+        try:
+            self._difference(request)
+            self._put_in_place(request)
+            output = _Connection(self)
+            answer(sample_hooks, (), request.payload, output)
+            pack_reply(output.reply(0, captured(self._capture)))
+            os.chdir("/")
+        except (OSError, SystemExit):
+            return
+
+    def _accept(self) -> socket.socket:
+        """Wait for a connection of the same user; exit if the server has ended."""
+        poll = select.poll()
+        poll.register(self._server.listener, select.POLLIN)
+        poll.register(self._server.lifeline, select.POLLIN)
+        while True:
+            ready = {fd for fd, _ in poll.poll()}
+            if self._server.lifeline in ready:
+                os._exit(0)
+            link = accept(self._server.listener)
+            if link is not None:
+                return link
+
+    def _answer(self, request: Request) -> NoReturn:
+        reason = self._difference(request)
+        if reason is not None:
+            send_quietly(self._link, pack_cold(reason))
+            self._exit(MUST_END)
+        try:
+            self._put_in_place(request)
+            self._link.sendall(pack_accepted(os.getpid()))
+        except OSError:  # the client runs the hook itself, or is gone
+            self._exit(FINISHED)
+        self._server.running[self._slot] = os.getpid()
+        loaded = self._server.loaded
+        arguments = sys.argv[1:] if loaded.arguments is None else loaded.arguments
+        lowest_descriptor = _lowest_free_descriptor()
+        output = _Connection(self)
+        code = 0
+        try:
+            answer(loaded.hooks, arguments, request.payload, output)
+        except SystemExit as end:
+            code = exit_code(end)
+        end_warm_hook(has_open_files=_lowest_free_descriptor() != lowest_descriptor)
+        self.reply(output, code)
+
+    def _difference(self, request: Request) -> str | None:
+        """Return why the hook file must be loaded again for an event; `None` if it need not."""
+        cwd, *argv = map(os.fsdecode, request.words)
+        return self._server.loaded.trace.difference(request.environ, cwd, argv)
+
+    def _put_in_place(self, request: Request) -> None:
+        """Make the process look as if it had been started for an event.
+
+        Raises:
+            OSError: If the working directory is not there.
+        """
+        loaded = self._server.loaded
+        cwd, *argv = map(os.fsdecode, request.words)
+        os.chdir(cwd)
+        os.umask(request.umask)
+        variables = {**request.environ, **loaded.set_variables}
+        for name in loaded.removed_variables:
+            variables.pop(name, None)
+        change_environment(self._variables, variables)
+        self._variables = variables
+        sys.argv = argv
+        sys.orig_argv = [sys.executable, *argv]
+
+    def reply(self, output: _Connection, code: int) -> NoReturn:
+        """Send the reply and exit."""
+        flush_streams()
+        send_quietly(self._link, pack_reply(output.reply(code, captured(self._capture))))
+        self._exit(ANSWERED)
+
+    def _exit(self, report: bytes) -> NoReturn:
+        try:
+            self._control.send(self._message(report))
+        finally:  # the server may be gone
+            os._exit(0)
+
+    @staticmethod
+    def _message(kind: bytes) -> bytes:
+        return kind + os.getpid().to_bytes(MESSAGE_SIZE - 1, "little")
+
+
+class _Connection(Output):
+    """Keeps the answer until it is sent together with the exit code and standard error."""
+
+    def __init__(self, child: Child) -> None:
+        self._child = child
+        self._text = b""
+        self._fallback: FallbackExit | None = None
+
+    def write(self, text: bytes, fallback: FallbackExit) -> None:
+        """Keep the answer."""
+        self._text, self._fallback = text, fallback
+
+    def leave(self) -> NoReturn:
+        """Send the answer and exit: the functions have exceeded their time."""
+        self._child.reply(self, self.code)
+
+    def reply(self, code: int, stderr: bytes) -> Reply:
+        """Return what the client prints, and the code with which it exits."""
+        reply = Reply(code=code, out=self._text, err=stderr)
+        if self._fallback is None:
+            return reply
+        text = self._fallback.message.replace("{why}", "its reader is gone") + "\n"
+        fallback = text.encode("utf-8", "replace")
+        return reply.replace(fallback=fallback, fallback_code=self._fallback.code)
+
+
+# -- connections
+
+
+def accept(listener: socket.socket) -> socket.socket | None:
+    """Accept a connection; `None` if another process took it or another user made it."""
+    try:
+        link, _ = listener.accept()
+    except OSError:
+        return None
+    if peer_user(link) != os.getuid():
+        link.close()
+        return None
+    return link
+
+
+def read_body(link: socket.socket) -> bytes | None:
+    """Read a request; `None` if it is not one that a client of this package sends.
+
+    A client has written all of it before it waits, so one that is slower is none of ours.
+    """
+    link.settimeout(ACCEPT_TIMEOUT)
+    try:
+        body = read_frame(link)
+    except (WorkerUnavailable, OSError):
+        return None
+    link.settimeout(None)
+    return body if body[:1] in (RUN, STATUS, STOP) else None
+
+
+def status_frame(status: dict[str, Any]) -> bytes:
+    """Return the frame that answers `STATUS` and `STOP`."""
+    return frame(STATUS_REPLY, json.dumps(status).encode())
+
+
+def send_quietly(link: socket.socket, data: bytes) -> None:
+    """Send data to a client, which may be gone."""
+    try:
+        link.sendall(data)
+    except OSError:
+        return
+
+
+# -- the state of a process
+
+
+def redirect_streams(capture: int) -> None:
+    """Give a process an empty standard input, and a file as standard output and error."""
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(capture, 1)
+    os.dup2(capture, 2)
+
+
+def change_environment(current: Mapping[bytes, bytes], wanted: Mapping[bytes, bytes]) -> None:
+    """Change the variables of the process from those that it has to others."""
+    for name in current.keys() - wanted.keys():
+        del os.environb[name]
+    for name, value in wanted.items():
+        if current.get(name) != value:
+            os.environb[name] = value
+
+
+def exit_code(end: SystemExit) -> int:
+    """Return the exit code that `sys.exit` means; a text is printed, as Python does."""
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return end.code & 0xFF
+    sys.stderr.write(f"{end.code}\n")
+    return 1
+
+
+def scratch_file() -> int:
+    """Open a file without a name."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("anyhook")
+    from tempfile import TemporaryFile
+
+    with TemporaryFile(buffering=0) as file:
+        return os.dup(file.fileno())
+
+
+def _lowest_free_descriptor() -> int:
+    """Return the number that the next opened file would get."""
+    lowest = os.dup(0)
+    os.close(lowest)
+    return lowest
+
+
+def captured(capture: int) -> bytes:
+    """Return what a hook wrote to standard error."""
+    size = os.fstat(capture).st_size
+    return os.pread(capture, min(size, MAX_CAPTURED), 0) if size else b""

@@ -1,0 +1,290 @@
+"""What a hook file read while it was loaded, so that a change of it is noticed.
+
+A cold hook is loaded on every event. A warm one is loaded once, and that means the same only as
+long as everything that loading read is unchanged: the file itself, the modules that it imports, the
+files and directories that it opened, the variables that it looked up, its arguments and its working
+directory. Each of them is recorded here while the file is loaded, and compared before each event.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from anyhook._compat import caller
+from anyhook.files import TICK, FileIdentity, identity_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+READ_EVENTS = frozenset({"open", "os.listdir", "os.scandir", "sqlite3.connect"})
+"""Audit events of reading, with the path as their first argument."""
+SIDE_EFFECTS = {
+    "subprocess.Popen": "starts a program",
+    "os.system": "starts a program",
+    "os.posix_spawn": "starts a program",
+    "os.exec": "starts a program",
+    "os.fork": "starts a process",
+    "os.forkpty": "starts a process",
+    "socket.connect": "makes a connection",
+    "socket.bind": "opens a port",
+    "os.chdir": "changes the working directory",
+}
+"""Audit events of what every event of a cold hook would repeat, with the reason to stay cold."""
+INSTALLED = (
+    os.path.dirname(os.__file__) + os.sep,
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+)
+"""Directories of the standard library and of this package."""
+CHECK_INTERVAL = 1.0
+"""Seconds between two checks of what is installed: there may be hundreds of files."""
+EDITED_WHILE_LOADING: FileIdentity = (0, 0, -1, 0, 0)
+"""Equals no file, so that the first event notices the edit."""
+
+
+class LoadTrace:
+    """Records what a hook file reads while it is loaded.
+
+    Attributes:
+        side_effect: What it did that cannot be done once for all events; empty if nothing.
+    """
+
+    def __init__(self) -> None:
+        self.side_effect = ""
+        self._paths: set[str] = set()
+        self._variables: set[bytes] = set()
+        self._reads_all_variables = False
+        self._reads_cwd = False
+        self._reads_arguments = False
+        self._is_loading = False
+        self._started = 0
+
+    def start(self, hook_file: str, cwd: str, argv: Sequence[str]) -> None:
+        """Record what is read from now on, and replace `sys.argv` and `os.environ` for that.
+
+        Args:
+            hook_file: Absolute path of the hook file.
+            cwd: Working directory.
+            argv: The value of `sys.argv`.
+        """
+        self._started = time.time_ns() - TICK
+        self._cwd = cwd
+        self._argv = list(argv)
+        self._environ = dict(os.environb)
+        self._paths.add(hook_file)
+        self._is_loading = True
+        sys.addaudithook(self._on_audit_event)
+        self._traced_argv = sys.argv = _TracedArguments(argv)
+        _TracedArguments.trace = _TracedEnviron.trace = self
+        # modules may hold the objects already, so they get another class instead of a replacement
+        for environ in (os.environ, os.environb):
+            environ.__class__ = _TracedEnviron
+        self._real_getcwd = os.getcwd, os.getcwdb
+        os.getcwd, os.getcwdb = self._getcwd, self._getcwdb
+
+    def stop(self) -> None:
+        """Stop recording, and take the identities of everything that was read."""
+        self._is_loading = False
+        for environ in (os.environ, os.environb):
+            environ.__class__ = _EnvironClass
+        os.getcwd, os.getcwdb = self._real_getcwd
+        if sys.argv is not self._traced_argv or self._argv != list.copy(self._traced_argv):
+            self.side_effect = self.side_effect or "changes sys.argv"
+        sys.argv = self._argv.copy()
+        modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+        interpreter = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"))
+        self._own: dict[str, FileIdentity] = {}
+        self._installed = {path: identity_of(path) for path in interpreter}
+        for path in (*self._paths, *(path for path in modules if isinstance(path, str))):
+            kind = self._installed if _is_installed(path) else self._own
+            kind[path] = self._identity_before(path)
+        self._offers = {path: _Offer(path) for path in _search_path()}
+        self._checked = time.monotonic()
+
+    def _identity_before(self, path: str) -> FileIdentity:
+        """Return the identity of what was read; of no file if it was edited after that."""
+        identity = identity_of(path)
+        if identity is not None and identity[4] > self._started:
+            return EDITED_WHILE_LOADING
+        return identity
+
+    def difference(
+        self, environ: Mapping[bytes, bytes], cwd: str, argv: Sequence[str]
+    ) -> str | None:
+        """Return why the file must be loaded again for an event; `None` if it need not.
+
+        Args:
+            environ: The variables of the event.
+            cwd: Its working directory.
+            argv: The hook file and the arguments of its command.
+        """
+        names = self._variables
+        if self._reads_all_variables:
+            names = self._environ.keys() | environ.keys()
+        for name in names:
+            if environ.get(name) != self._environ.get(name):
+                variable = os.fsdecode(name)
+                return f"reads the variable {variable} while it is loaded, which has changed"
+        if self._reads_cwd and cwd != self._cwd:
+            return "uses the working directory while it is loaded, which has changed"
+        if self._reads_arguments and list(argv) != self._argv:
+            return "reads its arguments while it is loaded, which have changed"
+        return self.changed_file()
+
+    def changed_file(self) -> str | None:
+        """Return why the file must be loaded again for any event; `None` if it need not."""
+        changed = next(_changed(self._own), None)
+        now = time.monotonic()
+        if changed is None and now - self._checked > CHECK_INTERVAL:
+            changed = next(_changed(self._installed), None)
+            self._checked = now
+        if changed is not None:
+            return f"was loaded before {changed} changed"
+        for directory, offer in self._offers.items():
+            if offer.has_changed(directory):
+                return f"was loaded before the modules in {directory} changed"
+        return None
+
+    def _getcwd(self) -> str:
+        self._reads_cwd = True
+        return self._real_getcwd[0]()
+
+    def _getcwdb(self) -> bytes:
+        self._reads_cwd = True
+        return self._real_getcwd[1]()
+
+    def _on_audit_event(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self._is_loading:
+            return
+        if event in READ_EVENTS and not _is_importing():
+            path = arguments[0] if arguments else "."
+            if path is None:
+                path = "."
+            if isinstance(path, str | bytes) and _is_reading(event, arguments):
+                text = os.fsdecode(path)
+                self._reads_cwd = self._reads_cwd or not text.startswith("/")
+                self._paths.add(os.path.normpath(os.path.join(self._cwd, text)))
+        elif event in SIDE_EFFECTS and not self.side_effect:
+            self.side_effect = SIDE_EFFECTS[event]
+
+    def read_variable(self, name: object) -> None:
+        """Record that a variable was looked up."""
+        if isinstance(name, str | bytes):
+            self._variables.add(os.fsencode(name))
+
+    def read_all_variables(self) -> None:
+        """Record that all variables were listed."""
+        self._reads_all_variables = True
+
+    def read_arguments(self) -> None:
+        """Record that the arguments were looked at."""
+        self._reads_arguments = True
+
+
+_EnvironClass: Any = type(os.environ)
+"""It has no public name."""
+
+
+class _TracedEnviron(_EnvironClass):  # type: ignore[misc] # see above
+    """The class of `os.environ` while a hook file is loaded."""
+
+    trace: LoadTrace
+
+    def __getitem__(self, name: Any) -> Any:
+        self.trace.read_variable(name)
+        return super().__getitem__(name)
+
+    def __iter__(self) -> Any:
+        self.trace.read_all_variables()
+        return super().__iter__()
+
+    def __len__(self) -> Any:
+        self.trace.read_all_variables()
+        return super().__len__()
+
+
+class _TracedArguments(list[str]):
+    """The value of `sys.argv` while a hook file is loaded."""
+
+    trace: LoadTrace
+
+    def __getitem__(self, index: Any) -> Any:
+        self.trace.read_arguments()
+        return super().__getitem__(index)
+
+    def __iter__(self) -> Iterator[str]:
+        self.trace.read_arguments()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.trace.read_arguments()
+        return super().__len__()
+
+    def __contains__(self, word: object) -> bool:
+        self.trace.read_arguments()
+        return super().__contains__(word)
+
+
+class _Offer:
+    """The modules that a directory offers to `import`."""
+
+    def __init__(self, directory: str) -> None:
+        self._modified = _modified(directory)
+        self._names = _importable(directory)
+
+    def has_changed(self, directory: str) -> bool:
+        """Return whether it offers other modules now."""
+        return _modified(directory) != self._modified and _importable(directory) != self._names
+
+
+def _modified(directory: str) -> int:
+    try:
+        return os.stat(directory).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _importable(directory: str) -> frozenset[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return frozenset(
+                entry.name
+                for entry in entries
+                if entry.name.endswith((".py", ".so"))
+                or (entry.name.isidentifier() and entry.name != "__pycache__" and entry.is_dir())
+            )
+    except OSError:
+        return frozenset()
+
+
+def _search_path() -> list[str]:
+    """List the directories whose modules may come and go: not those of the interpreter."""
+    return [path for path in dict.fromkeys(sys.path) if path and not _is_installed(path + os.sep)]
+
+
+def _is_installed(path: str) -> bool:
+    """Return whether a file belongs to the interpreter or to an installed package."""
+    return path.startswith(INSTALLED) or "/site-packages/" in path
+
+
+def _changed(identities: Mapping[str, FileIdentity]) -> Iterator[str]:
+    for path, identity in identities.items():
+        if identity_of(path) != identity:
+            yield path
+
+
+def _is_importing() -> bool:
+    """Return whether the import system reads: its files are recorded as modules."""
+    return caller(2).f_code.co_filename.startswith("<frozen importlib")
+
+
+def _is_reading(event: str, arguments: tuple[Any, ...]) -> bool:
+    if event != "open":
+        return True
+    mode, flags = (*arguments[1:3], None, None)[:2]
+    if isinstance(mode, str):
+        return not set(mode) & set("wax+")
+    return not (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR))

@@ -1,0 +1,127 @@
+"""`Engine.register_file`: the functions of a hook file in the host's process."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from anyhook import BeforeTool, Engine
+from anyhook.authoring.load import load_hooks
+from anyhook.errors import UsageError
+
+HEADER = "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n"
+FOOTER = "\nif __name__ == '__main__':\n    hooks.run()\n"
+SAYS = "@hooks.before_tool('write_file')\ndef guard(event):\n"
+EVENT = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": "b"})
+
+
+@pytest.fixture
+def engine(tmp_path):
+    return Engine.load(tmp_path, agent="gemini", home=tmp_path, environ={})
+
+
+@pytest.fixture
+def hook(tmp_path):
+    def write(body, name="hook.py", header=HEADER):
+        path = tmp_path / name
+        path.write_text(header + body + FOOTER)
+        return path
+
+    return write
+
+
+@pytest.mark.anyio
+async def test_the_functions_of_a_hook_file_decide_in_this_process(engine, hook):
+    engine.register_file(hook(SAYS + "    import os; return deny(str(os.getpid()))"))
+
+    decision = await engine.dispatch(EVENT)
+
+    assert (decision.outcome, decision.reason) == ("deny", str(os.getpid()))
+    assert not (await engine.dispatch(EVENT.replace(tool_name="read_file"))).denied
+
+
+@pytest.mark.anyio
+async def test_the_module_is_imported_once(engine, hook):
+    body = "seen = []\n" + SAYS + "    seen.append(1); return deny(str(len(seen)))"
+    engine.register_file(str(hook(body)))
+
+    assert [(await engine.dispatch(EVENT)).reason for _ in range(3)] == ["1", "2", "3"]
+
+
+@pytest.mark.anyio
+async def test_functions_run_in_their_order_and_can_be_taken_back(engine, hook):
+    first = SAYS + "    return event.rewrite(content='c')\n"
+    second = SAYS.replace("guard", "last") + "    return deny(event.tool_input['content'])"
+    handlers = engine.register_file(hook(first + second))
+
+    assert [handler.name for handler in handlers] == ["guard", "last"]
+    assert (await engine.dispatch(EVENT)).reason == "c"
+    for handler in handlers:
+        engine.unregister(handler)
+    assert not (await engine.dispatch(EVENT)).denied
+
+
+def test_functions_for_events_that_the_agent_does_not_have_are_left_out(engine, hook):
+    path = hook("@hooks.subagent_stop\ndef f(event):\n    return None\n" + SAYS + "    return None")
+
+    assert [handler.name for handler in engine.register_file(path)] == ["guard"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome"), [("deny", "deny"), ("allow", "none")], ids=["deny", "allow"]
+)
+@pytest.mark.anyio
+async def test_a_crash_follows_on_crash(engine, hook, policy, outcome):
+    path = hook(f"hooks = Hooks(on_crash={policy!r})\n" + SAYS + "    raise ValueError('secret')")
+    engine.register_file(path)
+
+    decision = await engine.dispatch(EVENT)
+
+    assert decision.outcome == outcome
+    assert "secret" not in decision.explain()
+
+
+@pytest.mark.anyio
+async def test_a_file_may_import_modules_beside_it(engine, hook, tmp_path):
+    (tmp_path / "words_beside.py").write_text("WORD = 'beside'")
+    engine.register_file(
+        hook("import words_beside\n" + SAYS + "    return deny(words_beside.WORD)")
+    )
+
+    assert (await engine.dispatch(EVENT)).reason == "beside"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("open('ran', 'w')\n", "is not an anyhook hook file, and was not run"),
+        (HEADER + "1 / 0\n", "cannot be imported: ZeroDivisionError"),
+        (HEADER + "hooks.run()\n", "it runs when it is imported"),
+    ],
+)
+def test_what_is_no_hook_file_is_refused(engine, hook, tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(UsageError, match=message):
+        engine.register_file(hook(text, header=""))
+
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("warm", ["in_process", "on_loop", 1, None])
+def test_warm_is_true_or_false(tmp_path, warm):
+    with pytest.raises(UsageError, match=r"warm is True or False, not .*register_file"):
+        Engine.load(tmp_path, agent="gemini", home=tmp_path, environ={}, warm=warm)
+
+
+def test_a_loaded_file_finds_its_own_classes(hook):
+    path = hook(
+        "from dataclasses import dataclass\nfrom typing import ClassVar\n"
+        "@dataclass\nclass Rule:\n    word: str\n    known: ClassVar[int] = 1\n"
+        + SAYS
+        + "    return None\n",
+        header="from __future__ import annotations\n" + HEADER,
+    )
+
+    assert load_hooks(path).functions[0].function.__globals__["Rule"]("x").word == "x"
