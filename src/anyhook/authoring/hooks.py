@@ -1,32 +1,23 @@
-"""`Hooks`: the functions of one hook file, and their answer to an event.
-
-It is one module because a cold hook imports all of it, and every further module costs 0.1 ms.
-"""
+"""`Hooks`: the decorators of one hook file, its examples, and the command that it is."""
 
 from __future__ import annotations
 
 import sys
 
 from anyhook._compat import caller
-from anyhook.agents.values import check_answer
-from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
+from anyhook.authoring.functions import HookFunction, HookFunctions, check_word
 from anyhook.errors import UsageError
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.events import EVENTS, UnknownEvent, event_class
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn, TypeVar
 
-    from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.decorators import EventDecorators, EventName, Expectation
     from anyhook.authoring.register import Host
-    from anyhook.model.events import Event
 
-    HookOutput = Answer | None
-    Function = Callable[[Any], HookOutput | Awaitable[HookOutput]]
     FunctionT = TypeVar("FunctionT", bound=Callable[[Any], Any])
 else:
     EventDecorators = object
@@ -37,38 +28,6 @@ loading: list[str] = []
 
 on_run: list[Callable[[Hooks, Sequence[str] | None], NoReturn]] = []
 """In the server of a hook file: what `hooks.run()` does instead of answering one event."""
-
-
-class HookFunction(Record):
-    """One function of a hook file.
-
-    Attributes:
-        event: Canonical name of its event.
-        subjects: Patterns of the tools, sources, reasons, … that it covers; empty for all.
-        function: The author's function, which takes the event.
-        name: Name of the function.
-        file: Path of its source file.
-        line: 1-based line.
-        about: First line of its docstring.
-    """
-
-    event: str
-    subjects: tuple[str, ...]
-    function: Function
-    name: str
-    file: str
-    line: int
-    about: str = ""
-
-    def covers(self, names: Sequence[str]) -> bool:
-        """Return whether the function covers a subject.
-
-        Args:
-            names: All names of the subject: of a tool, the agent's and the canonical one.
-        """
-        if not self.subjects:
-            return True
-        return any(_matches_any(pattern, names) for pattern in self.subjects)
 
 
 class Example(Record):
@@ -91,7 +50,7 @@ class Example(Record):
     place: str = ""
 
 
-class Hooks(EventDecorators):
+class Hooks(HookFunctions, EventDecorators):
     """The functions of one hook file.
 
     Every canonical event is a decorator: `@hooks.before_tool("shell")`, `@hooks.before_prompt`,
@@ -120,23 +79,8 @@ class Hooks(EventDecorators):
         unsupported: str = "degrade",
         timeout: float | None = None,
     ) -> None:
-        _check_word("on_crash", on_crash, ("allow", "deny"))
-        _check_word("unsupported", unsupported, ("degrade", "refuse"))
-        if timeout is not None and not 0 < timeout <= MAX_TIMEOUT:
-            raise UsageError(f"timeout must be a positive number of seconds, not {timeout!r}")
-        self.on_crash = on_crash
-        self.unsupported = unsupported
-        self.timeout = timeout
-        self.functions: list[HookFunction] = []
+        super().__init__(name, on_crash=on_crash, unsupported=unsupported, timeout=timeout)
         self.examples: list[Example] = []
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """The display name: the given one, else the name of the file."""
-        if self._name or not self.functions:
-            return self._name or "hook"
-        return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
 
     # `decorators.pyi` declares the events, so that type checkers report an unknown one.
     if not TYPE_CHECKING:
@@ -229,7 +173,7 @@ class Hooks(EventDecorators):
         """
         if not is_event(event):
             raise UsageError(f"there is no event {event!r}")
-        _check_word("expect", expect, EXPECTATIONS)
+        check_word("expect", expect, EXPECTATIONS)
         if tool is not None:
             fields |= {"tool_name": tool, "tool_input": dict(input or {})}
         frame = caller(1)  # the line of the example, for reports
@@ -243,49 +187,6 @@ class Hooks(EventDecorators):
                 place=f"{frame.f_code.co_filename}:{frame.f_lineno}",
             )
         )
-
-    def answer(self, event: Event, agent: AgentSpec | None = None) -> Answer:
-        """Return the answer to an event, without an agent.
-
-        Args:
-            event: The event.
-            agent: The agent of the event, which says what a matcher of an event without a tool
-                sees; without it only tools are matched.
-
-        Raises:
-            Exception: The exception of a function.
-        """
-        return self.decide(event, agent, finish)
-
-    def decide(
-        self, event: Event, agent: AgentSpec | None, call: Callable[[HookFunction, Any], Any]
-    ) -> Answer:
-        """Return the answer to an event, with a given way to call functions.
-
-        Args:
-            event: The event.
-            agent: The agent of the event.
-            call: Calls a function with an event and returns its result.
-        """
-        names = names_of(event, agent)
-        functions = [f for f in self.functions if f.event == event.name and f.covers(names)]
-        if not functions:
-            return NO_OPINION
-        # Each function gets a copy, which it may change.
-        if len(functions) == 1:
-            return checked(functions[0], call(functions[0], event.copy()))
-        from anyhook.model.sequence import SEQUENCE, advance, combine_answers, ends_sequence
-
-        chain = SEQUENCE.get(event.name, {})
-        answers: list[Answer] = []
-        for function in functions:
-            answer = checked(function, call(function, event.copy()))
-            answers.append(answer)
-            if ends_sequence(answer):
-                break
-            if answer is not NO_OPINION:
-                event = advance(chain, event, answer)
-        return combine_answers(answers, patches_response=event.name == "after_model")
 
     def register(self, engine: Host) -> None:
         """Let an `Engine` run the functions, before the hooks of its settings.
@@ -326,116 +227,7 @@ EXPECTATIONS = tuple(
 )
 """What an example may expect."""
 
-VERDICT_WORDS: dict[str, tuple[Outcome, bool]] = {
-    "none": (Outcome.NONE, False),
-    "allow": (Outcome.ALLOW, False),
-    "approve": (Outcome.ALLOW, True),
-    "deny": (Outcome.DENY, False),
-    "block": (Outcome.DENY, False),
-    "ask": (Outcome.ASK, False),
-    "defer": (Outcome.DEFER, False),
-}
-"""Verdicts that an author wrote as strings: outcome, and whether it approves."""
-
-MAX_TIMEOUT = 7 * 86400.0
-"""Seconds. No agent waits longer for a hook, and `signal.setitimer` takes no infinite time."""
-
 
 def is_event(name: str) -> bool:
     """Return whether a name is the canonical name of an event."""
     return event_class(name).name == name != UnknownEvent.name
-
-
-def sound(answer: Answer) -> tuple[Answer, list[str]]:
-    """Remove the fields of a wrong type from an answer, but never its verdict.
-
-    Returns:
-        The remaining answer, and a message for each removed value.
-    """
-    usable, problems = check_answer(answer, VERDICT_WORDS)
-    return usable, [f"{problem}; left out" for problem in problems]
-
-
-def checked(function: HookFunction, result: object) -> Answer:
-    """Return the result of a function as an answer.
-
-    Raises:
-        TypeError: If it is no answer.
-    """
-    if result is None:
-        return NO_OPINION
-    if not isinstance(result, Answer):
-        raise TypeError(
-            f"{function.name} returned {type(result).__name__}; return None for no opinion, or the "
-            "result of allow(), deny(), ask(), context(), event.rewrite(), …"
-        )
-    if type(result.outcome) is Outcome:
-        return result
-    if result.outcome not in VERDICT_WORDS:
-        raise TypeError(f"{function.name} answered {result.outcome!r}, which is no verdict")
-    outcome, approve = VERDICT_WORDS[result.outcome]
-    return result.replace(outcome=outcome, approve=result.approve or approve)
-
-
-def finish(function: HookFunction, event: Any) -> Any:
-    """Call a function to its end; an async one runs in an event loop of its own.
-
-    Raises:
-        SystemExit: If it exits with another code than 0 (no opinion) and 2 (a denial).
-    """
-    with StderrRecord() as stderr:
-        try:
-            result = function.function(event)
-            return _await_result(result) if hasattr(result, "__await__") else result
-        except SystemExit as end:
-            return answer_of_exit(end, function.name, stderr.text)
-
-
-def _await_result(result: Any) -> Any:
-    import asyncio
-    from contextvars import copy_context
-
-    async def main() -> Any:
-        return await result
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(main())
-    # The running loop belongs to the host, and a second one cannot run in the same thread.
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as threads:
-        return threads.submit(copy_context().run, asyncio.run, main()).result()
-
-
-def names_of(event: Event, agent: AgentSpec | None) -> list[str]:
-    """Return the names that the subjects of a function are compared with."""
-    tool = getattr(event, "tool_name", None)
-    if isinstance(tool, str):
-        return [tool, getattr(event, "tool", tool)]
-    spec = agent.by_canonical.get(event.name) if agent else None
-    if spec is None or spec.subject is None:
-        return []
-    subject = getattr(event, spec.subject)
-    return [subject] if isinstance(subject, str) else []
-
-
-def _matches_any(pattern: str, names: Sequence[str]) -> bool:
-    """Return whether a pattern, in which only `*` is special, matches one of several names."""
-    if pattern in names:
-        return True
-    if "*" not in pattern:
-        return False
-    from fnmatch import fnmatchcase
-
-    escaped = pattern.replace("[", "[[]").replace("?", "[?]")
-    return any(fnmatchcase(name, escaped) for name in names)
-
-
-def _check_word(name: str, value: str, words: Sequence[str]) -> None:
-    if value not in words:
-        from anyhook.model.suggest import did_you_mean
-
-        hint = did_you_mean(str(value), words) or f"it is one of {', '.join(words)}"
-        raise UsageError(f"{name}={value!r}: {hint}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.authoring.hooks import checked, names_of, sound
+from anyhook.authoring.functions import drop_wrong_fields, subject_names, to_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.authoring.hooks import HookFunction, Hooks
+    from anyhook.authoring.functions import HookFunction, HookFunctions
     from anyhook.model.answers import Answer
 
 
@@ -29,7 +29,7 @@ class Host(Protocol):
         ...
 
 
-def register(hooks: Hooks, host: Host) -> tuple[HandlerSpec, ...]:
+def register(hooks: HookFunctions, host: Host) -> tuple[HandlerSpec, ...]:
     """Add the functions of a hook file to an engine; those of one event run in order.
 
     Args:
@@ -53,7 +53,9 @@ def register(hooks: Hooks, host: Host) -> tuple[HandlerSpec, ...]:
     return tuple(registered)
 
 
-def _handler(hooks: Hooks, function: HookFunction, agent: AgentSpec, seconds: float) -> HandlerSpec:
+def _handler(
+    hooks: HookFunctions, function: HookFunction, agent: AgentSpec, seconds: float
+) -> HandlerSpec:
     return HandlerSpec(
         kind="function",
         layer=Layer.RUNTIME,
@@ -90,7 +92,7 @@ def _checked_call(function: HookFunction, agent: AgentSpec) -> Callable[[Any], A
                 raise _without_text(error) from None
         if hasattr(answer, "__await__"):
             return _await_answer(function, answer)  # the engine awaits what a function returns
-        return sound(checked(function, answer))[0]
+        return drop_wrong_fields(to_answer(function, answer))[0]
 
     return call
 
@@ -103,7 +105,7 @@ async def _await_answer(function: HookFunction, awaitable: Any) -> Answer | None
             return answer_of_exit(end, function.name, stderr.text)
         except Exception as error:  # noqa: BLE001 - reported without its text
             raise _without_text(error) from None
-    return sound(checked(function, answer))[0]
+    return drop_wrong_fields(to_answer(function, answer))[0]
 
 
 def _without_text(error: Exception) -> RuntimeError:
@@ -112,4 +114,4 @@ def _without_text(error: Exception) -> RuntimeError:
 
 
 def _covers(function: HookFunction, event: Any, agent: AgentSpec) -> bool:
-    return function.covers(names_of(event, agent))
+    return function.covers(subject_names(event, agent))

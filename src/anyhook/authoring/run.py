@@ -13,7 +13,7 @@ import os
 import sys
 
 from anyhook.agents import get_agent, recognise
-from anyhook.authoring.hooks import MAX_TIMEOUT
+from anyhook.authoring.functions import MAX_TIMEOUT
 from anyhook.authoring.process_exit import BLOCKED, Deadline, end_process
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from anyhook.agents.spec import AgentSpec, EventSpec
-    from anyhook.authoring.hooks import HookFunction, Hooks
+    from anyhook.authoring.functions import HookFunction, HookFunctions
     from anyhook.model.events import Event
 
 
@@ -48,7 +48,7 @@ LOG_ENV = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 
 
-def run(hooks: Hooks, argv: Sequence[str]) -> NoReturn:
+def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
     """Answer the event on standard input, and end the process.
 
     Args:
@@ -90,7 +90,7 @@ def run(hooks: Hooks, argv: Sequence[str]) -> NoReturn:
     end_process(output.code)
 
 
-def answer(hooks: Hooks, argv: Sequence[str], payload: bytes, output: Output) -> None:
+def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Output) -> None:
     """Answer an event that was read already, as `run` does.
 
     Args:
@@ -237,7 +237,7 @@ class Run:
 
     def __init__(
         self,
-        hooks: Hooks,
+        hooks: HookFunctions,
         output: Output,
         timeout: float | None,
         on_ready: Callable[[], None] = lambda: None,
@@ -318,11 +318,13 @@ class Run:
 
     def _call(self, function: HookFunction, event: Any) -> Answer:
         """Call a function; if it crashes, the answers of the others still count."""
-        from anyhook.authoring.hooks import checked, finish, sound
+        from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
 
         self._current = function
         try:
-            answer, problems = sound(checked(function, finish(function, event)))
+            answer, problems = drop_wrong_fields(
+                to_answer(function, call_function(function, event))
+            )
         except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
             return self._answer_crash(error)
         self._notes += [f"{function.name}: {problem}" for problem in problems]

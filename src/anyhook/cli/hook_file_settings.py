@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, EventSpec
-    from anyhook.authoring.hooks import HookFunction, Hooks
+    from anyhook.authoring.functions import HookFunction
+    from anyhook.authoring.hooks import Hooks
 
     Definition = dict[str, Any]
     KeyPath = tuple[str, ...]

@@ -9,45 +9,21 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.agents.output import decode_reply
+from anyhook.agents.values import check_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.handlers.cancellation import is_cancelled_from_outside
 from anyhook.handlers.results import failed_result, note, timed_out_result
 from anyhook.handlers.threads import call_in_thread
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.json import repair
-from anyhook.model.llm import check_request, check_response, check_tool_config
 
 if TYPE_CHECKING:
     from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
-
-_TYPES: dict[str, type] = {
-    "outcome": Outcome,
-    "approve": bool,
-    "reason": str,
-    "stop": bool,
-    "stop_reason": str,
-    "system_message": str,
-    "suppress_output": bool,
-    "context": str,
-    "tool_input": dict,
-    "llm_request": dict,
-    "llm_response": dict,
-    "tool_config": dict,
-    "clear_context": bool,
-    "tail_tool_call": dict,
-    "tool_output": object,
-    "extra": dict,
-}
-_CHECKS: dict[str, Any] = {
-    "llm_request": check_request,
-    "llm_response": check_response,
-    "tool_config": check_tool_config,
-}
 
 
 async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerResult:
@@ -161,22 +137,6 @@ def _check_fields(
     context: HookContext, handler: HandlerSpec, answer: Answer
 ) -> tuple[Answer, tuple[Diagnostic, ...]]:
     """Leave out fields of a wrong type, and keep the others: a verdict must not be lost."""
-    kept: dict[str, Any] = {}
-    problems: list[str] = []
-    for name, value in answer.__dict__.items():
-        if value is None:
-            continue
-        if name == "outcome" and type(value) is str and value in context.agent.decision_words:
-            kept["outcome"], kept["approve"] = context.agent.decision_words[value]
-        elif not isinstance(value, _TYPES[name]):
-            expected, actual = _TYPES[name].__name__, type(value).__name__
-            problems.append(f"{name} must be {expected}, not {actual}")
-        elif name in _CHECKS:
-            kept[name], field_problems = _CHECKS[name](value)
-            problems += [f"{name}: {problem}" for problem in field_problems]
-        else:
-            kept[name] = value
-    if not problems and type(answer.outcome) is Outcome:
-        return answer, ()
+    usable, problems = check_answer(answer, context.agent.decision_words)
     notes = [note("output-field", context, handler, f"{text}; left out") for text in problems]
-    return Answer(**kept), tuple(notes)
+    return usable, tuple(notes)

@@ -1,0 +1,247 @@
+"""The functions of a hook file: which of them an event reaches, and their combined answer."""
+
+from __future__ import annotations
+
+from anyhook.agents.values import check_answer
+from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
+from anyhook.errors import UsageError
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from typing import Any
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.events import Event
+
+    HookOutput = Answer | None
+    Function = Callable[[Any], HookOutput | Awaitable[HookOutput]]
+
+VERDICT_WORDS: dict[str, tuple[Outcome, bool]] = {
+    "none": (Outcome.NONE, False),
+    "allow": (Outcome.ALLOW, False),
+    "approve": (Outcome.ALLOW, True),
+    "deny": (Outcome.DENY, False),
+    "block": (Outcome.DENY, False),
+    "ask": (Outcome.ASK, False),
+    "defer": (Outcome.DEFER, False),
+}
+"""Verdicts that an author wrote as strings: outcome, and whether it approves."""
+
+MAX_TIMEOUT = 7 * 86400.0
+"""Seconds. No agent waits longer for a hook, and `signal.setitimer` takes no infinite time."""
+
+
+class HookFunction(Record):
+    """One function of a hook file.
+
+    Attributes:
+        event: Canonical name of its event.
+        subjects: Patterns of the tools, sources, reasons, … that it covers; empty for all.
+        function: The author's function, which takes the event.
+        name: Name of the function.
+        file: Path of its source file.
+        line: 1-based line.
+        about: First line of its docstring.
+    """
+
+    event: str
+    subjects: tuple[str, ...]
+    function: Function
+    name: str
+    file: str
+    line: int
+    about: str = ""
+
+    def covers(self, names: Sequence[str]) -> bool:
+        """Return whether the function covers a subject.
+
+        Args:
+            names: All names of the subject: of a tool, the agent's and the canonical one.
+        """
+        if not self.subjects:
+            return True
+        return any(_matches_any(pattern, names) for pattern in self.subjects)
+
+
+class HookFunctions:
+    """The functions of one hook file, with the author's choices for crashes and timeouts.
+
+    `anyhook.authoring.Hooks`, which authors use, adds the decorators.
+
+    Args:
+        name: Display name; by default the name of the file.
+        on_crash: `allow` or `deny`: the verdict if a function raises, runs out of time or returns
+            something that is no answer.
+        unsupported: `degrade` or `refuse`: what happens to an ability that the agent lacks.
+        timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
+
+    Raises:
+        UsageError: If an argument has no such value.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        on_crash: str = "allow",
+        unsupported: str = "degrade",
+        timeout: float | None = None,
+    ) -> None:
+        check_word("on_crash", on_crash, ("allow", "deny"))
+        check_word("unsupported", unsupported, ("degrade", "refuse"))
+        if timeout is not None and not 0 < timeout <= MAX_TIMEOUT:
+            raise UsageError(f"timeout must be a positive number of seconds, not {timeout!r}")
+        self.on_crash = on_crash
+        self.unsupported = unsupported
+        self.timeout = timeout
+        self.functions: list[HookFunction] = []
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The display name: the given one, else the name of the file."""
+        if self._name or not self.functions:
+            return self._name or "hook"
+        return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
+
+    def answer(self, event: Event, agent: AgentSpec | None = None) -> Answer:
+        """Return the answer to an event, without an agent.
+
+        Args:
+            event: The event.
+            agent: The agent of the event, which says what a matcher of an event without a tool
+                sees; without it only tools are matched.
+
+        Raises:
+            Exception: The exception of a function.
+        """
+        return self.decide(event, agent, call_function)
+
+    def decide(
+        self, event: Event, agent: AgentSpec | None, call: Callable[[HookFunction, Any], Any]
+    ) -> Answer:
+        """Return the answer to an event, with a given way to call functions.
+
+        Args:
+            event: The event.
+            agent: The agent of the event.
+            call: Calls a function with an event and returns its result.
+        """
+        names = subject_names(event, agent)
+        functions = [f for f in self.functions if f.event == event.name and f.covers(names)]
+        if not functions:
+            return NO_OPINION
+        # Each function gets a copy, which it may change.
+        if len(functions) == 1:
+            return to_answer(functions[0], call(functions[0], event.copy()))
+        from anyhook.model.sequence import SEQUENCE, advance, combine_answers, ends_sequence
+
+        chain = SEQUENCE.get(event.name, {})
+        answers: list[Answer] = []
+        for function in functions:
+            answer = to_answer(function, call(function, event.copy()))
+            answers.append(answer)
+            if ends_sequence(answer):
+                break
+            if answer is not NO_OPINION:
+                event = advance(chain, event, answer)
+        return combine_answers(answers, patches_response=event.name == "after_model")
+
+
+def drop_wrong_fields(answer: Answer) -> tuple[Answer, list[str]]:
+    """Remove the fields of a wrong type from an answer, but never its verdict.
+
+    Returns:
+        The remaining answer, and a message for each removed value.
+    """
+    usable, problems = check_answer(answer, VERDICT_WORDS)
+    return usable, [f"{problem}; left out" for problem in problems]
+
+
+def to_answer(function: HookFunction, result: object) -> Answer:
+    """Return the result of a function as an answer.
+
+    Raises:
+        TypeError: If it is no answer.
+    """
+    if result is None:
+        return NO_OPINION
+    if not isinstance(result, Answer):
+        raise TypeError(
+            f"{function.name} returned {type(result).__name__}; return None for no opinion, or the "
+            "result of allow(), deny(), ask(), context(), event.rewrite(), …"
+        )
+    if type(result.outcome) is Outcome:
+        return result
+    if result.outcome not in VERDICT_WORDS:
+        raise TypeError(f"{function.name} answered {result.outcome!r}, which is no verdict")
+    outcome, approve = VERDICT_WORDS[result.outcome]
+    return result.replace(outcome=outcome, approve=result.approve or approve)
+
+
+def call_function(function: HookFunction, event: Any) -> Any:
+    """Call a function to its end; an async one runs in an event loop of its own.
+
+    Raises:
+        SystemExit: If it exits with another code than 0 (no opinion) and 2 (a denial).
+    """
+    with StderrRecord() as stderr:
+        try:
+            result = function.function(event)
+            return _await_result(result) if hasattr(result, "__await__") else result
+        except SystemExit as end:
+            return answer_of_exit(end, function.name, stderr.text)
+
+
+def _await_result(result: Any) -> Any:
+    import asyncio
+    from contextvars import copy_context
+
+    async def main() -> Any:
+        return await result
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(main())
+    # The running loop belongs to the host, and a second one cannot run in the same thread.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(copy_context().run, asyncio.run, main()).result()
+
+
+def subject_names(event: Event, agent: AgentSpec | None) -> list[str]:
+    """Return the names that the subjects of a function are compared with."""
+    tool = getattr(event, "tool_name", None)
+    if isinstance(tool, str):
+        return [tool, getattr(event, "tool", tool)]
+    spec = agent.by_canonical.get(event.name) if agent else None
+    if spec is None or spec.subject is None:
+        return []
+    subject = getattr(event, spec.subject)
+    return [subject] if isinstance(subject, str) else []
+
+
+def _matches_any(pattern: str, names: Sequence[str]) -> bool:
+    """Return whether a pattern, in which only `*` is special, matches one of several names."""
+    if pattern in names:
+        return True
+    if "*" not in pattern:
+        return False
+    from fnmatch import fnmatchcase
+
+    escaped = pattern.replace("[", "[[]").replace("?", "[?]")
+    return any(fnmatchcase(name, escaped) for name in names)
+
+
+def check_word(name: str, value: str, words: Sequence[str]) -> None:
+    """Raise `UsageError` if an argument is none of the words that it may be."""
+    if value not in words:
+        from anyhook.model.suggest import did_you_mean
+
+        hint = did_you_mean(str(value), words) or f"it is one of {', '.join(words)}"
+        raise UsageError(f"{name}={value!r}: {hint}")
