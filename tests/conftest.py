@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.cli import main
 from anyhook.shell.variables import controls_shell
+from tests.world import World
 
 DATA = Path(__file__).parent / "data"
 OF_AGENTS = ("GEMINI_", "CLAUDE", "TERMINAI_", "ANYHOOK_", "GITHUB_")
@@ -43,6 +45,28 @@ def project(tmp_path):
     directory = tmp_path / "project"
     directory.mkdir()
     return directory
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """A project with settings of its own, which is the current directory."""
+    world = World(tmp_path)
+    for name, value in world.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(world.project)
+    return world
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process. Returns exit code, output and errors."""
+
+    def call(*arguments):
+        code = main(arguments)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
 
 
 @pytest.fixture(params=["asyncio", "trio"])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from anyhook import Answer, Engine, UsageError, deny
 from anyhook.integrations import HostTool, Question, Session, StoppedError
-from tests.integration.leftovers import none_left
+from tests.leftovers import none_left
 from tests.world import World
 
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "config": {}}

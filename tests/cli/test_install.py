@@ -405,7 +405,7 @@ def test_agents_are_found_by_their_directories(world, run, hook_file):
         ('{"hooks": []}', "must be an object"),
         ("{", "was not changed"),
         ('{"tools": {"enableHooks": false}}', "has another value"),
-        ('{"tools": 3}', "no object"),
+        ('{"tools": 3}', "not an object"),
     ],
 )
 def test_a_file_that_cannot_be_edited_stays_as_it_is(world, run, hook_file, text, words):
@@ -656,7 +656,7 @@ def test_capabilities_are_shown_for_people_programs_and_the_documentation(run):
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_code():
-    from tests.unit.test_docs import ROOT
+    from tests.package.test_docs import ROOT
 
     page = (ROOT / "docs" / "capabilities.md").read_text(encoding="utf-8")
     agents = [get_agent(name) for name in CODING_AGENTS]

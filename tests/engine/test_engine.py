@@ -42,7 +42,7 @@ from anyhook import (
     deny,
 )
 from anyhook.model.decisions import NO_DECISION
-from tests.integration.leftovers import MARK, marked, none_left
+from tests.leftovers import MARK, marked, none_left
 from tests.waiting import until
 from tests.world import World
 

@@ -15,7 +15,7 @@ import pytest
 from tests.warm import CLIENTS, WRITE, Warm
 
 ANYHOOK = str(Path(sys.executable).with_name("anyhook"))
-CODING_AGENTS = {
+COMMANDS = {
     **CLIENTS,
     "anyhook run": [ANYHOOK, "run"],
     "python -m anyhook run": [sys.executable, "-m", "anyhook", "run"],
@@ -27,9 +27,9 @@ NAMES_INTERPRETER = sorted(CLIENTS)
 GUARD = "@hooks.before_tool\ndef guard(event):\n    return deny('no')"
 
 
-@pytest.fixture(scope="module", params=sorted(CODING_AGENTS))
+@pytest.fixture(scope="module", params=sorted(COMMANDS))
 def warm(request, tmp_path_factory):
-    world = Warm(tmp_path_factory.mktemp("hooks"), CODING_AGENTS[request.param])
+    world = Warm(tmp_path_factory.mktemp("hooks"), COMMANDS[request.param])
     make_files(world)
     yield world
     world.close()
@@ -83,8 +83,8 @@ FILES = {
 @pytest.mark.parametrize("words", FILES)
 def test_what_cannot_be_run_as_a_hook_does_not_block(warm, words, switch):
     arguments, code, message = FILES[words]
-    if switch == "on":
-        warm.wake()
+    if switch == "on":  # the first run starts a server, if the file can have one
+        run(warm, *arguments, switch=switch)
 
     end = run(warm, *arguments, switch=switch)
 
@@ -100,7 +100,7 @@ EVENTS = {"nothing": b"", "no JSON": b"{", "no object": b"[1]", "an unknown agen
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_event_that_cannot_be_read_does_not_block(warm, event, switch):
     if switch == "on":
-        warm.wake()
+        warm.wake(warm.root / "guard.py")
 
     assert run(warm, "guard.py", event=EVENTS[event], switch=switch).returncode == 1
 
@@ -109,7 +109,7 @@ def test_an_event_that_cannot_be_read_does_not_block(warm, event, switch):
 @pytest.mark.parametrize("redirect", ["<&-", "2>&-", "<&- >&- 2>&-", "< /"])
 def test_streams_that_cannot_be_used_do_not_block(warm, redirect, switch):
     if switch == "on":
-        warm.wake()
+        warm.wake(warm.root / "guard.py")
     world = Warm(warm.root, ["bash", "-c", f'"$@" {redirect}', "bash", *warm.client])
     world.env = warm.env
 

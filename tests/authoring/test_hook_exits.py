@@ -13,8 +13,8 @@ import pytest
 from anyhook import Engine
 from anyhook.authoring import Hooks
 from anyhook.testing import make_event, run_hook
-from tests.integration.test_warm_engine import EVENT, SAYS, load
 from tests.warm import CLIENTS, WRITE, Warm
+from tests.worker.test_warm_engine import EVENT, SAYS, load
 
 EXIT = "    import sys\n    print('do not write keys', file=sys.stderr)\n    sys.exit({code})"
 ASYNC = (

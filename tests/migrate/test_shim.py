@@ -18,7 +18,7 @@ import pytest
 from anyhook import BeforeTool
 from anyhook.migrate.options import parse_options, write_options
 from anyhook.processes.result import REPLY_LIMIT
-from tests.integration.leftovers import MARK, none_left
+from tests.leftovers import MARK, none_left
 from tests.waiting import until
 from tests.world import World
 

@@ -16,7 +16,7 @@ from anyhook.handlers.background import AT_ONCE, KEPT, Background, Job
 from anyhook.handlers.results import failed_result
 from anyhook.model.decisions import Status
 from anyhook.testing import make_event
-from tests.integration.leftovers import MARK, marked
+from tests.leftovers import MARK, marked
 from tests.waiting import until
 from tests.world import World
 
@@ -122,7 +122,9 @@ def test_a_bug_in_the_background_is_a_result(world):
 def make_job(engine, decision, run):
     """Return a job for the first handler of a decision."""
     event = make_event("before_tool", agent="claude", **TOOL)
-    context = engine._firing(engine.rules.by_canonical["before_tool"], event, engine.plan(event))
+    context = engine._make_context(
+        engine.rules.by_canonical["before_tool"], event, engine.plan(event)
+    )
     handler = decision.results[0].handler
     return Job(handler.label, run=run, fail=partial(failed_result, context, handler))
 

@@ -19,7 +19,7 @@ from anyhook.atomic_write import replace_file
 from anyhook.settings.write import write_atomically
 from anyhook.worker import client
 from tests.conftest import DATA
-from tests.integration.leftovers import MARK, marked
+from tests.leftovers import MARK, marked
 from tests.waiting import until
 
 DENY = "echo no >&2; exit 2"

@@ -11,7 +11,7 @@ import pytest
 
 import anyhook
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SRC = Path(anyhook.__file__).parent
 LONGEST_MODULE = 450
 

@@ -12,7 +12,7 @@ import pytest
 
 from anyhook.model.json import DEPTH, parse_event, parse_json
 from anyhook.testing import make_payload
-from tests.integration.test_serve import serving
+from tests.server.test_serve import serving
 from tests.world import World, command
 
 GUARD = """

@@ -621,7 +621,7 @@ def test_the_hooks_of_a_file_are_those_that_it_writes(hook_file):
 
 
 def test_a_missing_file_is_no_denial():
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         run_hook("typo.py", "before_tool", process=True, tool="shell", input={})
 
 

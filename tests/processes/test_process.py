@@ -20,7 +20,7 @@ from anyhook.processes import child
 from anyhook.processes import run as process_driver
 from anyhook.processes.result import OUTPUT_LIMIT, REPLY_LIMIT
 from anyhook.processes.run import run_process
-from tests.integration.leftovers import none_left
+from tests.leftovers import none_left
 from tests.waiting import until
 from tests.warm import is_running
 
