@@ -40,6 +40,12 @@ DENY = {
 pytestmark = pytest.mark.anyio
 
 
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
+def anyio_backend(request):
+    """Both event loops; the second one with the slower tests."""
+    return request.param
+
+
 class World:
     """A project and a home of one agent."""
 

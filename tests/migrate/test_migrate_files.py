@@ -20,6 +20,8 @@ from anyhook.settings.edit import add_item
 from anyhook.settings.jsonc import parse
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ("migrate", "--from", "claude", "--to", "gemini", "--yes")
 COMMAND = [sys.executable, "-P", "-m", "anyhook"]
 HOOK = {"matcher": "Bash", "hooks": [{"type": "command", "command": "./guard.sh"}]}

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ("migrate", "--from", "claude", "--to", "gemini", "--dry-run", "--prove")
 STOP = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": "", "cwd": "/srv"}
 

@@ -22,7 +22,10 @@ from tests.leftovers import MARK, none_left
 from tests.waiting import until
 from tests.world import World
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for leftovers in /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for leftovers in /proc"),
+]
 
 SHIM = [sys.executable, "-P", "-m", "anyhook", "shim"]
 FLOOD = f"head -c {REPLY_LIMIT + 1000} /dev/zero | tr '\\0' x"

@@ -15,6 +15,8 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.migrate.corpus import recorded_probes
 from tests.conftest import DATA
 
+pytestmark = pytest.mark.slow
+
 WILD = DATA / "wild"
 PROGRAMS = WILD / "path"
 BESIDE = ("expect.json", "events.jsonl")

@@ -104,7 +104,9 @@ def test_a_long_module_gives_the_reason(module):
     tree = modules()[module]
     lines = max((node.end_lineno or 0 for node in tree.body), default=0)
 
-    assert lines <= LONGEST_MODULE or "one module because" in (ast.get_docstring(tree) or "")
+    docstring = " ".join((ast.get_docstring(tree) or "").split())
+
+    assert lines <= LONGEST_MODULE or "one module because" in docstring
 
 
 def test_only_their_own_package_names_agents():

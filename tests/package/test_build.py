@@ -14,6 +14,8 @@ import pytest
 
 from tests.warm import CLIENTS, WRITE, Warm
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 PARTS = ("src", "hatch_build.py", "pyproject.toml", "README.md", "LICENSE")
 

@@ -36,7 +36,9 @@ def blocks(language):
                 rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL
             )
         ):
-            found.append(pytest.param(match[1], id=f"{page.stem}-{i}"))
+            is_slow = page.stem.startswith("integration-")  # each imports a framework
+            marks = [pytest.mark.slow] if is_slow else []
+            found.append(pytest.param(match[1], id=f"{page.stem}-{i}", marks=marks))
     return found
 
 
@@ -69,6 +71,7 @@ def test_python_runs(example, code):
         assert json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)  # a proof starts some hundred interpreters
 @pytest.mark.parametrize("text", blocks("console"))
 def test_commands_work(example, text, capsys):

@@ -30,7 +30,13 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(params=["pidfd", "thread"])
+@pytest.fixture(params=["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
+def anyio_backend(request):
+    """Both event loops; the second one with the slower tests."""
+    return request.param
+
+
+@pytest.fixture(params=["pidfd", pytest.param("thread", marks=pytest.mark.slow)])
 def exit_watch(request, monkeypatch):
     """Where there is no pidfd, a thread notices the exit."""
     if request.param == "thread":

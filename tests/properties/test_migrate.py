@@ -27,6 +27,8 @@ from anyhook.migrate.plan import plan_migration
 from anyhook.settings.jsonc import parse
 from anyhook.settings.sources import Location, places
 
+pytestmark = pytest.mark.slow
+
 PAIRS = [("claude", "gemini"), ("gemini", "claude"), ("gemini", "terminai"), ("terminai", "claude")]
 WORDS = st.text(
     st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=20

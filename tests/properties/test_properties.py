@@ -35,6 +35,8 @@ from tests.conftest import DATA
 from tests.properties import strategies as make
 from tests.world import World
 
+pytestmark = pytest.mark.slow
+
 GEMINI = get_agent("gemini")
 RULES = GEMINI.rules("documented")
 SPECS = st.sampled_from(GEMINI.events)

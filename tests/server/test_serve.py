@@ -28,6 +28,8 @@ from anyhook.testing import make_payload, run_hook
 from tests.waiting import until
 from tests.world import World, command
 
+pytestmark = pytest.mark.slow
+
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
     try:
         probe.connect(("192.0.2.1", 9))  # sends nothing

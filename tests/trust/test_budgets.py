@@ -15,7 +15,7 @@ from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.matchers import translate_matcher
 from tests.world import World
 
-pytestmark = pytest.mark.timeout(40)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(40)]
 
 WRITE = BeforeTool(tool_name="write_file", tool_input={})
 DENIAL = {"type": "command", "command": "echo no >&2; exit 2"}

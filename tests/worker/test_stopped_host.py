@@ -37,7 +37,10 @@ async def main():
 anyio.run(main, backend=sys.argv[3])
 """
 HOOK = "echo $$ >pid; mv pid started; read -r _ <go; echo no >&2; exit 2"
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc"),
+]
 
 
 @pytest.fixture

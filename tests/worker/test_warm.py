@@ -12,7 +12,12 @@ from tests.waiting import until
 from tests.warm import CLIENTS, WRITE, Warm, is_running
 
 
-@pytest.fixture(params=sorted(CLIENTS))
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[pytest.mark.slow] if name == "interpreter" else [])
+        for name in sorted(CLIENTS)
+    ]
+)
 def warm(request, tmp_path):
     world = Warm(tmp_path, CLIENTS[request.param])
     yield world

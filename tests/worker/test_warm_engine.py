@@ -17,6 +17,8 @@ from anyhook import BeforeTool, Engine
 from tests.waiting import until
 from tests.warm import CLIENTS, Warm, is_running
 
+pytestmark = pytest.mark.slow
+
 SAYS = "@hooks.before_tool\ndef say(event):\n"
 EVENT = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": "b"})
 FRONTS = {

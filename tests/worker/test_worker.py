@@ -20,6 +20,8 @@ from anyhook.worker.control import ask
 from tests.waiting import until
 from tests.warm import CLIENTS, WRITE, Warm, is_running
 
+pytestmark = pytest.mark.slow
+
 SAYS = "@hooks.before_tool\ndef say(event):\n"
 DENIES = SAYS + "    return deny('no')"
 SRC = Path(client.__file__).parents[2]

@@ -23,6 +23,8 @@ from anyhook.worker import client
 from anyhook.worker.control import list_servers, stop_server
 from tests.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(anyhook.__file__).parent
 SOURCES = PACKAGE.parent
 GUARD = """

@@ -1,8 +1,8 @@
 """The shim: runs a command that was written for one agent under another one.
 
 It reads the event that the host sends, gives the command the event of its own agent, and writes the
-command's answer in the host's form. An agent starts it on every event, so it imports little, and is
-one module although it is long: each module more costs a part of a millisecond on every event.
+command's answer in the host's form. An agent starts it on every event, so it imports little. It is
+one module because each further one costs 0.1 ms on every event.
 """
 
 from __future__ import annotations

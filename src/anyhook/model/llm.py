@@ -446,6 +446,6 @@ def _unknown_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str
         from anyhook.model.suggest import closest
 
         suggestion = closest(key, names)
-        if suggestion is not None:
+        if suggestion:
             problems.append(f"unknown member `{key}`; did you mean `{suggestion}`?")
     return problems

@@ -6,8 +6,8 @@ It does what the native client (`client.c`) does, byte for byte: it reads the ev
 server of that hook file, prints the reply and exits with its code. If no server answers, it becomes
 `PYTHON HOOK.py ARGUMENT ...` with the same event on standard input.
 
-The module imports nothing of the package, because it runs on every event. Server and engine import
-the addresses and frames from here.
+It is one module because it runs on every event without importing anything of the package. Server
+and engine import the addresses and frames from here.
 """
 
 from __future__ import annotations
