@@ -355,6 +355,8 @@ def test_from_another_directory_a_script_of_the_project_runs(world, store):
         "bash $PWD/hooks/g.sh",
         'bash "$(pwd)/hooks/g.sh"',
         "bash hooks/*.sh",
+        "bash $GEMINI_PROJECT_DIR/hooks/*.sh",
+        'bash "$GEMINI_PROJECT_DIR"/hooks/g.*',
         "bash {hooks/g.sh,}",
         "bash -c './hooks/g.sh;true'",
         "cat hooks/g.s? | bash",

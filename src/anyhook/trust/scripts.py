@@ -327,14 +327,17 @@ class _PathSearch:
         if not text or len(text) > LONGEST_WORD or "$" in text or not _can_be_path(text):
             return []
         text = text.replace(LITERAL_DOLLAR, "$")
-        is_relative_pattern = _PATTERN.search(text) and not text.startswith(("/", "~"))
+        is_pattern = _PATTERN.search(text) is not None
+        is_absolute = text.startswith(("/", "~"))
         paths: list[str] = []
+        if is_pattern and is_absolute:
+            paths += self._match_absolute_pattern(os.path.expanduser(text))
         for base in bases:
             if self._lookups_left <= 0:
                 self.is_exhausted = True
                 return paths
             self._lookups_left -= 1
-            if is_relative_pattern:
+            if is_pattern and not is_absolute:
                 paths += self._match_pattern(base, text.split("/"))
             path = _resolve(text, base)
             if path is not None:
@@ -344,6 +347,14 @@ class _PathSearch:
     def names_directory(self, text: str, scope: _Scope) -> bool:
         """Return whether a word means a directory of the project."""
         return any(map(scope.is_inner_directory, self.paths(text, [scope.project])))
+
+    def _match_absolute_pattern(self, text: str) -> list[str]:
+        """List the files that a pattern like `$CLAUDE_PROJECT_DIR/hooks/*.sh` matches."""
+        pieces = text.split("/")
+        literal = 0
+        while literal < len(pieces) and not _PATTERN.search(pieces[literal]):
+            literal += 1
+        return self._match_pattern("/".join(pieces[:literal]) or "/", pieces[literal:])
 
     def _match_pattern(self, base: str, pieces: list[str]) -> list[str]:
         """List the files that a pattern matches, looking at a bounded number of entries."""
