@@ -7,7 +7,6 @@ imports this module.
 from __future__ import annotations
 
 import _thread
-import atexit
 import sys
 
 # The modules `contextvars` and `signal` around these are files to load, and `signal` makes an enum
@@ -49,6 +48,8 @@ def start_alarm(seconds: float, on_alarm: Callable[[], object]) -> Callable[[], 
 
 def run_exit_functions() -> None:
     """Call what was registered with `atexit`: `os._exit` does not, and there is no public way."""
+    import atexit
+
     atexit._run_exitfuncs()
 
 

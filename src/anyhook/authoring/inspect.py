@@ -1,4 +1,4 @@
-"""What a hook file does on which event, told from its text: nothing of it is run."""
+"""What a hook file does on which event, as far as its text shows. Nothing of it runs."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def end_process(code: int) -> NoReturn:
     """End the process of a cold hook.
 
     To tear an interpreter down costs an eighth of a cold hook, so that is left out where it could
-    do nothing that anybody sees.
+    do nothing visible.
 
     Args:
         code: The exit code.
@@ -179,7 +179,7 @@ def end_process(code: int) -> NoReturn:
         os._exit(code)
     try:
         needs_teardown = not _is_plain_run() or not _is_all_written()
-    except Exception:  # noqa: BLE001 - objects of the hook may raise whatever they are asked
+    except Exception:  # noqa: BLE001 - objects of the hook may raise anything
         needs_teardown = True
     if needs_teardown:
         sys.exit(code)

@@ -82,7 +82,7 @@ def bench(
 
     A hook file is called with an event as an agent sends it: cold, with an interpreter of its own,
     and warm, through the worker; beside them stands what no hook can be faster than. Without a file
-    the commands of the project's settings are called as they are written there, whatever they do.
+    the commands of the project's settings are called as they are written there, and really run.
     The calls take turns. Exits with 1 if a hook fails.
 
     For example:
@@ -177,12 +177,12 @@ def _failures(one: Candidate, samples: Samples) -> str:
     bad = {code: count for code, count in samples.codes.items() if code not in EXPECTED}
     if one.kind == FLOOR or not bad:
         return ""
-    told = (
+    failures = (
         f"{f'with exit code {code}' if code >= 0 else f'by signal {-code}'} in {count} of "
         f"{samples.codes.total()} calls"
         for code, count in sorted(bad.items())
     )
-    return f"failed {', '.join(told)}"
+    return f"failed {', '.join(failures)}"
 
 
 def _problems(rows: Sequence[Row], begun: float) -> Iterator[str]:
@@ -310,14 +310,14 @@ def _table(rows: Sequence[Row], axis: Axis) -> Table:
 
 def _sentence(session: _Session, calls: int) -> Text:
     """Say what a session costs."""
-    told = _in_session(session, calls)
+    cost = _in_session(session, calls)
     what = "tool calls" if session.is_of_tools else "such events"
     title = get_agent(session.agent).title
     if not session.has_warm:
-        return Text(f"{title}: a session of {calls} {what} pays {told['cold_seconds']:.2f} s.")
+        return Text(f"{title}: a session of {calls} {what} pays {cost['cold_seconds']:.2f} s.")
     return Text(
-        f"{title}: a session of {calls} {what} pays {told['cold_seconds']:.2f} s cold, "
-        f"{told['warm_seconds']:.2f} s warm."
+        f"{title}: a session of {calls} {what} pays {cost['cold_seconds']:.2f} s cold, "
+        f"{cost['warm_seconds']:.2f} s warm."
     )
 
 

@@ -148,10 +148,10 @@ def _both_ways(
         cwd=str(project),
     )
     held = {"project_dir": str(project), "cwd": str(project), "session_id": payload["session_id"]}
-    told = {n: held.get(w, w.removeprefix("=")) for n, w in agent.hook_environment.items()}
+    variables = {n: held.get(w, w.removeprefix("=")) for n, w in agent.hook_environment.items()}
     like = Command(
         argv=(),
-        env={**os.environ, **told},
+        env={**os.environ, **variables},
         cwd=str(project),
         payload=dump_json(payload) + agent.payload_terminator,
     )
@@ -246,7 +246,7 @@ def _add(
     why = {
         f"is of type {handler.kind}, which starts no command": handler.kind != "command",
         f"is switched off by {off}": off is not None,
-        "runs in the background, and nobody waits for it": handler.background,
+        "runs in the background": handler.background,
         f"is not trusted: {trust}": withheld is not None,
     }
     reason = next((text for text, applies in why.items() if applies), None)
@@ -300,7 +300,7 @@ def _command(context: HookContext, handler: HandlerSpec) -> Command | None:
 
 
 def _ways(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
-    """Return a hook file as the settings run it, and the other way, if that can be told."""
+    """Return a hook file as the settings run it, and the other way, if it can be determined."""
     words = _words(handler, base.command.env)
     read = read_command(words)
     found = [base]
@@ -321,7 +321,7 @@ def _ways(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
 
 
 def _starts(words: Sequence[str], file: Path, cwd: str) -> bool:
-    """Tell whether a command line is an interpreter and the file, so that a client may start it."""
+    """Return whether a command line is an interpreter and the file, so a client may start it."""
     if len(words) < 2 or not Path(words[0]).name.startswith("python"):
         return False
     return os.path.realpath(Path(cwd, words[1])) == os.path.realpath(file)
@@ -348,7 +348,7 @@ def _address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:
 
 
 def _words(handler: HandlerSpec, env: Mapping[str, str]) -> list[str]:
-    """Split a command as a shell would, as far as that can be told; none if it cannot."""
+    """Split a command as a shell would, as far as possible; no words if it cannot be split."""
     if handler.argv is not None:
         return [expand(word, env) for word in handler.argv]
     try:

@@ -110,12 +110,12 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
     found = [check for look in LOOKS for check in look(diagnosis)]
     is_wrong = any(check.state == WRONG for check in found)
     if as_json:
-        told: dict[str, Any] = {
+        report: dict[str, Any] = {
             "ok": not is_wrong,
             "checks": [check._asdict() for check in found],
             "workers": list(map(server_json, diagnosis.servers)),
         }
-        print_json(told)
+        print_json(report)
         return PROBLEMS if is_wrong else OK
     out = console()
     for check in found:
@@ -347,4 +347,4 @@ LOOKS = (
     _look_at_logs,
     _look_at_hooks,
 )
-"""What is looked at, in the order in which it is told."""
+"""The checks, in the order in which they are reported."""

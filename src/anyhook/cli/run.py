@@ -11,8 +11,8 @@ from anyhook.worker.launch import main
 HELP = """Run a hook file as an agent does, in a warm worker if possible.
 
 An agent starts this on every event; the event comes on standard input. The first call starts a
-worker, which keeps the file loaded for the calls after it. Whatever keeps the worker from serving
-(`anyhook doctor` says what) ends in running the file here, with the same answer.
+worker, which keeps the file loaded for the calls after it. If the worker cannot answer
+(`anyhook doctor` shows why), the file runs here, with the same answer.
 
 For example:
 

@@ -50,7 +50,7 @@ class Samples:
 
     Attributes:
         seconds: What each took, in the order of the calls.
-        codes: Exit code to how often it came; a signal is negative, as `subprocess` tells it.
+        codes: Exit code to how often it came; a signal is negative, as in `subprocess`.
         problem: Why it is not called any more; empty if it is.
     """
 
@@ -147,7 +147,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def in_turns(
     commands: Sequence[Command], rounds: int, on_call: Callable[[], None] = lambda: None
 ) -> list[Samples]:
-    """Call commands in turns, so that whatever else the machine does hits all of them alike.
+    """Call commands in turns, so that other load of the machine affects all of them alike.
 
     Args:
         commands: The commands.

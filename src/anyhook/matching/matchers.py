@@ -149,7 +149,7 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
     "usual": _compile_usual,
     # The same with fewer characters in names, and `|` as the only separator.
     "narrow": _compile_narrow,
-    # Names separated by `|`, whatever characters they hold.
+    # Names separated by `|`, with any characters.
     "literal": _compile_literal,
     # Always an expression.
     "expression": _compile_expression,

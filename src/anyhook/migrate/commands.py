@@ -33,7 +33,7 @@ def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGR
     """Write the command line that runs a command through the shim.
 
     Args:
-        options: What the shim is told.
+        options: The options of the shim.
         target: The agent whose settings it is for.
         program: The words in front of `shim`.
     """
@@ -45,7 +45,7 @@ def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGR
 def quote(word: str, target: AgentSpec, own: Collection[str] = ()) -> str:
     """Quote a word so that neither a shell nor the reader of the settings changes it.
 
-    Some agents put environment variables into their settings as they read them, whatever the
+    Some agents put environment variables into their settings as they read them, with any
     quotes: there a `$` is kept apart from the name behind it.
 
     Args:
@@ -63,7 +63,7 @@ def quote(word: str, target: AgentSpec, own: Collection[str] = ()) -> str:
 def unwrap(command: str | None) -> ShimOptions | None:
     """Read a command line that runs a command through the shim; `None` if it is something else.
 
-    One that lets the shell change what the shim is told is something else.
+    A line that lets the shell change the options of the shim is not one.
     """
     if command is None or "shim" not in command:
         return None
@@ -177,7 +177,7 @@ def _word(word: str, names: Collection[str]) -> str:
 
 
 def is_portable(command: str, files: Sequence[Path]) -> bool:
-    """Tell whether a command is a hook file of anyhook's, which speaks every agent's language."""
+    """Return whether a command is a hook file of anyhook, which works in every agent."""
     return unwrap(command) is None and any(_is_hook_file(file) for file in files)
 
 

@@ -24,7 +24,7 @@ SUPPORTED = (Support.YES, Support.UNDOCUMENTED)
 DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
 """Abilities that guards depend on."""
 PLAIN_TEXT_ABILITIES = {
-    PlainText.SYSTEM_MESSAGE: "tell",
+    PlainText.SYSTEM_MESSAGE: "message",
     PlainText.CONTEXT: "context",
     PlainText.TOOL_NAMES: "filter_tools",
 }

@@ -20,7 +20,7 @@ USAGE = "anyhook shim --as AGENT [options] -- COMMAND"
 
 
 class ShimOptions(Record):
-    """What a shim is told.
+    """The options of a shim.
 
     Attributes:
         agent: The agent that the command was written for.
@@ -31,7 +31,7 @@ class ShimOptions(Record):
         condition: A rule on the tool call, in the same words, that has to hold.
         shell: One of the shells that the agent lets hooks choose from.
         timeout: Seconds; the command is ended then.
-        background: Nobody waits for the command.
+        background: The command runs in the background.
         on_failure: `block`: a failure counts as a denial.
         env: Variables that are added to the command's environment.
         was: What the hook was before it was migrated, for the way back (`migrate.original`); the
@@ -107,7 +107,7 @@ def parse_options(words: Sequence[str]) -> ShimOptions:
 
 
 def must_block(words: Sequence[str]) -> bool:
-    """Tell whether a command line that cannot be read is one whose failure denies."""
+    """Return whether the failure of a command line that cannot be parsed is a denial."""
     known = list(words)
     own = known[: known.index("--")] if "--" in known else known
     return "--on-failure=block" in own or any(
@@ -116,7 +116,7 @@ def must_block(words: Sequence[str]) -> bool:
 
 
 def write_options(options: ShimOptions) -> list[str]:
-    """Write what a shim is told as its arguments, in one order, without the defaults."""
+    """Write options as arguments, in one order, without the defaults."""
     words: list[str] = []
     for option, field in OPTIONS.items():
         value = getattr(options, field)

@@ -1,8 +1,8 @@
 """A parser of command lines for POSIX shells that finds every simple command, however nested.
 
-Conditions use it to decide whether a guard runs, so it errs towards running guards: whatever shells
-read in different ways raises `UnreadableError`. Nothing may count as quoted, commented or part of a
-here-document that some shell would run.
+Conditions use it to decide whether a guard runs, so it errs towards running guards: a construct
+that shells read in different ways raises `UnreadableError`. Nothing may count as quoted, commented
+or part of a here-document that some shell would run.
 
 Command lines come from strangers. The parser reads in one pass, its expressions never backtrack,
 and nesting is limited, so the time is linear in the length of the line. It is one module because

@@ -89,7 +89,7 @@ class Records:
         self.problems = problems
 
     def has_definition(self, key: str) -> bool:
-        """Return whether a definition was trusted, whatever its files are now."""
+        """Return whether a definition was trusted, regardless of its files."""
         return isinstance(self.entries.get(key), dict)
 
     def compare(self, subject: Subject, current_keys: Collection[str] = ()) -> Change | None:

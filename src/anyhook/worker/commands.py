@@ -17,7 +17,7 @@ NATIVE = "anyhook-run"
 PROGRAM = ("anyhook", "run")
 """What reaches a worker wherever anyhook is installed, at the price of an interpreter."""
 BARE = "-IS"
-"""Makes an interpreter start fast: without `site`, and so without anybody's packages."""
+"""Makes an interpreter start fast: without `site`, and so without installed packages."""
 CLIENT = "/worker/client.py"
 SHEBANG = b"#!"
 IMPORT = "from anyhook._entry_point import main"
@@ -40,7 +40,7 @@ sys.argv[0] = sys.argv[0][:-4]
 """.splitlines()
 )
 """Lines of the program `anyhook` as pip, uv and conda install it, with double quotes. A program
-that has any other line may decide by itself, whatever its name is and whatever it imports."""
+that has any other line may decide by itself, under any name and with any imports."""
 
 
 class HookCommand(NamedTuple):
@@ -57,14 +57,14 @@ class HookCommand(NamedTuple):
     words: tuple[str, ...]
 
     def interpreter(self, environ: Mapping[str, str]) -> str | None:
-        """Return the absolute path of the interpreter; `None` if that cannot be told.
+        """Return the absolute path of the interpreter; `None` if it cannot be determined.
 
         Args:
             environ: The variables that the command is started with.
         """
         program = _found(self.program, environ)
         if program is None or not _is_known(program):
-            return None  # something else of that name: it must run, whatever it does
+            return None  # something else of that name: it must run
         if self.python is None:
             return _interpreter_of(program)
         return _found(self.python, environ)
@@ -131,7 +131,7 @@ def _found(program: str, environ: Mapping[str, str]) -> str | None:
 
 
 def _is_known(program: str) -> bool:
-    """Tell whether a program is a client of this package: what it is called is not enough."""
+    """Return whether a program is a client of this package; its name is not enough."""
     try:
         found = os.stat(program)
     except OSError:
