@@ -445,7 +445,6 @@ def _unknown_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str
             continue
         from anyhook.model.suggest import closest
 
-        suggestion = closest(key, names)
-        if suggestion:
+        if suggestion := closest(key, names):
             problems.append(f"unknown member `{key}`; did you mean `{suggestion}`?")
     return problems
