@@ -143,8 +143,7 @@ class Child:
 
     def _accept(self) -> socket.socket:
         """Wait for a connection of the same user; exit if the server has ended."""
-        poll = select.poll()
-        poll.register(self._server.listener, select.POLLIN)
+        poll = _poll_exclusively(self._server.listener)
         poll.register(self._server.lifeline, select.POLLIN)
         while True:
             ready = {fd for fd, _ in poll.poll()}
@@ -244,6 +243,20 @@ class _Connection(Output):
 
 
 # -- connections
+
+
+def _poll_exclusively(listener: socket.socket) -> select.epoll | select.poll:
+    """Return a poll object that wakes one of the waiting children for a connection.
+
+    Without that, all of them wake up and compete for the processor with the one that answers.
+    """
+    if not hasattr(select, "epoll"):
+        poll = select.poll()
+        poll.register(listener, select.POLLIN)
+        return poll
+    epoll = select.epoll()
+    epoll.register(listener, select.EPOLLIN | select.EPOLLEXCLUSIVE)
+    return epoll
 
 
 def accept(listener: socket.socket) -> socket.socket | None:

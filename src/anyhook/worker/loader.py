@@ -57,6 +57,7 @@ RELOAD_DELAY = 60.0
 RESET_SIGNALS = (signal.SIGCHLD, signal.SIGALRM, signal.SIGTERM, signal.SIGHUP)
 """Signals that the agent which happened to start the server may ignore."""
 PRELOADED = (
+    "atexit",
     "anyhook.agents.payloads",
     "anyhook.agents.replies",
     "anyhook.authoring.degrade",
