@@ -139,7 +139,7 @@ def _environment(agent: Agent, home: Path) -> dict[str, str]:
         "NO_PROXY": "127.0.0.1",
         "HTTPS_PROXY": nowhere,
         "HTTP_PROXY": nowhere,
-        **agent.hook_environment,
+        **agent.environment,
     }
 
 
