@@ -288,8 +288,7 @@ def test_generic(row, tmp_path):
 PORTABLE_HOOK = """
 import json, os
 from anyhook.authoring import *
-from anyhook.model.events import EVENTS
-from anyhook.model.further_events import FURTHER_EVENTS
+from anyhook.model.events import all_events
 
 row = json.loads(os.environ["ROW"])
 hooks = Hooks(**row.get("hooks", {}))
@@ -313,7 +312,7 @@ def answer(event):
 
 if "code" in row:
     exec(row["code"])  # more functions, in front of the usual one
-for name in [*EVENTS, *FURTHER_EVENTS]:
+for name in all_events():
     hooks.on(name)(answer)
 hooks.run()
 """

@@ -39,6 +39,23 @@ from anyhook.model.further_events import PreModelSwitch
 from anyhook.model.further_events import PostModelSwitch
 from anyhook.model.further_events import Elicitation
 from anyhook.model.further_events import ElicitationResult
+from anyhook.model.rare_events import Interrupt
+from anyhook.model.rare_events import PromptTransformed
+from anyhook.model.rare_events import BeforeMcpCall
+from anyhook.model.rare_events import AfterMcpCall
+from anyhook.model.rare_events import AgentError
+from anyhook.model.rare_events import SessionDelete
+from anyhook.model.rare_events import TodoCreated
+from anyhook.model.rare_events import TodoCompleted
+from anyhook.model.rare_events import BeforeShell
+from anyhook.model.rare_events import AfterShell
+from anyhook.model.rare_events import BeforeFileRead
+from anyhook.model.rare_events import AfterFileEdit
+from anyhook.model.rare_events import AgentResponse
+from anyhook.model.rare_events import AgentThought
+from anyhook.model.rare_events import BeforeTabRead
+from anyhook.model.rare_events import AfterTabEdit
+from anyhook.model.rare_events import WorkspaceOpen
 from anyhook.model.calls import Shell
 from anyhook.model.calls import ReadFile
 from anyhook.model.calls import ReadManyFiles
@@ -96,6 +113,23 @@ EventName: TypeAlias = Literal[
     "post_model_switch",
     "elicitation",
     "elicitation_result",
+    "interrupt",
+    "prompt_transformed",
+    "before_mcp_call",
+    "after_mcp_call",
+    "agent_error",
+    "session_delete",
+    "todo_created",
+    "todo_completed",
+    "before_shell",
+    "after_shell",
+    "before_file_read",
+    "after_file_edit",
+    "agent_response",
+    "agent_thought",
+    "before_tab_read",
+    "after_tab_edit",
+    "workspace_open",
 ]
 Expectation: TypeAlias = Literal[
     "none",
@@ -1115,6 +1149,420 @@ class ElicitationResultDecorator(Protocol):
         self, *subjects: str
     ) -> Callable[[_SomeElicitationResult], _SomeElicitationResult]: ...
 
+_Interrupt = TypeVar("_Interrupt", bound=Callable[[Interrupt], Reply])
+_SomeInterrupt = TypeVar("_SomeInterrupt", bound=Callable[[Interrupt], Reply])
+
+class InterruptDecorator(Protocol):
+    """Registers a function for `interrupt`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _Interrupt, /) -> _Interrupt: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeInterrupt], _SomeInterrupt]: ...
+
+_PromptTransformed = TypeVar("_PromptTransformed", bound=Callable[[PromptTransformed], Reply])
+_SomePromptTransformed = TypeVar(
+    "_SomePromptTransformed", bound=Callable[[PromptTransformed], Reply]
+)
+
+class PromptTransformedDecorator(Protocol):
+    """Registers a function for `prompt_transformed`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _PromptTransformed, /) -> _PromptTransformed: ...
+    @overload
+    def __call__(
+        self, *subjects: str
+    ) -> Callable[[_SomePromptTransformed], _SomePromptTransformed]: ...
+
+_BeforeMcpCall = TypeVar("_BeforeMcpCall", bound=Callable[[BeforeMcpCall], Reply])
+_SomeBeforeMcpCall = TypeVar("_SomeBeforeMcpCall", bound=Callable[[BeforeMcpCall[Any]], Reply])
+_ShellBeforeMcpCall = TypeVar("_ShellBeforeMcpCall", bound=Callable[[BeforeMcpCall[Shell]], Reply])
+_ReadFileBeforeMcpCall = TypeVar(
+    "_ReadFileBeforeMcpCall", bound=Callable[[BeforeMcpCall[ReadFile]], Reply]
+)
+_ReadManyFilesBeforeMcpCall = TypeVar(
+    "_ReadManyFilesBeforeMcpCall", bound=Callable[[BeforeMcpCall[ReadManyFiles]], Reply]
+)
+_WriteFileBeforeMcpCall = TypeVar(
+    "_WriteFileBeforeMcpCall", bound=Callable[[BeforeMcpCall[WriteFile]], Reply]
+)
+_EditFileBeforeMcpCall = TypeVar(
+    "_EditFileBeforeMcpCall", bound=Callable[[BeforeMcpCall[EditFile]], Reply]
+)
+_EditNotebookBeforeMcpCall = TypeVar(
+    "_EditNotebookBeforeMcpCall", bound=Callable[[BeforeMcpCall[EditNotebook]], Reply]
+)
+_ListDirectoryBeforeMcpCall = TypeVar(
+    "_ListDirectoryBeforeMcpCall", bound=Callable[[BeforeMcpCall[ListDirectory]], Reply]
+)
+_GlobBeforeMcpCall = TypeVar("_GlobBeforeMcpCall", bound=Callable[[BeforeMcpCall[Glob]], Reply])
+_GrepBeforeMcpCall = TypeVar("_GrepBeforeMcpCall", bound=Callable[[BeforeMcpCall[Grep]], Reply])
+_WebFetchBeforeMcpCall = TypeVar(
+    "_WebFetchBeforeMcpCall", bound=Callable[[BeforeMcpCall[WebFetch]], Reply]
+)
+_WebSearchBeforeMcpCall = TypeVar(
+    "_WebSearchBeforeMcpCall", bound=Callable[[BeforeMcpCall[WebSearch]], Reply]
+)
+_AgentBeforeMcpCall = TypeVar("_AgentBeforeMcpCall", bound=Callable[[BeforeMcpCall[Agent]], Reply])
+_AskUserBeforeMcpCall = TypeVar(
+    "_AskUserBeforeMcpCall", bound=Callable[[BeforeMcpCall[AskUser]], Reply]
+)
+_WriteTodosBeforeMcpCall = TypeVar(
+    "_WriteTodosBeforeMcpCall", bound=Callable[[BeforeMcpCall[WriteTodos]], Reply]
+)
+_SaveMemoryBeforeMcpCall = TypeVar(
+    "_SaveMemoryBeforeMcpCall", bound=Callable[[BeforeMcpCall[SaveMemory]], Reply]
+)
+_SkillBeforeMcpCall = TypeVar("_SkillBeforeMcpCall", bound=Callable[[BeforeMcpCall[Skill]], Reply])
+_EnterPlanModeBeforeMcpCall = TypeVar(
+    "_EnterPlanModeBeforeMcpCall", bound=Callable[[BeforeMcpCall[EnterPlanMode]], Reply]
+)
+_ExitPlanModeBeforeMcpCall = TypeVar(
+    "_ExitPlanModeBeforeMcpCall", bound=Callable[[BeforeMcpCall[ExitPlanMode]], Reply]
+)
+
+class BeforeMcpCallDecorator(Protocol):
+    """Registers a function for `before_mcp_call`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _BeforeMcpCall, /) -> _BeforeMcpCall: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal[
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+        ],
+        /,
+    ) -> Callable[[_ShellBeforeMcpCall], _ShellBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["read_file", "Read"], /
+    ) -> Callable[[_ReadFileBeforeMcpCall], _ReadFileBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["read_many_files"], /
+    ) -> Callable[[_ReadManyFilesBeforeMcpCall], _ReadManyFilesBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["write_file", "Write", "write_to_file"], /
+    ) -> Callable[[_WriteFileBeforeMcpCall], _WriteFileBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+    ) -> Callable[[_EditFileBeforeMcpCall], _EditFileBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+    ) -> Callable[[_EditNotebookBeforeMcpCall], _EditNotebookBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["list_directory", "LS", "list_files"], /
+    ) -> Callable[[_ListDirectoryBeforeMcpCall], _ListDirectoryBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["glob", "Glob", "glob_files"], /
+    ) -> Callable[[_GlobBeforeMcpCall], _GlobBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+    ) -> Callable[[_GrepBeforeMcpCall], _GrepBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["web_fetch", "WebFetch"], /
+    ) -> Callable[[_WebFetchBeforeMcpCall], _WebFetchBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+    ) -> Callable[[_WebSearchBeforeMcpCall], _WebSearchBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+    ) -> Callable[[_AgentBeforeMcpCall], _AgentBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["ask_user", "AskUserQuestion"], /
+    ) -> Callable[[_AskUserBeforeMcpCall], _AskUserBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+    ) -> Callable[[_WriteTodosBeforeMcpCall], _WriteTodosBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["save_memory"], /
+    ) -> Callable[[_SaveMemoryBeforeMcpCall], _SaveMemoryBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["skill", "activate_skill", "Skill"], /
+    ) -> Callable[[_SkillBeforeMcpCall], _SkillBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["enter_plan_mode", "EnterPlanMode"], /
+    ) -> Callable[[_EnterPlanModeBeforeMcpCall], _EnterPlanModeBeforeMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+    ) -> Callable[[_ExitPlanModeBeforeMcpCall], _ExitPlanModeBeforeMcpCall]: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeBeforeMcpCall], _SomeBeforeMcpCall]: ...
+
+_AfterMcpCall = TypeVar("_AfterMcpCall", bound=Callable[[AfterMcpCall], Reply])
+_SomeAfterMcpCall = TypeVar("_SomeAfterMcpCall", bound=Callable[[AfterMcpCall[Any]], Reply])
+_ShellAfterMcpCall = TypeVar("_ShellAfterMcpCall", bound=Callable[[AfterMcpCall[Shell]], Reply])
+_ReadFileAfterMcpCall = TypeVar(
+    "_ReadFileAfterMcpCall", bound=Callable[[AfterMcpCall[ReadFile]], Reply]
+)
+_ReadManyFilesAfterMcpCall = TypeVar(
+    "_ReadManyFilesAfterMcpCall", bound=Callable[[AfterMcpCall[ReadManyFiles]], Reply]
+)
+_WriteFileAfterMcpCall = TypeVar(
+    "_WriteFileAfterMcpCall", bound=Callable[[AfterMcpCall[WriteFile]], Reply]
+)
+_EditFileAfterMcpCall = TypeVar(
+    "_EditFileAfterMcpCall", bound=Callable[[AfterMcpCall[EditFile]], Reply]
+)
+_EditNotebookAfterMcpCall = TypeVar(
+    "_EditNotebookAfterMcpCall", bound=Callable[[AfterMcpCall[EditNotebook]], Reply]
+)
+_ListDirectoryAfterMcpCall = TypeVar(
+    "_ListDirectoryAfterMcpCall", bound=Callable[[AfterMcpCall[ListDirectory]], Reply]
+)
+_GlobAfterMcpCall = TypeVar("_GlobAfterMcpCall", bound=Callable[[AfterMcpCall[Glob]], Reply])
+_GrepAfterMcpCall = TypeVar("_GrepAfterMcpCall", bound=Callable[[AfterMcpCall[Grep]], Reply])
+_WebFetchAfterMcpCall = TypeVar(
+    "_WebFetchAfterMcpCall", bound=Callable[[AfterMcpCall[WebFetch]], Reply]
+)
+_WebSearchAfterMcpCall = TypeVar(
+    "_WebSearchAfterMcpCall", bound=Callable[[AfterMcpCall[WebSearch]], Reply]
+)
+_AgentAfterMcpCall = TypeVar("_AgentAfterMcpCall", bound=Callable[[AfterMcpCall[Agent]], Reply])
+_AskUserAfterMcpCall = TypeVar(
+    "_AskUserAfterMcpCall", bound=Callable[[AfterMcpCall[AskUser]], Reply]
+)
+_WriteTodosAfterMcpCall = TypeVar(
+    "_WriteTodosAfterMcpCall", bound=Callable[[AfterMcpCall[WriteTodos]], Reply]
+)
+_SaveMemoryAfterMcpCall = TypeVar(
+    "_SaveMemoryAfterMcpCall", bound=Callable[[AfterMcpCall[SaveMemory]], Reply]
+)
+_SkillAfterMcpCall = TypeVar("_SkillAfterMcpCall", bound=Callable[[AfterMcpCall[Skill]], Reply])
+_EnterPlanModeAfterMcpCall = TypeVar(
+    "_EnterPlanModeAfterMcpCall", bound=Callable[[AfterMcpCall[EnterPlanMode]], Reply]
+)
+_ExitPlanModeAfterMcpCall = TypeVar(
+    "_ExitPlanModeAfterMcpCall", bound=Callable[[AfterMcpCall[ExitPlanMode]], Reply]
+)
+
+class AfterMcpCallDecorator(Protocol):
+    """Registers a function for `after_mcp_call`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AfterMcpCall, /) -> _AfterMcpCall: ...
+    @overload
+    def __call__(
+        self,
+        subject: Literal[
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+        ],
+        /,
+    ) -> Callable[[_ShellAfterMcpCall], _ShellAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["read_file", "Read"], /
+    ) -> Callable[[_ReadFileAfterMcpCall], _ReadFileAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["read_many_files"], /
+    ) -> Callable[[_ReadManyFilesAfterMcpCall], _ReadManyFilesAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["write_file", "Write", "write_to_file"], /
+    ) -> Callable[[_WriteFileAfterMcpCall], _WriteFileAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+    ) -> Callable[[_EditFileAfterMcpCall], _EditFileAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+    ) -> Callable[[_EditNotebookAfterMcpCall], _EditNotebookAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["list_directory", "LS", "list_files"], /
+    ) -> Callable[[_ListDirectoryAfterMcpCall], _ListDirectoryAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["glob", "Glob", "glob_files"], /
+    ) -> Callable[[_GlobAfterMcpCall], _GlobAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+    ) -> Callable[[_GrepAfterMcpCall], _GrepAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["web_fetch", "WebFetch"], /
+    ) -> Callable[[_WebFetchAfterMcpCall], _WebFetchAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+    ) -> Callable[[_WebSearchAfterMcpCall], _WebSearchAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+    ) -> Callable[[_AgentAfterMcpCall], _AgentAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["ask_user", "AskUserQuestion"], /
+    ) -> Callable[[_AskUserAfterMcpCall], _AskUserAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+    ) -> Callable[[_WriteTodosAfterMcpCall], _WriteTodosAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["save_memory"], /
+    ) -> Callable[[_SaveMemoryAfterMcpCall], _SaveMemoryAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["skill", "activate_skill", "Skill"], /
+    ) -> Callable[[_SkillAfterMcpCall], _SkillAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["enter_plan_mode", "EnterPlanMode"], /
+    ) -> Callable[[_EnterPlanModeAfterMcpCall], _EnterPlanModeAfterMcpCall]: ...
+    @overload
+    def __call__(
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+    ) -> Callable[[_ExitPlanModeAfterMcpCall], _ExitPlanModeAfterMcpCall]: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAfterMcpCall], _SomeAfterMcpCall]: ...
+
+_AgentError = TypeVar("_AgentError", bound=Callable[[AgentError], Reply])
+_SomeAgentError = TypeVar("_SomeAgentError", bound=Callable[[AgentError], Reply])
+
+class AgentErrorDecorator(Protocol):
+    """Registers a function for `agent_error`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AgentError, /) -> _AgentError: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAgentError], _SomeAgentError]: ...
+
+_SessionDelete = TypeVar("_SessionDelete", bound=Callable[[SessionDelete], Reply])
+_SomeSessionDelete = TypeVar("_SomeSessionDelete", bound=Callable[[SessionDelete], Reply])
+
+class SessionDeleteDecorator(Protocol):
+    """Registers a function for `session_delete`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _SessionDelete, /) -> _SessionDelete: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeSessionDelete], _SomeSessionDelete]: ...
+
+_TodoCreated = TypeVar("_TodoCreated", bound=Callable[[TodoCreated], Reply])
+_SomeTodoCreated = TypeVar("_SomeTodoCreated", bound=Callable[[TodoCreated], Reply])
+
+class TodoCreatedDecorator(Protocol):
+    """Registers a function for `todo_created`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _TodoCreated, /) -> _TodoCreated: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeTodoCreated], _SomeTodoCreated]: ...
+
+_TodoCompleted = TypeVar("_TodoCompleted", bound=Callable[[TodoCompleted], Reply])
+_SomeTodoCompleted = TypeVar("_SomeTodoCompleted", bound=Callable[[TodoCompleted], Reply])
+
+class TodoCompletedDecorator(Protocol):
+    """Registers a function for `todo_completed`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _TodoCompleted, /) -> _TodoCompleted: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeTodoCompleted], _SomeTodoCompleted]: ...
+
+_BeforeShell = TypeVar("_BeforeShell", bound=Callable[[BeforeShell], Reply])
+_SomeBeforeShell = TypeVar("_SomeBeforeShell", bound=Callable[[BeforeShell], Reply])
+
+class BeforeShellDecorator(Protocol):
+    """Registers a function for `before_shell`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _BeforeShell, /) -> _BeforeShell: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeBeforeShell], _SomeBeforeShell]: ...
+
+_AfterShell = TypeVar("_AfterShell", bound=Callable[[AfterShell], Reply])
+_SomeAfterShell = TypeVar("_SomeAfterShell", bound=Callable[[AfterShell], Reply])
+
+class AfterShellDecorator(Protocol):
+    """Registers a function for `after_shell`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AfterShell, /) -> _AfterShell: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAfterShell], _SomeAfterShell]: ...
+
+_BeforeFileRead = TypeVar("_BeforeFileRead", bound=Callable[[BeforeFileRead], Reply])
+_SomeBeforeFileRead = TypeVar("_SomeBeforeFileRead", bound=Callable[[BeforeFileRead], Reply])
+
+class BeforeFileReadDecorator(Protocol):
+    """Registers a function for `before_file_read`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _BeforeFileRead, /) -> _BeforeFileRead: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeBeforeFileRead], _SomeBeforeFileRead]: ...
+
+_AfterFileEdit = TypeVar("_AfterFileEdit", bound=Callable[[AfterFileEdit], Reply])
+_SomeAfterFileEdit = TypeVar("_SomeAfterFileEdit", bound=Callable[[AfterFileEdit], Reply])
+
+class AfterFileEditDecorator(Protocol):
+    """Registers a function for `after_file_edit`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AfterFileEdit, /) -> _AfterFileEdit: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAfterFileEdit], _SomeAfterFileEdit]: ...
+
+_AgentResponse = TypeVar("_AgentResponse", bound=Callable[[AgentResponse], Reply])
+_SomeAgentResponse = TypeVar("_SomeAgentResponse", bound=Callable[[AgentResponse], Reply])
+
+class AgentResponseDecorator(Protocol):
+    """Registers a function for `agent_response`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AgentResponse, /) -> _AgentResponse: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAgentResponse], _SomeAgentResponse]: ...
+
+_AgentThought = TypeVar("_AgentThought", bound=Callable[[AgentThought], Reply])
+_SomeAgentThought = TypeVar("_SomeAgentThought", bound=Callable[[AgentThought], Reply])
+
+class AgentThoughtDecorator(Protocol):
+    """Registers a function for `agent_thought`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AgentThought, /) -> _AgentThought: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAgentThought], _SomeAgentThought]: ...
+
+_BeforeTabRead = TypeVar("_BeforeTabRead", bound=Callable[[BeforeTabRead], Reply])
+_SomeBeforeTabRead = TypeVar("_SomeBeforeTabRead", bound=Callable[[BeforeTabRead], Reply])
+
+class BeforeTabReadDecorator(Protocol):
+    """Registers a function for `before_tab_read`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _BeforeTabRead, /) -> _BeforeTabRead: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeBeforeTabRead], _SomeBeforeTabRead]: ...
+
+_AfterTabEdit = TypeVar("_AfterTabEdit", bound=Callable[[AfterTabEdit], Reply])
+_SomeAfterTabEdit = TypeVar("_SomeAfterTabEdit", bound=Callable[[AfterTabEdit], Reply])
+
+class AfterTabEditDecorator(Protocol):
+    """Registers a function for `after_tab_edit`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AfterTabEdit, /) -> _AfterTabEdit: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAfterTabEdit], _SomeAfterTabEdit]: ...
+
+_WorkspaceOpen = TypeVar("_WorkspaceOpen", bound=Callable[[WorkspaceOpen], Reply])
+_SomeWorkspaceOpen = TypeVar("_SomeWorkspaceOpen", bound=Callable[[WorkspaceOpen], Reply])
+
+class WorkspaceOpenDecorator(Protocol):
+    """Registers a function for `workspace_open`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _WorkspaceOpen, /) -> _WorkspaceOpen: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeWorkspaceOpen], _SomeWorkspaceOpen]: ...
+
 class EventDecorators:
     @property
     def session_start(self) -> SessionStartDecorator: ...
@@ -1188,3 +1636,37 @@ class EventDecorators:
     def elicitation(self) -> ElicitationDecorator: ...
     @property
     def elicitation_result(self) -> ElicitationResultDecorator: ...
+    @property
+    def interrupt(self) -> InterruptDecorator: ...
+    @property
+    def prompt_transformed(self) -> PromptTransformedDecorator: ...
+    @property
+    def before_mcp_call(self) -> BeforeMcpCallDecorator: ...
+    @property
+    def after_mcp_call(self) -> AfterMcpCallDecorator: ...
+    @property
+    def agent_error(self) -> AgentErrorDecorator: ...
+    @property
+    def session_delete(self) -> SessionDeleteDecorator: ...
+    @property
+    def todo_created(self) -> TodoCreatedDecorator: ...
+    @property
+    def todo_completed(self) -> TodoCompletedDecorator: ...
+    @property
+    def before_shell(self) -> BeforeShellDecorator: ...
+    @property
+    def after_shell(self) -> AfterShellDecorator: ...
+    @property
+    def before_file_read(self) -> BeforeFileReadDecorator: ...
+    @property
+    def after_file_edit(self) -> AfterFileEditDecorator: ...
+    @property
+    def agent_response(self) -> AgentResponseDecorator: ...
+    @property
+    def agent_thought(self) -> AgentThoughtDecorator: ...
+    @property
+    def before_tab_read(self) -> BeforeTabReadDecorator: ...
+    @property
+    def after_tab_edit(self) -> AfterTabEditDecorator: ...
+    @property
+    def workspace_open(self) -> WorkspaceOpenDecorator: ...

@@ -7,7 +7,7 @@ import sys
 from anyhook._compat import caller
 from anyhook.authoring.functions import HookFunction, HookFunctions, check_word
 from anyhook.errors import UsageError
-from anyhook.model.events import EVENTS, UnknownEvent, event_class
+from anyhook.model.events import UnknownEvent, all_events, event_class
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -95,10 +95,9 @@ class Hooks(HookFunctions, EventDecorators):
             AttributeError: If there is no such event.
         """
         if name.startswith("_") or not is_event(name):
-            from anyhook.model.further_events import FURTHER_EVENTS
             from anyhook.model.suggest import did_you_mean
 
-            known = [*EVENTS, *FURTHER_EVENTS]
+            known = all_events()
             hint = did_you_mean(name, known) or f"events: {', '.join(known)}"
             raise AttributeError(f"there is no event {name!r}; {hint}")
 

@@ -2,7 +2,8 @@
 
 One class per canonical event. An agent's own name of an event, the keys of its fields in payloads,
 and the field that matchers see are data in `anyhook.agents`. A field that an agent does not send
-has its default. The events that only Claude Code has are in `anyhook.model.further_events`.
+has its default. Events that few agents have are in `anyhook.model.further_events` and
+`anyhook.model.rare_events`.
 """
 
 from __future__ import annotations
@@ -233,4 +234,16 @@ def event_class(name: str) -> type[Event]:
         return EVENTS[name]
     from anyhook.model.further_events import FURTHER_EVENTS
 
-    return FURTHER_EVENTS.get(name, UnknownEvent)
+    if name in FURTHER_EVENTS:
+        return FURTHER_EVENTS[name]
+    from anyhook.model.rare_events import RARE_EVENTS
+
+    return RARE_EVENTS.get(name, UnknownEvent)
+
+
+def all_events() -> dict[str, type[Event]]:
+    """Return the classes of all canonical events by name."""
+    from anyhook.model.further_events import FURTHER_EVENTS
+    from anyhook.model.rare_events import RARE_EVENTS
+
+    return {**EVENTS, **FURTHER_EVENTS, **RARE_EVENTS}

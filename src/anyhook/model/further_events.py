@@ -1,4 +1,4 @@
-"""The events that only Claude Code has, typed.
+"""Events that few agents have, typed; most are Claude Code's.
 
 They keep the agent's own names in snake_case. Source: Claude Code's hooks reference (2026-10).
 It is one module because it is one list of classes without logic.

@@ -62,6 +62,7 @@ PRELOADED = (
     "anyhook.agents.replies",
     "anyhook.authoring.degrade",
     "anyhook.model.further_events",
+    "anyhook.model.rare_events",
     "anyhook.model.sequence",
 )
 """What an answer imports late; each child would otherwise import it again."""

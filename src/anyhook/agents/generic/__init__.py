@@ -11,7 +11,10 @@ EVENT_NAMES = (
     "permission_denied post_tool_use_failure post_tool_batch subagent_start "
     "subagent_stop task_created task_completed stop_failure teammate_idle config_change "
     "cwd_changed directory_added file_changed worktree_create worktree_remove "
-    "post_compact pre_model_switch post_model_switch elicitation elicitation_result"
+    "post_compact pre_model_switch post_model_switch elicitation elicitation_result "
+    "interrupt prompt_transformed before_mcp_call after_mcp_call agent_error session_delete "
+    "todo_created todo_completed before_shell after_shell before_file_read after_file_edit "
+    "agent_response agent_thought before_tab_read after_tab_edit workspace_open"
 ).split()
 
 ENTRY = AgentEntry(

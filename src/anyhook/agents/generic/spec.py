@@ -52,6 +52,10 @@ SUBJECTS = {
     "elicitation_result": "mcp_server_name",
     "pre_model_switch": "model_name",
     "post_model_switch": "model_name",
+    "before_mcp_call": "tool_name",
+    "after_mcp_call": "tool_name",
+    "before_shell": "command",
+    "after_shell": "command",
 }
 MORE = {
     "before_tool": {"tool_input"},
@@ -61,6 +65,7 @@ MORE = {
     "before_tool_selection": {"tool_config"},
     "after_agent": {"clear_context"},
     "permission_request": {"tool_input"},
+    "before_mcp_call": {"tool_input"},
 }
 """What an event acts on beside the usual."""
 DENIALS = {
@@ -86,6 +91,17 @@ DENIALS = {
             "post_compact",
             "post_model_switch",
             "before_tool_selection",
+            "interrupt",
+            "prompt_transformed",
+            "after_mcp_call",
+            "agent_error",
+            "session_delete",
+            "after_shell",
+            "after_file_edit",
+            "agent_response",
+            "agent_thought",
+            "after_tab_edit",
+            "workspace_open",
         ),
         Denial.NOTHING,
     ),
