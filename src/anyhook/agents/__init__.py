@@ -7,7 +7,7 @@ an agent starts on every event needs those of one agent only.
 
 from __future__ import annotations
 
-from anyhook.agents.entry import load_object
+from anyhook.agents.entry import event_of_shape, load_object
 from anyhook.errors import UnknownNameError
 
 TYPE_CHECKING = False
@@ -85,6 +85,8 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
 
 def _has_event(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
     name = payload.get(entry.event_key)
+    if name is None:
+        return event_of_shape(entry.shapes, payload) is not None
     return isinstance(name, str) and name in entry.events
 
 

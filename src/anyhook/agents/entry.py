@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 
@@ -19,6 +22,16 @@ def load_object(path: str) -> Any:
     return getattr(__import__(module, fromlist=[name]), name)
 
 
+def event_of_shape(
+    shapes: Mapping[str, frozenset[str]], payload: Mapping[str, object]
+) -> str | None:
+    """Return the first event of which a payload has all members; `None` if there is none."""
+    for event, members in shapes.items():
+        if members <= payload.keys():
+            return event
+    return None
+
+
 class AgentEntry(Record):
     """An agent's name, where its tables are, and the marks by which its payloads are recognized.
 
@@ -27,6 +40,8 @@ class AgentEntry(Record):
         spec: `module:NAME` of the agent's `AgentSpec`.
         is_program: Whether it is a coding agent with settings and hooks of its own.
         event_key: Member of payloads that holds the name of the event.
+        shapes: Event to members that only its payloads have, the first match counts; for payloads
+            that do not name their event.
         events: The names of its events in payloads.
         required_members: Members that all of its payloads have.
         absent_members: Members that none of its payloads has.
@@ -41,6 +56,7 @@ class AgentEntry(Record):
     is_program: bool = True
     event_key: str = "hook_event_name"
     events: frozenset[str]
+    shapes: Mapping[str, frozenset[str]] = MappingProxyType({})
     required_members: frozenset[str] = frozenset()
     absent_members: frozenset[str] = frozenset()
     transcript_part: str

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 NOT_IN_PAYLOAD = frozenset({"raw", "wire_name", "vocabulary"})
 """Fields of events that no payload has."""
 _FIRST_MEMBERS = ("session_id", "transcript_path", "cwd")
-"""Members with which every payload starts."""
+"""Fields with which every payload starts, as far as it has them."""
 
 
 def decode_event(
@@ -41,7 +41,7 @@ def decode_event(
     Returns:
         The event, and what is wrong with the payload.
     """
-    name = payload.get(agent.event_key)
+    name = agent.event_name_in(payload)
     wire_name = name if isinstance(name, str) else ""
     spec = agent.by_wire.get(wire_name)
     cls = UnknownEvent if spec is None else event_class(spec.canonical)
@@ -152,8 +152,13 @@ def _encode_new_event(
     event: Event,
     fields: tuple[tuple[str, str | None], ...],
 ) -> dict[str, Any]:
-    payload: dict[str, Any] = {name: getattr(event, name) for name in _FIRST_MEMBERS}
-    payload[agent.event_key] = spec.wire if spec is not None else event.wire_name
+    payload: dict[str, Any] = {}
+    for field in _FIRST_MEMBERS:
+        key = payload_key(agent, spec, field)
+        if key is not None:
+            payload[key] = getattr(event, field)
+    if agent.event_key:
+        payload[agent.event_key] = spec.wire if spec is not None else event.wire_name
     for field, key in fields:
         if key is not None and field not in _FIRST_MEMBERS:
             value = getattr(event, field)

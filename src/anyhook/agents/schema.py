@@ -125,7 +125,9 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     """Return the schema of the parts of a settings file that are about hooks."""
     handlers = [_handler_schema(agent, word, kind) for word, kind in agent.handler_types.items()]
     handler = handlers[0] if len(handlers) == 1 else {"oneOf": handlers}
-    definitions = {"type": "array", "items": {"$ref": "#/$defs/definition"}}
+    shapes = [{"$ref": f"#/$defs/{entry}"} for entry in agent.entries]
+    items = shapes[0] if len(shapes) == 1 else {"anyOf": shapes}
+    definitions = {"type": "array", "items": items}
     events: dict[str, Any] = {spec.wire: definitions for spec in agent.events}
     root: dict[str, Any] = {
         "$schema": DRAFT,
@@ -149,12 +151,15 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     return root
 
 
+_MATCHER = {
+    "type": "string",
+    "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
+}
+
+
 def _definition_schema(agent: AgentSpec) -> dict[str, Any]:
     members: dict[str, Any] = {
-        "matcher": {
-            "type": "string",
-            "description": "Exact names (a|b), * for all, or an ECMAScript regular expression.",
-        },
+        "matcher": _MATCHER,
         "sequential": {"type": "boolean", "default": False},
         "description": {"type": "string"},
         "hooks": {"type": "array", "items": {"$ref": "#/$defs/handler"}, "minItems": 1},
@@ -196,10 +201,13 @@ _SHARED: dict[str, dict[str, Any]] = {
 
 def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str, Any]:
     properties: dict[str, Any] = {"type": {"const": word, "description": "Kind of handler."}}
-    required = ["type"]
+    required = ["type"] if agent.default_type is None else []
     if kind.kind == "command":
         properties |= _COMMAND
-        required.append("command")
+        if "program" in agent.member_names:
+            properties["program"] = {"type": "string", "minLength": 1}
+        elif len(agent.member_names.get("command", "1")) == 1:
+            required.append("command")
     for name, field in kind.fields.items():
         properties[name] = dict(_OPTIONS[field.kind])
         if field.words:
@@ -215,12 +223,23 @@ def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str,
         "default": kind.timeout / agent.timeout_unit,
         "description": f"In units of {agent.timeout_unit:g} s.",
     }
+    if "handler" in agent.entries:
+        properties["matcher"] = _MATCHER
     return {
         "type": "object",
         "required": required,
-        "properties": properties,
+        "properties": _with_own_names(agent, properties),
         "additionalProperties": False,
     }
+
+
+def _with_own_names(agent: AgentSpec, properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the members of a handler under all names that the agent has for them."""
+    named: dict[str, Any] = {}
+    for member, schema in properties.items():
+        for name in agent.member_names.get(member, (member,)):
+            named[name] = schema
+    return named
 
 
 def event_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
@@ -230,7 +249,7 @@ def event_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
     always = cls.record_required | _BASE
     if agent.field_defaults.get("timestamp"):  # what this agent itself sends always
         always |= {"timestamp"}
-    required = {agent.event_key}
+    required = {agent.event_key} if agent.event_key else set()
     for name in cls.record_fields:
         key = None if name in NOT_IN_PAYLOAD else payload_key(agent, spec, name)
         if key is None:
@@ -243,7 +262,8 @@ def event_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
         if name == spec.subject and spec.subjects:
             schema["enum"] = list(spec.subjects)
         properties[key] = schema
-    properties[agent.event_key] = {"const": spec.wire}
+    if agent.event_key:
+        properties[agent.event_key] = {"const": spec.wire}
     return {
         "$schema": DRAFT,
         "title": f"{spec.wire} of {agent.title}",

@@ -53,6 +53,25 @@ def counterparts(source: AgentSpec, event: str, target: AgentSpec) -> tuple[str,
     return (event,)
 
 
+def decode_any_form(
+    agent: AgentSpec, payload: Mapping[str, Any]
+) -> tuple[Event, tuple[Diagnostic, ...]]:
+    """Return the event of a payload in any form of an agent, as the agent itself names it.
+
+    Args:
+        agent: The agent that sent the payload.
+        payload: The payload.
+
+    Returns:
+        The event, and what is wrong with the payload (`anyhook.agents.payloads.decode_event`).
+    """
+    form = agent.form_of(payload)
+    event, problems = decode_event(form, payload)
+    if form is not agent:
+        event = translate_event(event, form, agent)
+    return event, problems
+
+
 def translate_event(event: Event, source: AgentSpec, target: AgentSpec) -> Event:
     """Return an event in another agent's names and forms.
 
@@ -186,6 +205,23 @@ def translate_subject(value: Any, old: Mapping[str, str], new: Mapping[str, str]
         if meaning == canonical:
             return word
     return canonical
+
+
+def translate_subject_name(subject: str, event: str, source: AgentSpec, target: AgentSpec) -> str:
+    """Return the subject of an event as another agent names it.
+
+    Args:
+        subject: The subject, as `source` names it.
+        event: Canonical name of the event.
+        source: The agent that sent the event.
+        target: The other agent.
+    """
+    old, new = source.by_canonical.get(event), target.by_canonical.get(event)
+    if old is None or new is None:
+        return subject
+    if old.subject == "tool_name":
+        return target.vocabulary.name(source.vocabulary.tool(subject)) or subject
+    return str(translate_subject(subject, old.subject_aliases, new.subject_aliases))
 
 
 # -- answers

@@ -291,7 +291,7 @@ class Run:
         agent_name = agent_name or recognise(data, os.environ)
         if agent_name is None:
             self.give_up("the agent that sent this event is not recognised; use --agent NAME")
-        self._agent = get_agent(agent_name)
+        self._agent = get_agent(agent_name).form_of(data)
         self._event, problems = decode_event(self._agent, data)
         spec = self._agent.by_canonical.get(self._event.name)
         if spec is not None and spec.reads_all_output:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
+from anyhook.agents.translate import decode_any_form
 from anyhook.errors import EventError, UsageError
 from anyhook.files import read_user_file
 from anyhook.model.events import UnknownEvent, event_class
@@ -97,7 +98,7 @@ def decode_payloads(
     """
     canonical = agent.event(name).canonical if name else None
     for recorded in payloads:
-        event, diagnostics = decode_event(agent, recorded.payload)
+        event, diagnostics = decode_any_form(agent, recorded.payload)
         if isinstance(event, UnknownEvent):
             raise EventError(f"{recorded.place}: {diagnostics[0].message}")
         if canonical in (None, event.name):

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.cli.editing import Edit, parsed, read_text, settings_file
 from anyhook.migrate.merge import switched_on
-from anyhook.settings.edit import add_item, prune, remove_item
+from anyhook.settings.edit import add_item
+from anyhook.settings.kept import remove_handler
+from anyhook.settings.layout import iter_definitions, own_entries
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction
     from anyhook.authoring.hooks import Hooks
+    from anyhook.settings.layout import WrittenDefinition, WrittenHandler
 
     Definition = dict[str, Any]
     KeyPath = tuple[str, ...]
@@ -68,7 +71,8 @@ def add_hook_file(agent: AgentSpec, installation: Installation) -> Edit:
     arguments = file_arguments(agent, installation.project, installation.file)
     after = _without_handlers(agent, before or "", path, arguments, keep=definitions)
     for keys, definition in definitions.items():
-        after = add_item(after, keys, definition, file=str(path))
+        for item in own_entries(agent, definition):
+            after = add_item(after, keys, item, file=str(path))
     after = switched_on(agent, after, str(path))
     return Edit(agent, path, before, after)
 
@@ -144,23 +148,6 @@ def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:
     return {shlex.split(argument)[0] for argument in arguments}
 
 
-@dataclass(frozen=True, slots=True)
-class _InstalledHandler:
-    """A handler in a settings file that `install` wrote.
-
-    Attributes:
-        keys: Keys to the list of definitions of its event.
-        index: Index of its definition in the list.
-        definition: The definition.
-        handler: The handler.
-    """
-
-    keys: KeyPath
-    index: int
-    definition: Definition
-    handler: Any
-
-
 def remove_hook_file(agent: AgentSpec, project: Path, scope: str, file: Path) -> Edit:
     """Return the edit that removes a hook file.
 
@@ -189,14 +176,8 @@ def _without_handlers(
         installed = _find_installed(agent, text, path, arguments, keep)
         if installed is None:
             return text
-        keys, definition = installed.keys, installed.definition
-        # A definition that has hooks of others too keeps those.
-        if all(runs_file(handler, arguments) for handler in definition["hooks"]):
-            text = remove_item(text, keys, definition, file=str(path))
-            text = prune(text, keys, file=str(path))
-        else:
-            handlers_path: tuple[str | int, ...] = (*keys, installed.index, "hooks")
-            text = remove_item(text, handlers_path, installed.handler, file=str(path))
+        definition, handler = installed
+        text = remove_handler(text, definition, handler, str(path))
 
 
 def _find_installed(
@@ -205,30 +186,15 @@ def _find_installed(
     path: Path,
     arguments: set[str],
     keep: Mapping[KeyPath, Definition],
-) -> _InstalledHandler | None:
-    for keys, index, definition in _definitions(agent, parsed(text, path)):
+) -> tuple[WrittenDefinition, WrittenHandler] | None:
+    for definition in iter_definitions(agent, parsed(text, path)):
         # An unchanged definition stays where it is, with its comments.
-        if definition == keep.get(keys):
+        if definition.value == keep.get((*agent.hooks_path, definition.event)):
             continue
-        for handler in definition["hooks"]:
-            if runs_file(handler, arguments):
-                return _InstalledHandler(keys, index, definition, handler)
+        for handler in definition.handlers:
+            if runs_file(handler.value, arguments):
+                return definition, handler
     return None
-
-
-def _definitions(agent: AgentSpec, settings: Any) -> Iterator[tuple[KeyPath, int, Definition]]:
-    """Yield the well-formed definitions of settings, with their keys and index."""
-    events = settings
-    for key in agent.hooks_path:
-        events = events.get(key) if isinstance(events, dict) else None
-    if not isinstance(events, dict):
-        return
-    for event, definitions in events.items():
-        if not isinstance(definitions, list):
-            continue
-        for index, definition in enumerate(definitions):
-            if isinstance(definition, dict) and isinstance(definition.get("hooks"), list):
-                yield (*agent.hooks_path, event), index, definition
 
 
 def runs_file(handler: Any, arguments: set[str]) -> bool:

@@ -19,6 +19,7 @@ from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
 from anyhook.server.address import Address, listen
+from anyhook.settings.layout import own_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,7 +239,7 @@ def _make_settings(
     settings: dict[str, Any] = {}
     for spec, fails_closed in events:
         options = FAIL_CLOSED if fails_closed and spec.can_fail_closed else {}
-        settings[spec.wire] = [{"hooks": [entry | options]}]
+        settings[spec.wire] = own_entries(agent, {"hooks": [entry | options]})
     for key in reversed(agent.hooks_path):
         settings = {key: settings}
     return settings

@@ -53,8 +53,9 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
     yield from _check_names(definitions)
     first_of: dict[tuple[object, ...], HandlerSpec] = {}
     for definition in definitions:
-        spec = agent.by_canonical[definition.event]
-        yield from _check_matcher(agent, spec, definition, may_match)
+        form = agent.form(definition.form)
+        spec = form.by_canonical[definition.event]
+        yield from _check_matcher(form, spec, definition, may_match)
         for handler in definition.handlers:
             path_variables = {**environ, **variables, **handler.variables}
             yield from _check_shell(agent, handler, environ)
@@ -63,7 +64,7 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
                 yield from _check_quotes(handler, project, variables)
             yield from _check_timeout(agent, handler)
             if handler.kind == "command":
-                yield from check_scripts(agent, spec, handler, project, path_variables)
+                yield from check_scripts(form, spec, handler, project, path_variables)
             identity = (definition.event, definition.matcher, *handler.identity)
             first = first_of.setdefault(identity, handler)
             if first is not handler:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.output import ProcessExit, decode_exit, event_tools
 from anyhook.engine.combine import combine
+from anyhook.engine.forms import answer_from_form, form_rules
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Decision, HandlerResult, Status
 
@@ -119,10 +120,14 @@ def _decode_again(
     end = ProcessExit(
         result.exit_code, result.signal, result.stdout, result.stderr, result.truncated
     )
+    form = result.handler.form
+    rules = form_rules(engine.agent, rules, form)
     spec = rules.by_canonical[event.name]
     tools = event_tools(spec, event)
-    output = decode_exit(engine.agent, rules, spec, result.handler, end, tools=tools)
-    return replace(result, status=output.status, answer=output.answer)
+    agent = engine.agent.form(form)
+    output = decode_exit(agent, rules, spec, result.handler, end, tools=tools)
+    answer = answer_from_form(engine.agent, form, event, output.answer)
+    return replace(result, status=output.status, answer=answer)
 
 
 RuledDecision = tuple["RuleSet", Decision]

@@ -18,8 +18,9 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from anyhook.agents import get_agent
-from anyhook.agents.payloads import decode_event, encode_event
+from anyhook.agents.payloads import encode_event
 from anyhook.agents.replies import encode_decision
+from anyhook.agents.translate import decode_any_form
 from anyhook.engine.absent import (
     check_required,
     find_disabled,
@@ -634,7 +635,7 @@ class Engine:
         Returns:
             The event, and the problems of the payload.
         """
-        return decode_event(self.agent, payload)
+        return decode_any_form(self.agent, payload)
 
     def encode(self, event: Event) -> dict[str, Any]:
         """Encode an event as a payload of the agent."""

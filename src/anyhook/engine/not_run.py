@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.suggest import closest
 
@@ -68,9 +69,11 @@ def _explain(
     switch = engine.hooks.switched_off(handler, engine.rules)
     if switch is not None:
         return f"it is switched off by {switch}"
-    matcher = compile_matcher(definition.matcher, spec.matcher_style)
-    subject = getattr(event, spec.subject) if spec.subject else None
-    names = engine.agent.match_names(spec, subject if isinstance(subject, str) else None)
+    form = form_rules(engine.agent, engine.rules, definition.form)
+    matcher = compile_matcher(definition.matcher, form.by_canonical[event.name].matcher_style)
+    value = getattr(event, spec.subject) if spec.subject else None
+    subject = value if isinstance(value, str) else None
+    names = match_names_in_form(engine.agent, engine.rules, event.name, subject, definition.form)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
     if may_evaluate and not any(matcher.matches(name) for name in names):
         return f"its matcher {matcher.pattern!r} does not match {subject!r}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher, explain_cost
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.layers import Layer
@@ -70,14 +71,18 @@ def make_plan(
             untrusted one can take exponential time; it counts as a match instead.
     """
     spec = rules.by_canonical[event]
-    names = agent.match_names(spec, subject)
+    names_of_forms = {
+        name: match_names_in_form(agent, rules, event, subject, name) for name in ("", *agent.forms)
+    }
     matched: list[HookDefinition] = []
     problems: list[Diagnostic] = []
     is_final = True
     for definition in definitions:
         if definition.event != event:
             continue
-        matcher = compile_matcher(definition.matcher, spec.matcher_style)
+        style = form_rules(agent, rules, definition.form).by_canonical[event].matcher_style
+        names = names_of_forms[definition.form]
+        matcher = compile_matcher(definition.matcher, style)
         if matcher.expression is not None and not may_match(definition):
             is_final = False
             matched.append(definition)

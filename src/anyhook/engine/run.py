@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from anyhook.engine.forms import answer_from_form
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.results import failed_result
 from anyhook.model.answers import Outcome
@@ -94,6 +95,14 @@ def _advance(context: HookContext, result: HandlerResult) -> HookContext:
 
 
 async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerResult:
+    if not handler.form:
+        return await _run_in_form(context, handler)
+    result = await _run_in_form(context.in_form(handler.form), handler)
+    answer = answer_from_form(context.agent, handler.form, context.event, result.answer)
+    return replace(result, answer=answer)
+
+
+async def _run_in_form(context: HookContext, handler: HandlerSpec) -> HandlerResult:
     skipped = context.withhold(handler) or _check_condition(context, handler)
     if skipped is not None:
         return skipped

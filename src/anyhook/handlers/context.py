@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from anyhook.agents.payloads import encode_event
+from anyhook.agents.translate import translate_event
 from anyhook.handlers.environment import sanitize_env
 from anyhook.model.json import dump_json, repair
 
@@ -36,6 +37,10 @@ Withhold = Callable[["HandlerSpec"], "HandlerResult | None"]
 def allow_all(_handler: HandlerSpec) -> HandlerResult | None:
     """Let every handler run."""
     return None
+
+
+def _keep_event(event: Event, _when: float) -> Event:
+    return event
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,22 @@ class HookContext:
             problem = str(error)
             text = dump_json(repair(payload))
         return text + self.agent.payload_terminator, problem
+
+    def in_form(self, name: str) -> HookContext:
+        """Return the context for hooks of another form of the agent (`AgentSpec.forms`)."""
+        if not name:
+            return self
+        agent = self.agent.form(name)
+        rules = agent.rules(self.rules.name)
+        event = translate_event(self.event, self.agent, agent)
+        return replace(
+            self,
+            agent=agent,
+            rules=rules,
+            spec=rules.by_canonical[event.name],
+            given=event,
+            complete=_keep_event,
+        )
 
     def environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return what the commands of a layer inherit, with the variables that the agent sets.

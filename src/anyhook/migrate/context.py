@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.translate import counterparts
@@ -41,6 +41,10 @@ class MigrationContext:
     shim: bool
     program: Sequence[str]
     losses: list[Loss] = field(default_factory=list)
+
+    def in_form(self, form: str) -> MigrationContext:
+        """Return the migration of hooks of a form of the source; losses are shared."""
+        return replace(self, source=self.source.form(form)) if form else self
 
     def record_loss(
         self,

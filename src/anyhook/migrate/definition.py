@@ -62,6 +62,7 @@ def migrate_definition(
         handlers: Those of its handlers that are migrated.
         written: The source's settings as they are written.
     """
+    context = context.in_form(definition.form)
     groups: dict[str, list[_Piece]] = {}
     for handler in handlers:
         for piece in _migrate_to_events(context, definition, handler, written):

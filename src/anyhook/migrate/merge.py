@@ -10,7 +10,7 @@ from anyhook.migrate.losses import Loss
 from anyhook.migrate.matcher_pieces import covers_same
 from anyhook.settings.edit import add_item, read_settings, set_member
 from anyhook.settings.jsonc import strip_comments
-from anyhook.settings.reader import iter_definitions, iter_handlers
+from anyhook.settings.layout import iter_definitions, own_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class ExistingHandler:
         place: Its place.
     """
 
-    event: str | int
+    event: str
     matcher: Any
     value: dict[str, Any]
     place: Place
@@ -73,7 +73,8 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
                 notes += _differences(same[0], handler)
         if missing:
             definition = {**entry.definition, "hooks": missing}
-            text = add_item(text, (*target.hooks_path, entry.event), definition, file=file)
+            for item in own_entries(target, definition):
+                text = add_item(text, (*target.hooks_path, entry.event), item, file=file)
     if migration.entries:
         text = switched_on(target, text, file)
     return text, notes
@@ -96,10 +97,11 @@ def _existing_handlers(target: AgentSpec, text: str, file: str) -> Iterator[Exis
     if not strip_comments(text).strip():
         return
     document = read_settings(text, file)
-    for path, definition in iter_definitions(document.value, target.hooks_path):
-        for handler_path, handler in iter_handlers(path, definition):
-            place = document.place(handler_path)
-            yield ExistingHandler(path[-2], definition.get("matcher"), handler, place)
+    for definition in iter_definitions(target, document.value):
+        for handler in definition.handlers:
+            place = document.place(handler.path)
+            matcher = definition.value.get("matcher")
+            yield ExistingHandler(definition.event, matcher, handler.value, place)
 
 
 def _is_same(

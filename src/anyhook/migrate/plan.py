@@ -18,7 +18,7 @@ from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import JsonSyntaxError, parse, value_at
-from anyhook.settings.reader import iter_definitions, iter_handlers
+from anyhook.settings.layout import iter_definitions
 from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
@@ -185,10 +185,10 @@ def _read_written_hooks(agent: AgentSpec, file: LoadedFile) -> WrittenHooks:
         document = parse(read_user_file(name, SIZE_LIMIT).decode(), name)
     except (OSError, ValueError, JsonSyntaxError) as error:
         raise SettingsError(f"it changed while it was read: {error}", path=name) from error
-    for path, definition in iter_definitions(document.value, agent.hooks_path):
-        written[document.place(path)] = definition
-        for handler_path, handler in iter_handlers(path, definition):
-            written[document.place(handler_path)] = handler
+    for definition in iter_definitions(agent, document.value):
+        written[document.place(definition.path)] = definition.value
+        for handler in definition.handlers:
+            written[document.place(handler.path)] = handler.value
     return written
 
 

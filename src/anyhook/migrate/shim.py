@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> int:
     """
     try:
         options = parse_options(argv)
-        source = get_agent(options.agent)
+        source = get_agent(options.agent).form_with_event(options.event or "")
         host = get_agent(options.host) if options.host else None
         _check_options(options, source)
     except AnyhookError as error:
@@ -164,6 +164,7 @@ class _Shim:
             if name is None:
                 return self.give_up("cannot recognise the agent of this event; add --host NAME")
             host = get_agent(name)
+        host = host.form_of(payload)
         # A command of the host itself gets the text unchanged.
         if change and host is not self.source:
             self._add_note(change)

@@ -50,6 +50,7 @@ class HandlerSpec:
         on_failure: `continue`, or `block`: a failure denies.
         background: Run it without waiting for it; it cannot decide anything.
         options: Fields of its kind (`url`, `prompt`, `server`, …), by canonical name.
+        form: The form of its agent that it was written for (`AgentSpec.forms`).
     """
 
     kind: str
@@ -71,6 +72,7 @@ class HandlerSpec:
     on_failure: str = "continue"
     background: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    form: str = ""
 
     @property
     def identifier(self) -> str:
@@ -118,6 +120,7 @@ class HandlerSpec:
             self.condition,
             self.on_failure,
             self.background,
+            self.form,
             repr(sorted(self.options.items())) if self.options else "",
         )
 
@@ -153,6 +156,7 @@ class HookDefinition:
         matcher: Pattern on the event's subject; `None` matches all.
         sequential: Whether its handlers run in order, and each sees the changes of those before.
         handlers: At least one handler.
+        form: The form of its agent that it was written for (`AgentSpec.forms`).
     """
 
     event: str
@@ -161,6 +165,7 @@ class HookDefinition:
     matcher: str | None
     sequential: bool
     handlers: tuple[HandlerSpec, ...]
+    form: str = ""
 
 
 def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:

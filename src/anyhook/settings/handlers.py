@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.spec import MIN_TIMEOUT
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.suggest import did_you_mean
+from anyhook.settings.layout import MATCHER, member_name, usual_members
 from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from anyhook.settings.report import Reporter
     from anyhook.settings.sources import Source
 
+
+COMMAND_FIELDS = frozenset({"command", "args", "program"})
+"""Members that commands alone have."""
 
 FIELD_KINDS: dict[str, tuple[type, type, str]] = {
     "string": (str, object, "a string"),
@@ -35,12 +39,17 @@ class HandlerReader:
         agent: The agent whose settings the file holds.
         source: The file.
         reporter: Collects the problems.
+        is_flat: Whether handlers have a matcher of their own.
     """
 
-    def __init__(self, agent: AgentSpec, source: Source, reporter: Reporter) -> None:
+    def __init__(
+        self, agent: AgentSpec, source: Source, reporter: Reporter, *, is_flat: bool = False
+    ) -> None:
         self.agent = agent
         self.source = source
         self.reporter = reporter
+        self.definition_fields = frozenset({MATCHER}) if is_flat else frozenset()
+        self.written: dict[str, Any] = {}
 
     def read(self, event: EventSpec, value: object, path: JsonPath) -> HandlerSpec | None:
         """Return the handler at a path; `None` if it cannot run."""
@@ -49,13 +58,15 @@ class HandlerReader:
             message = "a hook is an object with type and command; left out"
             reporter.report("wrong-type", message, path)
             return None
+        self.written = value
+        value = usual_members(self.agent, value)
         handler_type = self._read_type(value, path)
         if handler_type is None:
             return None
         is_command = handler_type.kind == "command"
-        own_fields = {"command", "args"} if is_command else set()
+        own_fields = COMMAND_FIELDS if is_command else set()
         known_fields = self.agent.handler_fields | own_fields | handler_type.fields.keys()
-        reporter.report_unknown_fields(value, known_fields, path)
+        reporter.report_unknown_fields(value, known_fields | self.definition_fields, path)
         command: str | None = None
         argv: tuple[str, ...] | None = None
         is_usable = True
@@ -88,6 +99,7 @@ class HandlerReader:
             on_failure=options.pop("on_failure", "continue"),
             background=bool(options.pop("background", False) or options.get("wakes")),
             options=options,
+            form=self.agent.form_name,
         )
         self._check_runs_on_event(event, handler, path)
         return handler
@@ -169,6 +181,8 @@ class HandlerReader:
         """Return a command line, or a program with its arguments; `None` if it cannot run."""
         command: Any = value.get("command")
         args: Any = value.get("args")
+        if "program" in value:
+            return self._read_program(value, path)
         is_list = isinstance(command, list)
         is_line = isinstance(command, str) and command.strip() != ""
         words: list[Any] = []
@@ -178,16 +192,16 @@ class HandlerReader:
             self.reporter.report(
                 "wrong-type",
                 "a command holds no null characters and no halves of characters; left out",
-                (*path, "command"),
+                self._at(path, "command"),
             )
             return None
         if not words or not words[0] or not _has_type(words, list, str):
             is_missing = command is None or command in ("", [])
             self.reporter.report(
                 "missing-field" if is_missing else "wrong-type",
-                'a hook needs "command": a command line, or a list of program and arguments; '
-                "left out",
-                path if is_missing else (*path, "command"),
+                f'a hook needs "{self._name("command")}": a command line, or a list of program and '
+                "arguments; left out",
+                path if is_missing else self._at(path, "command"),
             )
             return None
         if is_line and args is None:
@@ -198,9 +212,31 @@ class HandlerReader:
                 "anyhook-only",
                 f"{self.agent.title} itself runs command lines only; a program with arguments as "
                 "a list runs under anyhook",
-                (*path, "command"),
+                self._at(path, "command"),
             )
         return tuple(map(self._fill_in, words))
+
+    def _read_program(self, value: dict[str, Any], path: JsonPath) -> tuple[str, ...] | None:
+        """Return a program that runs without a shell, with its arguments; `None` if it cannot."""
+        program, args = value["program"], value.get("args") or []
+        words = [program, *args] if isinstance(args, list) else []
+        is_valid = _has_type(words, list, str) and all(map(_is_valid_argument, words))
+        if "command" in value or not words or not is_valid or not program:
+            self.reporter.report(
+                "wrong-type",
+                f'"{self._name("program")}" is a program, with "{self._name("args")}" as a list of '
+                f'strings, in place of "{self._name("command")}"; left out',
+                self._at(path, "program"),
+            )
+            return None
+        return tuple(map(self._fill_in, words))
+
+    def _name(self, member: str) -> str:
+        return member_name(self.agent, self.written, member)
+
+    def _at(self, path: JsonPath, member: str) -> JsonPath:
+        """Return the path of a member of the handler, under the name that it is written with."""
+        return (*path, self._name(member))
 
     # -- the timeout
 
@@ -212,7 +248,7 @@ class HandlerReader:
         seconds = default
         timeout = value.get("timeout")
         if timeout is not None:
-            seconds = self._checked_seconds(timeout, default, (*path, "timeout"))
+            seconds = self._checked_seconds(timeout, default, self._at(path, "timeout"))
         return min(seconds, event.max_timeouts.get(self.source.layer, math.inf))
 
     def _checked_seconds(self, timeout: Any, default: float, path: JsonPath) -> float:

@@ -21,7 +21,8 @@ from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, prune, read_settings, remove_item
 from anyhook.settings.jsonc import list_at, parse
-from anyhook.settings.reader import iter_definitions, read_document
+from anyhook.settings.layout import iter_definitions, own_entries
+from anyhook.settings.reader import read_document
 from anyhook.settings.sources import SIZE_LIMIT
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec, HookDefinition
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.layout import WrittenDefinition, WrittenHandler
     from anyhook.settings.reader import LoadedFile
     from anyhook.settings.sources import Source
 
@@ -158,38 +159,36 @@ def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, di
     """
     file = handler.place.file
     document = read_settings(text, file)
-    for path, definition in _definitions_with_hooks(agent, document.value):
-        for index, hook in enumerate(definition["hooks"]):
-            if document.place((*path, "hooks", index)) != handler.place:
+    for definition in iter_definitions(agent, document.value):
+        for hook in definition.handlers:
+            if document.place(hook.path) != handler.place:
                 continue
-            after = _remove_hook(text, path, definition, hook, file)
+            after = remove_handler(text, definition, hook, file)
             entry = {
                 "agent": agent.name,
                 "file": Path(file).name,
                 "line": handler.place.line,
-                "event": path[-2],
-                "definition": {**definition, "hooks": [hook]},
+                "event": definition.event,
+                "definition": {**definition.value, "hooks": [hook.value]},
                 **_describe_cut(text, after),
             }
             return after, entry
     raise SettingsError("it changed while it was being edited; try again", path=file)
 
 
-def _definitions_with_hooks(
-    agent: AgentSpec, value: Any
-) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    for path, definition in iter_definitions(value, agent.hooks_path):
-        if isinstance(definition.get("hooks"), list):
-            yield path, definition
-
-
-def _remove_hook(
-    text: str, path: JsonPath, definition: dict[str, Any], hook: Any, file: str
+def remove_handler(
+    text: str, definition: WrittenDefinition, handler: WrittenHandler, file: str
 ) -> str:
-    if any(other != hook for other in definition["hooks"]):
-        return remove_item(text, (*path, "hooks"), hook, file=file)
-    text = remove_item(text, path[:-1], definition, file=file)
-    return prune(text, path[:-1], file=file)
+    """Return the text of a settings file without a handler, and without what becomes empty.
+
+    Raises:
+        SettingsError: If the file cannot be edited.
+    """
+    others = [other for other in definition.handlers if other.written != handler.written]
+    if others:
+        return remove_item(text, handler.path[:-1], handler.written, file=file)
+    text = remove_item(text, definition.path[:-1], definition.written, file=file)
+    return prune(text, definition.path[:-1], file=file)
 
 
 def _describe_cut(before: str, after: str) -> dict[str, Any]:
@@ -235,11 +234,13 @@ def put_back(agent: AgentSpec, text: str, hook: KeptHook) -> str:
     if pasted is not None and _adds_only_hook(agent, pasted, text, entry, file):
         return pasted
     definition = entry["definition"]
+    item = own_entries(agent, definition)[0]
     document = read_settings(text or "{}", file)
-    for path, other in _definitions_with_hooks(agent, document.value):
-        if path[-2] == entry["event"] and {**other, "hooks": []} == {**definition, "hooks": []}:
-            return add_item(text, (*path, "hooks"), definition["hooks"][0], file=file)
-    return add_item(text, (*agent.hooks_path, entry["event"]), definition, file=file)
+    for other in iter_definitions(agent, document.value):
+        is_same_event = other.event == entry["event"] and not other.is_flat
+        if is_same_event and {**other.value, "hooks": []} == {**definition, "hooks": []}:
+            return add_item(text, (*other.path, "hooks"), item["hooks"][0], file=file)
+    return add_item(text, (*agent.hooks_path, entry["event"]), item, file=file)
 
 
 def _paste(text: str, entry: dict[str, Any]) -> str | None:
@@ -260,9 +261,11 @@ def _adds_only_hook(
     try:
         document = read_settings(pasted, file)
         expected = read_settings(text, file).value
-        for path, definition in _definitions_with_hooks(agent, document.value):
-            if path[-2] == entry["event"] and hook in definition["hooks"]:
-                after = _remove_hook(pasted, path, definition, hook, file)
+        for definition in iter_definitions(agent, document.value):
+            for handler in definition.handlers:
+                if definition.event != entry["event"] or handler.value != hook:
+                    continue
+                after = remove_handler(pasted, definition, handler, file)
                 if read_settings(after, file).value == expected:
                     return True
     except SettingsError:

@@ -56,6 +56,7 @@ def load_file(agent: AgentSpec, source: Source) -> LoadedFile:
         tuple(source.env.items()),
         tuple(source.placeholders.items()),
         source.hooks_path,
+        source.forms,
     )
     cached = _CACHE.get(key)
     if cached is not None and cached.stamp.is_current():

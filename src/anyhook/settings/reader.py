@@ -15,13 +15,14 @@ from anyhook.model.definitions import HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.suggest import closest
 from anyhook.settings.handlers import HandlerReader
-from anyhook.settings.jsonc import dict_at, list_at, value_at
+from anyhook.settings.jsonc import dict_at, value_at
+from anyhook.settings.layout import DEFINITION, is_flat
 from anyhook.settings.report import MAX_ITEMS, MAX_REPORTED_KEYS, Reporter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.spec import AgentSpec, HookToggle
+    from anyhook.agents.spec import AgentSpec, EventSpec, HookToggle
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
     from anyhook.settings.jsonc import Document, JsonPath
@@ -79,26 +80,6 @@ def read_document(agent: AgentSpec, source: Source, document: Document) -> Loade
     return _FileReader(agent, source, document).read()
 
 
-def iter_definitions(
-    value: Any, hooks_path: tuple[str, ...]
-) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """Yield the definitions that a settings file holds as they are written, with their paths."""
-    events = dict_at(value, hooks_path)
-    for event in events:
-        for index, definition in enumerate(list_at(events, (event,))):
-            if isinstance(definition, dict):
-                yield (*hooks_path, event, index), definition
-
-
-def iter_handlers(
-    path: JsonPath, definition: dict[str, Any]
-) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
-    """Yield the handlers of a definition as they are written, with their paths."""
-    for index, handler in enumerate(list_at(definition, ("hooks",))):
-        if isinstance(handler, dict):
-            yield (*path, "hooks", index), handler
-
-
 class _FileReader(Reporter):
     """Validates one parsed file and collects its problems."""
 
@@ -107,7 +88,11 @@ class _FileReader(Reporter):
         self.agent = agent
         self.source = source
         self.hooks_path = source.hooks_path or agent.hooks_path
-        self.handler_reader = HandlerReader(agent, source, self)
+        self.forms = {name: agent.form(name) for name in source.forms}
+        self.events: dict[str, tuple[AgentSpec, EventSpec]] = {}
+        for form in self.forms.values():
+            for spec in form.events:
+                self.events.setdefault(spec.wire, (form, spec))
         self.definition_count = 0
         self.handler_count = 0
 
@@ -156,7 +141,7 @@ class _FileReader(Reporter):
         for key, value in dict_at(self.document.value, parents).items():
             if key == name or not isinstance(value, list | dict):
                 continue
-            if key in self.agent.by_wire:
+            if key in self.events:
                 message = f"{key} stands beside {name!r} and is ignored; move it into {name!r}"
                 self.report("misplaced-hooks", message, (*parents, key))
             elif self._holds_events(value) and closest(key, (name,)):
@@ -164,7 +149,7 @@ class _FileReader(Reporter):
                 self.report("misplaced-hooks", message, (*parents, key))
 
     def _holds_events(self, value: object) -> bool:
-        return isinstance(value, dict) and not value.keys().isdisjoint(self.agent.by_wire)
+        return isinstance(value, dict) and not value.keys().isdisjoint(self.events)
 
     def _read_events(self) -> list[HookDefinition]:
         path = self.hooks_path
@@ -176,15 +161,18 @@ class _FileReader(Reporter):
             self._report_type(path, "an object of events")
             return definitions
         for name, entries in self.limited(events.items(), "events", path):
-            if name in self.agent.by_wire:
+            if name in self.events:
                 definitions += self._read_event(name, entries, (*path, name))
             elif name not in self.agent.non_event_keys:
                 self._report_unknown_event(name, (*path, name))
+        if len(self.forms) > 1:
+            order = list(self.forms)
+            definitions.sort(key=lambda definition: order.index(definition.form))
         return definitions
 
     def _report_unknown_event(self, name: str, path: JsonPath) -> None:
-        meant = self.agent.renamed_events.get(name) or closest(name, self.agent.by_wire)
-        hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.agent.by_wire)}"
+        meant = self.agent.renamed_events.get(name) or closest(name, self.events)
+        hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.events)}"
         self.report("unknown-event", f"{self.agent.title} has no event {name!r}; {hint}", path)
 
     def _read_event(self, name: str, entries: object, path: JsonPath) -> Iterator[HookDefinition]:
@@ -210,14 +198,23 @@ class _FileReader(Reporter):
         if not isinstance(value, dict):
             self.report("wrong-type", 'a definition is an object with "hooks"; left out', path)
             return None
-        self._check_definition_fields(value, path)
-        spec = self.agent.by_wire[event]
-        hooks = value.get("hooks")
-        if not isinstance(hooks, list):
-            self._report_no_hooks(value, path)
-            return None
-        if not hooks:
-            self.report("no-handlers", "the list of hooks is empty; nothing runs", (*path, "hooks"))
+        agent, spec = self.events[event]
+        is_entry_flat = is_flat(agent, value)
+        if is_entry_flat:
+            items: list[tuple[JsonPath, object]] = [(path, value)]
+        else:
+            self._check_definition_fields(value, path)
+            hooks = value.get("hooks")
+            if DEFINITION not in agent.entries:
+                self._report_nested(path)
+                return None
+            if not isinstance(hooks, list):
+                self._report_no_hooks(value, path)
+                return None
+            if not hooks:
+                message = "the list of hooks is empty; nothing runs"
+                self.report("no-handlers", message, (*path, "hooks"))
+            items = [((*path, "hooks", index), hook) for index, hook in enumerate(hooks)]
         matcher = value.get("matcher")
         if matcher is not None and not isinstance(matcher, str):
             self.report(
@@ -230,11 +227,12 @@ class _FileReader(Reporter):
             self._check_matcher(matcher, spec.matcher_style, (*path, "matcher"))
         sequential = self.typed_member(value, "sequential", bool, "true or false", path)
         limit = MAX_ITEMS - self.handler_count
-        items = self.limited(enumerate(hooks), "hooks", (*path, "hooks"), limit)
+        items = self.limited(items, "hooks", (*path, "hooks"), limit)
         self.handler_count += len(items)
+        reader = HandlerReader(agent, self.source, self, is_flat=is_entry_flat)
         handlers: list[HandlerSpec] = []
-        for index, item in items:
-            handler = self.handler_reader.read(spec, item, (*path, "hooks", index))
+        for handler_path, item in items:
+            handler = reader.read(spec, item, handler_path)
             if handler:
                 handlers.append(handler)
         if not handlers:
@@ -246,6 +244,7 @@ class _FileReader(Reporter):
             matcher=matcher,
             sequential=bool(sequential),
             handlers=tuple(handlers),
+            form=agent.form_name,
         )
 
     def _check_definition_fields(self, value: dict[str, Any], path: JsonPath) -> None:
@@ -254,6 +253,13 @@ class _FileReader(Reporter):
         for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - known):
             message = f"{self.agent.title} itself does not know {key!r}; anyhook does"
             self.report("anyhook-only", message, (*path, key))
+
+    def _report_nested(self, path: JsonPath) -> None:
+        message = (
+            f"{self.agent.title} has no lists of hooks inside the list of an event; "
+            "write each hook there itself, with its matcher"
+        )
+        self.report("wrong-type", message, path)
 
     def _report_no_hooks(self, value: dict[str, Any], path: JsonPath) -> None:
         if "hooks" in value:

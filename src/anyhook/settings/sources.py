@@ -19,7 +19,7 @@ from anyhook.settings.jsonc import list_at
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec import AgentSpec, SettingsFile
 
 # Bytes. People write far smaller files; a repository must not be able to fill the memory.
 SIZE_LIMIT = 1024 * 1024
@@ -81,6 +81,7 @@ class Source:
         placeholders: Placeholders in arguments of programs, with their values.
         forbidden: Text that no command line for a shell may hold.
         hooks_path: Keys to the hooks, where they are not at the agent's usual place.
+        forms: The forms of the agent whose hooks it can hold (`SettingsFile.forms`).
     """
 
     layer: Layer
@@ -92,6 +93,7 @@ class Source:
     placeholders: Mapping[str, str] = field(default_factory=dict)
     forbidden: str | None = None
     hooks_path: tuple[str, ...] | None = None
+    forms: tuple[str, ...] = ("",)
 
 
 @dataclass(slots=True)
@@ -155,13 +157,16 @@ def find_sources(
     """
     search = SourceSearch(agent, location, {} if objects is None else objects)
     # A file that belongs to two layers counts for the one with more authority.
-    by_authority = sorted(places(agent, location), key=lambda place: -agent.authority[place[0]])
+    files = list(_settings_files(agent, location))
+    by_authority = sorted(files, key=lambda source: -agent.authority[source.layer])
+    chosen: set[int] = set()
     real_paths: set[str] = set()
-    for layer, path in by_authority:
-        real_path = os.path.realpath(path)
+    for source in by_authority:
+        real_path = os.path.realpath(source.path)
         if real_path not in real_paths:
             real_paths.add(real_path)
-            search.sources.append(Source(layer, path))
+            chosen.add(id(source))
+    search.sources += [source for source in files if id(source) in chosen]
     for _, path in _place_patterns(agent, location):
         if "*" in path.name:
             search.watched.append(path.parent)
@@ -179,16 +184,18 @@ def config_dir(agent: AgentSpec, location: Location) -> Path:
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
-    files: list[tuple[Layer, Path]] = []
-    for layer, path in _place_patterns(agent, location):
-        if "*" in path.name:
-            files += [(layer, file) for file in sorted(path.parent.glob(path.name))]
-        else:
-            files.append((layer, path))
-    return files
+    return [(source.layer, source.path) for source in _settings_files(agent, location)]
 
 
-def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Layer, Path]]:
+def _settings_files(agent: AgentSpec, location: Location) -> Iterator[Source]:
+    """Yield the settings files of every layer, in the order of the agent's tables."""
+    for file, path in _place_patterns(agent, location):
+        paths = sorted(path.parent.glob(path.name)) if "*" in path.name else [path]
+        for settings_path in paths:
+            yield Source(file.layer, settings_path, forms=file.forms)
+
+
+def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[SettingsFile, Path]]:
     """Yield the places of settings files of every layer; a `*` in the name stands for many."""
     fields = {
         "home": str(location.home),
@@ -202,7 +209,7 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Laye
         path = Path(override or template.format(**fields))
         if file.layer in ADMINISTRATOR_LAYERS and not fields["system_dir"]:
             fields["system_dir"] = str(path.parent)
-        yield file.layer, path
+        yield file, path
 
 
 def _find_extensions(search: SourceSearch, spec: Extensions) -> None:

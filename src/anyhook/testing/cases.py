@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent, recognise
-from anyhook.agents.payloads import decode_event
+from anyhook.agents.translate import decode_any_form
 from anyhook.authoring.hooks import EXPECTATIONS
 from anyhook.errors import EventError, UnknownNameError, UsageError
 from anyhook.model.events import ToolEvent, event_class
@@ -106,7 +106,7 @@ class Case:
             payload = self._payload(agent, cwd)
         except (EventError, UnknownNameError) as error:
             raise UsageError(f"{self.place}: {error}") from error
-        event, diagnostics = decode_event(agent, payload)
+        event, diagnostics = decode_any_form(agent, payload)
         for diagnostic in diagnostics:
             if diagnostic.code == "payload-event":
                 raise UsageError(f"{self.place}: {diagnostic.message}")
@@ -342,8 +342,8 @@ class _CaseReader:
         for agent in map(get_agent, agent_names or AGENTS):
             if name in agent.by_canonical:
                 return name
-            if name in agent.by_wire:
-                return agent.by_wire[name].canonical
+            if name in AGENTS[agent.name].events:
+                return agent.event(name).canonical
             canonical_names.update(dict.fromkeys(agent.by_canonical))
             wire_names.update(dict.fromkeys(agent.by_wire))
         hint = did_you_mean(name, canonical_names) or did_you_mean(name, wire_names)

@@ -102,8 +102,8 @@ def run_hook(
         subprocess.TimeoutExpired: If the process runs longer than 60 seconds.
         Exception: Any exception of a function that is called in this process.
     """
-    spec = get_agent(agent)
     payload = make_payload(event, agent=agent, **fields) if isinstance(event, str) else dict(event)
+    spec = get_agent(agent).form_of(payload)
     if not process:
         hooks = hook if isinstance(hook, Hooks) else load_hooks(hook)
         return _call_functions(hooks, spec, payload)

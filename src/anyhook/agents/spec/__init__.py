@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from anyhook.agents.entry import event_of_shape
 from anyhook.agents.spec.rules import (
     EMPTY,
     EXIT_1_HINT,
@@ -103,12 +104,18 @@ class AgentSpec(Record):
     Attributes:
         name: Name in options and parameters: `claude`.
         title: Name in texts: `Claude Code`.
-        event_key: Member of payloads that holds the name of the event.
+        event_key: Member of payloads that holds the name of the event; empty if payloads do not
+            name it (`payload_shapes`).
         raw_key: Member of payloads that holds the payload they were translated from; `None` if
             there is no such member.
         agent_key: Member of translated payloads that holds the name of the source agent, likewise.
         payload_keys: Field of any event to its key in payloads, where they differ; `None` if
             payloads lack it.
+        payload_shapes: Event, by the agent's name, to members that only its payloads have, the
+            first match counts; for payloads that do not name their event.
+        forms: Name to another form of the same agent: other names of events, other payloads and
+            replies. Its `AgentSpec` has the same rule sets, canonical events and layers.
+        form_name: Name of this form in `forms`; empty for the agent itself.
         payload_terminator: Bytes that follow the JSON on the standard input of commands.
         documented: The default rule set, by the agent's reference.
         observed: How the newest release that was observed differs from the reference; `None` if
@@ -150,6 +157,13 @@ class AgentSpec(Record):
         renamed_events: Event name of other agents to the name to write.
         definition_fields: Members of a definition.
         handler_fields: Members of handlers of all types.
+        entries: What an item in the list of an event can be, the first one is written:
+            `definition` (a matcher and a list of handlers) or `handler` (one handler with a
+            matcher of its own).
+        member_names: Member of handlers (`command`, `timeout`, `args`; `program` for a program
+            that is run without a shell) to the agent's names of it, the strongest first; the first
+            one is written. Members that are not here have their usual name.
+        default_type: `type` of handlers that have none; `None` if it is required.
         home_variable: Environment variable that overrides the home directory.
         config_dir: Template of the agent's directory in the home.
         config_variable: Environment variable that overrides `config_dir`.
@@ -178,6 +192,9 @@ class AgentSpec(Record):
     raw_key: str | None = None
     agent_key: str | None = None
     payload_keys: Mapping[str, str | None] = EMPTY
+    payload_shapes: Mapping[str, frozenset[str]] = EMPTY
+    forms: Mapping[str, AgentSpec] = EMPTY
+    form_name: str = ""
     payload_terminator: bytes = b""
     documented: RuleSet
     observed: Differences | None = None
@@ -211,6 +228,9 @@ class AgentSpec(Record):
     renamed_events: Mapping[str, str] = EMPTY
     definition_fields: frozenset[str]
     handler_fields: frozenset[str]
+    entries: tuple[str, ...] = ("definition",)
+    member_names: Mapping[str, tuple[str, ...]] = EMPTY
+    default_type: str | None = None
     home_variable: str | None = None
     config_dir: str
     config_variable: str | None = None
@@ -253,7 +273,7 @@ class AgentSpec(Record):
         Raises:
             UnknownNameError: If the agent has no such event.
         """
-        spec = self.by_wire.get(name) or self.by_canonical.get(name)
+        spec = self.by_wire.get(name) or self.by_canonical.get(name) or self._event_of_form(name)
         if spec is None:
             raise UnknownEventError(self.title, name, self.by_wire, self._explain_foreign(name))
         return spec
@@ -266,9 +286,43 @@ class AgentSpec(Record):
         if not owners:
             return None
         owner = get_agent(owners[0])
-        counterpart = self.by_canonical.get(owner.by_wire[event_name].canonical)
+        counterpart = self.by_canonical.get(owner.event(event_name).canonical)
         advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
         return f"it is an event of {owner.title}; {advice}"
+
+    # -- forms
+
+    def form(self, name: str) -> AgentSpec:
+        """Return a form of the agent by its name; the agent itself for an empty name."""
+        return self.forms[name] if name else self
+
+    def form_of(self, payload: Mapping[str, object]) -> AgentSpec:
+        """Return the form that a payload has; the agent itself if it has none of the others."""
+        for form in self.forms.values():
+            if payload.get(form.event_key) in form.by_wire:
+                return form
+        return self
+
+    def form_with_event(self, name: str) -> AgentSpec:
+        """Return the form that has an event of a name; the agent itself if none of the others."""
+        for form in self.forms.values():
+            if name in form.by_wire and name not in self.by_wire:
+                return form
+        return self
+
+    def event_name_in(self, payload: Mapping[str, object]) -> object:
+        """Return what a payload says its event is, or what its members show; `None` if nothing."""
+        name = payload.get(self.event_key)
+        if name is not None:
+            return name
+        return event_of_shape(self.payload_shapes, payload)
+
+    def _event_of_form(self, name: str) -> EventSpec | None:
+        """Return the event that another form of the agent calls by a name."""
+        for form in self.forms.values():
+            if name in form.by_wire:
+                return self.by_canonical.get(form.by_wire[name].canonical)
+        return None
 
     # -- rule sets
 

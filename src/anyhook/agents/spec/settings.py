@@ -62,11 +62,14 @@ class SettingsFile(Record, kw_only=False):
             `{home}`, `{project}`, `{config}` (the agent's directory in the home) and
             `{system_dir}` (the directory of the system layer's file). A `*` matches many files.
         variable: Environment variable that overrides the path.
+        forms: The forms of the agent whose hooks the file can hold (`AgentSpec.forms`), in the
+            order in which their hooks run; the empty name is the agent itself.
     """
 
     layer: Layer
     paths: Mapping[str, str]
     variable: str | None = None
+    forms: tuple[str, ...] = ("",)
 
 
 class HookToggle(Record, kw_only=False):
