@@ -6,6 +6,7 @@ imports this module.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import _thread
 import sys
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
+signals = _signal
+"""Numbers, handlers and functions of `signal`, without its enums."""
+
 
 def start_alarm(seconds: float, on_alarm: Callable[[], object]) -> Callable[[], None]:
     """Call a function in the main thread after some seconds, between two of its instructions.
@@ -29,7 +33,7 @@ def start_alarm(seconds: float, on_alarm: Callable[[], object]) -> Callable[[], 
         ImportError: If the platform has no such timers.
         ValueError: If the caller is not the main thread.
     """
-    from _signal import (  # type: ignore[import-not-found] # see ContextVar above
+    from _signal import (  # the timers are not on every platform
         ITIMER_REAL,
         SIGALRM,
         setitimer,

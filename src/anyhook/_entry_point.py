@@ -6,11 +6,11 @@ commands are imported.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found] # `signal` imports `enum`
 import gc
 import os
 import sys
 
+from anyhook._compat import signals
 from anyhook.interrupts import INTERRUPTED, end_quietly
 
 TYPE_CHECKING = False
@@ -25,9 +25,9 @@ GC_THRESHOLD = 50_000
 
 def main() -> int:
     """Run the program, and return its exit code (see `anyhook.cli.main`)."""
-    is_interruptible = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
+    is_interruptible = signals.getsignal(signals.SIGINT) is signals.default_int_handler
     if is_interruptible:
-        _signal.signal(_signal.SIGINT, end_quietly)
+        signals.signal(signals.SIGINT, end_quietly)
     words = sys.argv[1:]
     if words[:1] == ["--version"]:
         from anyhook import __version__
@@ -40,7 +40,7 @@ def main() -> int:
         try:
             module = __import__(HOOK_COMMANDS[words[0]], fromlist=["main"])
             if is_interruptible:  # from here on an interrupt may need a cleanup
-                _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+                signals.signal(signals.SIGINT, signals.default_int_handler)
             code: int = module.main(words[1:])
         except KeyboardInterrupt:  # the model must not read a traceback
             code = INTERRUPTED

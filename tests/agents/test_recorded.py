@@ -46,7 +46,7 @@ def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
 
 
 @pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini"))
-def test_the_agent_is_recognised_from_the_payload_alone(agent, payload):
+def test_the_agent_is_recognized_from_the_payload_alone(agent, payload):
     assert recognise(payload, {}) == agent
 
 

@@ -171,7 +171,7 @@ def test_settings_of_one_user_name_whole_paths(world, run, hook_file, scope):
 
 
 def test_a_portable_command_runs_warm_where_anyhook_is_on_the_path(world, run, hook_file):
-    """The engine recognises our own program, which it finds through `PATH`."""
+    """The engine recognizes our own program, which it finds through `PATH`."""
     run("install", str(hook_file), "--agent", "gemini", "--yes")
     program = Path(sys.executable).with_name("anyhook")
     (definition,) = value(world.files["project"])["hooks"]["BeforeTool"]

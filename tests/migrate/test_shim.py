@@ -729,7 +729,7 @@ RECOGNISED = {
 
 
 @pytest.mark.parametrize(("members", "env", "tool"), RECOGNISED.values(), ids=RECOGNISED)
-def test_the_host_is_recognised(host, members, env, tool):
+def test_the_host_is_recognized(host, members, env, tool):
     host("--", "cat > seen", event={**GEMINI, **members}, env=env)
 
     assert json.loads(host.seen())["tool_name"] == tool

@@ -132,7 +132,7 @@ def test_a_warning_is_shown_and_is_no_failure(world, run, write):
     assert "only warned" in out
 
 
-def test_a_whole_payload_is_recognised_by_itself(world, run, write):
+def test_a_whole_payload_is_recognized_by_itself(world, run, write):
     hooks(world, "claude", "PreToolUse")
     path = write(
         """

@@ -88,7 +88,7 @@ def test_a_file_that_is_no_hook_file_is_not_run(world, run, hook_file, command, 
         "from anyhook import authoring\nhooks = authoring.Hooks()\n",
     ],
 )
-def test_every_way_to_make_hooks_is_recognised(run, hook_file, text):
+def test_every_way_to_make_hooks_is_recognized(run, hook_file, text):
     code, out, _ = run("test", str(hook_file(text)))
 
     assert code == 1

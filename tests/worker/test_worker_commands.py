@@ -671,11 +671,27 @@ def test_hooks_that_start_nothing_or_are_off_are_left_out(world, runtime, run):
 
 def test_a_call_that_does_not_end_is_ended(tmp_path):
     command = Command(
-        argv=("sh", "-c", "cat; sleep 1000"), env=dict(os.environ), cwd=str(tmp_path), payload=b"x"
+        argv=("sh", "-c", "cat; sleep 1000"),
+        env=dict(os.environ),
+        cwd=str(tmp_path),
+        payload=b"x",
+        timeout=0.05,
     )
 
-    with pytest.raises(TimeoutError, match="does not end within"):
-        call(command, longest=0.05)
+    with pytest.raises(TimeoutError, match=r"exceeds its timeout of 0\.05 seconds"):
+        call(command)
+
+
+def test_a_command_that_exceeds_the_timeout_of_its_hook_is_a_problem(world, runtime, run):
+    handler = {"type": "command", "command": "sleep 30", "name": "slow", "timeout": 50}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [handler]}]}})
+
+    code, report = bench(run, "--trust-once")
+
+    assert code == 1
+    assert report["problems"] == [
+        "BeforeTool slow, as written: exceeds its timeout of 0.05 seconds"
+    ]
 
 
 def test_values_stand_in_the_order_of_their_size():

@@ -290,7 +290,7 @@ class Run:
             self._warn(change)
         agent_name = agent_name or recognise(data, os.environ)
         if agent_name is None:
-            self.give_up("the agent that sent this event is not recognised; use --agent NAME")
+            self.give_up("the agent that sent this event is not recognized; use --agent NAME")
         self._agent = get_agent(agent_name).form_of(data)
         self._event, problems = decode_event(self._agent, data)
         spec = self._agent.by_canonical.get(self._event.name)

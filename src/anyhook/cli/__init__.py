@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OK = 0
 PROBLEMS = 1
 # Agents read exit code 2 of a hook as a denial, so that no failure of this program may use it.
-DECIDED = 2
+DENIED = 2
 RULES_DIFFER = 3
 USAGE = 64
 BUG = 70

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +36,7 @@ from anyhook.worker.commands import native_client
 from anyhook.worker.control import find_server
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -43,15 +44,14 @@ if TYPE_CHECKING:
 
 EXPECTED = (0, 2)
 """Exit codes of a hook that did what it is for: 2 denies."""
-QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 STYLES = {FLOOR: "dim", COLD: "yellow", WRITTEN: "yellow", WARM: "green"}
 BLOCKS = " ▁▂▃▄▅▆▇█"
-NARROW, WIDE = 20, 48
-"""Columns of a picture."""
-BESIDE = 72
-"""Columns of what stands beside it."""
+MIN_PICTURE_WIDTH, MAX_PICTURE_WIDTH = 20, 48
+OTHER_COLUMNS = 72
+"""Characters of a line next to the picture."""
 STEPS = (1, 2, 5)
-"""What the marks of an axis begin with."""
+"""First digits of the marks of an axis."""
 MS = 1000.0
 
 
@@ -91,42 +91,48 @@ def bench(
         anyhook bench .anyhook/guard.py -n 200 --event PreToolUse --json
         anyhook bench --project ~/code/app --trust-once
     """
-    here = existing_project(project or Path())
-    agents = (get_agent(agent).name,) if agent else CODING_AGENTS
-    left: list[str] = []
+    directory = existing_project(project or Path())
+    left_out: list[str] = []
     if file is not None:
-        candidates = of_file(file, agent or _agent_of(here), event, here)
+        candidates = of_file(file, agent or _agent_of(directory), event, directory)
     else:
-        candidates, left = of_project(here, agents, event, trust_once=trust_once)
+        agents = (get_agent(agent).name,) if agent else CODING_AGENTS
+        candidates, left_out = of_project(directory, agents, event, trust_once=trust_once)
     if not candidates:
-        _tell_left(console(stderr=True), left)
+        _print_left_out(console(stderr=True), left_out)
         raise UsageError(
-            f"no command of the settings of {here} can be measured; name a hook file, or see: "
+            f"no command of the settings of {directory} can be measured; name a hook file, or see: "
             "anyhook list"
         )
-    candidates = [*floors(candidates[0].command), *candidates]
     begun = time.time()
-    cold = _warmed(candidates)
-    warm = [one for one in candidates if id(one) not in cold]
-    with _progress(len(warm) * rounds) as on_call:
-        samples = in_turns([one.command for one in warm], rounds, on_call)
-    rows = list(zip(warm, samples, strict=True))
-    problems = [*_problems(rows, begun), *(f"{_title(c)}: {why}" for c, why in cold.values())]
+    measured: list[Candidate] = floors(candidates[0].command)
+    cold_problems: list[str] = []
+    with console(stderr=True).status("warming up"):
+        for candidate in candidates:
+            reason = _why_cold(candidate) if candidate.kind == WARM else ""
+            if reason:
+                cold_problems.append(f"{_title(candidate)}: {reason}")
+            else:
+                measured.append(candidate)
+    with _progress(len(measured) * rounds) as on_call:
+        samples = in_turns([candidate.command for candidate in measured], rounds, on_call)
+    rows = list(zip(measured, samples, strict=True))
+    problems = [*_problems(rows, begun), *cold_problems]
     sessions = list(_sessions(rows))
     if as_json:
         print_json(
             {
                 "calls_of_each": rounds,
                 "client": "native" if native_client() else "interpreter",
-                "rows": [_json(*row) for row in rows],
-                "session": {"calls": calls, "agents": [_in_session(s, calls) for s in sessions]},
+                "rows": [_row_json(*row) for row in rows],
+                "session": {"calls": calls, "agents": [s.cost(calls) for s in sessions]},
                 "problems": problems,
-                "not_measured": left,
+                "not_measured": left_out,
             }
         )
     else:
-        _show(console(), rows, sessions, calls, problems)
-        _tell_left(console(), left)
+        _print_report(console(), rows, sessions, calls, problems)
+        _print_left_out(console(), left_out)
     return PROBLEMS if any(_failures(*row) for row in rows) else OK
 
 
@@ -136,18 +142,11 @@ def _agent_of(project: Path) -> str | None:
     return candidates[0].agent if len(candidates) == 1 else None
 
 
-def _warmed(candidates: Iterable[Candidate]) -> dict[int, tuple[Candidate, str]]:
-    """Let workers load the hook files. Returns what stays cold, and why, by identity."""
-    wanted = [one for one in candidates if one.kind == WARM]
-    with console(stderr=True).status("warming up"):
-        found = {id(one): (one, _why_cold(one)) for one in wanted}
-    return {key: (one, why) for key, (one, why) in found.items() if why}
-
-
-def _why_cold(one: Candidate) -> str:
-    if not one.worker:
+def _why_cold(candidate: Candidate) -> str:
+    """Let a worker load a hook file. Returns why it stays cold; empty if it is warm."""
+    if not candidate.worker:
         return "its interpreter is not found"
-    return warm_up(one.command, one.worker)
+    return warm_up(candidate.command, candidate.worker)
 
 
 @contextmanager
@@ -167,38 +166,36 @@ def _progress(calls: int) -> Iterator[Callable[[], None]]:
         yield lambda: bar.advance(task)
 
 
-# -- what it comes to
+# -- the figures
 
 
-def _failures(one: Candidate, samples: Samples) -> str:
-    """Say how a hook failed; empty if it did not."""
-    if samples.problem:
+def _failures(candidate: Candidate, samples: Samples) -> str:
+    """Return how a hook failed; empty if it did not."""
+    if samples.problem or candidate.kind == FLOOR:
         return samples.problem
-    bad = {code: count for code, count in samples.codes.items() if code not in EXPECTED}
-    if one.kind == FLOOR or not bad:
-        return ""
-    failures = (
-        f"{f'with exit code {code}' if code >= 0 else f'by signal {-code}'} in {count} of "
-        f"{samples.codes.total()} calls"
-        for code, count in sorted(bad.items())
-    )
-    return f"failed {', '.join(failures)}"
+    failures: list[str] = []
+    for code, count in sorted(samples.codes.items()):
+        if code not in EXPECTED:
+            end = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+            failures.append(f"{end} in {count} of {samples.codes.total()} calls")
+    return f"failed {', '.join(failures)}" if failures else ""
 
 
 def _problems(rows: Sequence[Row], begun: float) -> Iterator[str]:
-    """Say what went wrong, and which calls that should have been warm were not."""
-    for one, samples in rows:
-        if failed := _failures(one, samples):
-            yield f"{_title(one)}: {failed}"
-        if one.kind == WARM:
-            status = find_server(one.worker).status
-            reasons = cold_since(status, begun) if status else []
-            for reason in dict.fromkeys(reasons):
-                yield f"{_title(one)}: ran cold {reasons.count(reason)} times: {reason}"
+    """Yield what went wrong, and which calls that should have been warm were not."""
+    for candidate, samples in rows:
+        failures = _failures(candidate, samples)
+        if failures:
+            yield f"{_title(candidate)}: {failures}"
+        if candidate.kind == WARM:
+            status = find_server(candidate.worker).status
+            reasons = Counter(cold_since(status, begun) if status else ())
+            for reason, count in reasons.items():
+                yield f"{_title(candidate)}: ran cold {count} times: {reason}"
 
 
-def _title(one: Candidate) -> str:
-    return f"{one.wire} {one.name}, {one.kind}".strip()
+def _title(candidate: Candidate) -> str:
+    return f"{candidate.wire} {candidate.name}, {candidate.kind}".strip()
 
 
 class _Session:
@@ -208,78 +205,85 @@ class _Session:
         agent: Name of the agent.
         is_of_tools: Whether they are hooks of tool calls; else each counts once for a call.
         seconds: Seconds for each call, `cold` and `warm`.
+        has_warm: Whether a hook was measured warm.
     """
 
     def __init__(self, agent: str, rows: Sequence[Row]) -> None:
         self.agent = agent
-        of_tools = [row for row in rows if row[0].event in TOOL_CALL]
-        self.is_of_tools = bool(of_tools)
+        tool_rows = [row for row in rows if row[0].event in TOOL_CALL]
+        self.is_of_tools = bool(tool_rows)
+        rows = tool_rows or rows
         self.seconds = {
-            COLD: _sum_of_slowest(of_tools or rows, (COLD, WRITTEN, WARM)),
-            WARM: _sum_of_slowest(of_tools or rows, (WARM, WRITTEN, COLD)),
+            COLD: _sum_of_slowest(rows, (COLD, WRITTEN, WARM)),
+            WARM: _sum_of_slowest(rows, (WARM, WRITTEN, COLD)),
         }
-        self.has_warm = any(one.kind == WARM for one, _ in of_tools or rows)
+        self.has_warm = any(candidate.kind == WARM for candidate, _ in rows)
+
+    def cost(self, calls: int) -> dict[str, Any]:
+        """Return what a number of calls cost, for programs."""
+        warm = self.seconds[WARM] * calls if self.has_warm else None
+        return {
+            "agent": self.agent,
+            "of_tool_calls": self.is_of_tools,
+            "cold_seconds": self.seconds[COLD] * calls,
+            "warm_seconds": warm,
+        }
 
 
 def _sum_of_slowest(rows: Sequence[Row], kinds: tuple[str, ...]) -> float:
-    """Add up the slowest hook of each event; of each hook the first way that there is."""
-    ways: dict[tuple[str, str], dict[str, float]] = {}
-    for one, samples in rows:
-        ways.setdefault((one.event, one.file or one.name), {})[one.kind] = samples.mean
+    """Add up the slowest hook of each event; of each hook, the first kind that was measured."""
+    means_of: dict[tuple[str, str], dict[str, float]] = {}
+    for candidate, samples in rows:
+        hook = candidate.event, candidate.file or candidate.name
+        means_of.setdefault(hook, {})[candidate.kind] = samples.mean
     slowest: dict[str, float] = {}
-    for (event, _), means in ways.items():
-        mean = next(means[kind] for kind in kinds if kind in means)
-        slowest[event] = max(mean, slowest.get(event, 0.0))
+    for (event, _), means in means_of.items():
+        measured = [means[kind] for kind in kinds if kind in means]
+        slowest[event] = max(measured[0], slowest.get(event, 0.0))
     return sum(slowest.values())
 
 
 def _sessions(rows: Sequence[Row]) -> Iterator[_Session]:
-    measured = [row for row in rows if row[0].agent and row[1].seconds]
-    for agent in dict.fromkeys(one.agent for one, _ in measured):
-        yield _Session(agent, [row for row in measured if row[0].agent == agent])
+    rows_of: dict[str, list[Row]] = {}
+    for candidate, samples in rows:
+        if candidate.agent and samples.seconds:
+            rows_of.setdefault(candidate.agent, []).append((candidate, samples))
+    for agent, agent_rows in rows_of.items():
+        yield _Session(agent, agent_rows)
 
 
-def _in_session(session: _Session, calls: int) -> dict[str, Any]:
-    warm = session.seconds[WARM] * calls if session.has_warm else None
+def _row_json(candidate: Candidate, samples: Samples) -> dict[str, Any]:
+    figures: dict[str, float | None] = dict.fromkeys(("mean_ms", *QUANTILES))
+    if samples.seconds:
+        figures["mean_ms"] = samples.mean * MS
+        for name, share in QUANTILES.items():
+            figures[name] = samples.quantile(share) * MS
     return {
-        "agent": session.agent,
-        "of_tool_calls": session.is_of_tools,
-        "cold_seconds": session.seconds[COLD] * calls,
-        "warm_seconds": warm,
-    }
-
-
-def _json(one: Candidate, samples: Samples) -> dict[str, Any]:
-    has = bool(samples.seconds)
-    return {
-        "kind": one.kind,
-        "name": one.name,
-        "agent": one.agent or None,
-        "event": one.wire or None,
-        "command": list(one.command.argv),
-        "as_written": one.is_written,
-        "mean_ms": samples.mean * MS if has else None,
-        **{name: samples.quantile(q) * MS if has else None for name, q in _QUANTILES_MS.items()},
+        "kind": candidate.kind,
+        "name": candidate.name,
+        "agent": candidate.agent or None,
+        "event": candidate.wire or None,
+        "command": list(candidate.command.argv),
+        "as_written": candidate.is_written,
+        **figures,
         "exit_codes": {str(code): count for code, count in samples.codes.items()},
-        "problem": _failures(one, samples) or None,
-        "samples_ms": [seconds * MS for seconds in samples.seconds],
+        "problem": _failures(candidate, samples) or None,
+        "samples_ms": samples.milliseconds,
     }
 
 
-_QUANTILES_MS = {f"{name}_ms": share for name, share in QUANTILES.items()}
+# -- the report for people
 
 
-# -- what is shown
-
-
-def _show(
+def _print_report(
     out: Console, rows: Sequence[Row], sessions: Sequence[_Session], calls: int, problems: list[str]
 ) -> None:
-    shown = [(one, samples) for one, samples in rows if samples.seconds]
-    every = [seconds * MS for _, samples in shown for seconds in samples.seconds]
-    if every:
-        axis = Axis(min(every), max(every), max(NARROW, min(WIDE, out.width - BESIDE)))
-        out.print(_table(shown, axis))
+    rows = [row for row in rows if row[1].seconds]
+    if rows:
+        low = min(min(samples.milliseconds) for _, samples in rows)
+        high = max(max(samples.milliseconds) for _, samples in rows)
+        width = min(MAX_PICTURE_WIDTH, max(MIN_PICTURE_WIDTH, out.width - OTHER_COLUMNS))
+        out.print(_table(rows, Axis(low, high, width)))
     for problem in problems:
         out.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
     for session in sessions:
@@ -291,38 +295,39 @@ def _table(rows: Sequence[Row], axis: Axis) -> Table:
     table.add_column("hook", overflow="fold")
     table.add_column("how", no_wrap=True)
     for name in QUANTILES:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name.removesuffix("_ms"), justify="right", no_wrap=True)
     table.add_column("milliseconds, logarithmic", no_wrap=True)
-    before = ""
-    for one, samples in rows:
-        name = printable(f"{one.wire} {one.name}".strip())
-        how = f"{one.kind}{' *' if one.is_written and one.kind != WRITTEN else ''}"
-        cells = (f"{samples.quantile(share) * MS:.2f}" for share in QUANTILES.values())
-        picture = Text(axis.picture([s * MS for s in samples.seconds]), style=STYLES[one.kind])
-        table.add_row("" if name == before else Text(name), how, *cells, picture)
-        before = name
+    has_mark = False
+    name_above = ""
+    for candidate, samples in rows:
+        name = printable(f"{candidate.wire} {candidate.name}".strip())
+        kind = candidate.kind
+        if candidate.is_written and kind != WRITTEN:
+            kind += " *"
+            has_mark = True
+        figures = [f"{samples.quantile(share) * MS:.2f}" for share in QUANTILES.values()]
+        picture = Text(axis.picture(samples.milliseconds), style=STYLES[candidate.kind])
+        table.add_row("" if name == name_above else Text(name), kind, *figures, picture)
+        name_above = name
     table.add_row("", "", "", "", "", Text(axis.marks(), style="dim"))
-    if any(one.is_written and one.kind != WRITTEN for one, _ in rows):
+    if has_mark:
         table.caption = "* as the settings have it"
         table.caption_justify = "left"
     return table
 
 
 def _sentence(session: _Session, calls: int) -> Text:
-    """Say what a session costs."""
-    cost = _in_session(session, calls)
-    what = "tool calls" if session.is_of_tools else "such events"
+    """Return what a session costs, for people."""
+    cost = session.cost(calls)
+    events = "tool calls" if session.is_of_tools else "such events"
+    cold = f"{cost['cold_seconds']:.2f} s"
+    pays = f"{cold} cold, {cost['warm_seconds']:.2f} s warm" if session.has_warm else cold
     title = get_agent(session.agent).title
-    if not session.has_warm:
-        return Text(f"{title}: a session of {calls} {what} pays {cost['cold_seconds']:.2f} s.")
-    return Text(
-        f"{title}: a session of {calls} {what} pays {cost['cold_seconds']:.2f} s cold, "
-        f"{cost['warm_seconds']:.2f} s warm."
-    )
+    return Text(f"{title}: a session of {calls} {events} pays {pays}.")
 
 
-def _tell_left(out: Console, left: Sequence[str]) -> None:
-    for text in left:
+def _print_left_out(out: Console, left_out: Sequence[str]) -> None:
+    for text in left_out:
         out.print(Text.assemble(("not measured  ", "dim"), printable(text)), soft_wrap=True)
 
 
@@ -354,15 +359,16 @@ class Axis:
         return "".join(BLOCKS[math.ceil(count / top * (len(BLOCKS) - 1))] for count in counts)
 
     def marks(self) -> str:
-        """Write round numbers below their columns, as many as there is room for."""
+        """Return round numbers below their columns, as many as there is room for."""
         line = ""
-        low, high = self._low / math.log(10), (self._low + self._span) / math.log(10)
-        for power in range(math.floor(low), math.ceil(high) + 1):
+        high = self._low + self._span
+        powers = range(math.floor(self._low / math.log(10)), math.ceil(high / math.log(10)) + 1)
+        for power in powers:
             for step in STEPS:
                 value = step * 10.0**power
-                at = self.column(value)
-                is_inside = self._low <= math.log(value) <= self._low + self._span
+                column = self.column(value)
                 text = f"{value:g}"
-                if is_inside and len(line) <= at and at + len(text) <= self._width:
-                    line = f"{line:<{at}}{text} "
+                has_room = len(line) <= column and column + len(text) <= self._width
+                if has_room and self._low <= math.log(value) <= high:
+                    line = f"{line:<{column}}{text} "
         return line.rstrip()

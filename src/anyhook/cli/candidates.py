@@ -8,12 +8,12 @@ import shutil
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.load import load_hooks
 from anyhook.cli.doctor import hook_files, warm_command
-from anyhook.cli.timing import Command
+from anyhook.cli.timing import MAX_TIMEOUT, Command
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UnknownNameError, UsageError
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 FLOOR, WRITTEN, COLD, WARM = "floor", "as written", "cold", "warm"
 TOOL_CALL = ("before_tool", "after_tool")
 """Events that every call of a tool has."""
-PLAIN_TOOL, PLAIN_INPUT = "shell", {"command": "ls"}
+SAMPLE_TOOL, SAMPLE_INPUT = "shell", {"command": "ls"}
 INTERPRETER = ("-c", "import json, sys")
 """What any hook in Python costs before its first line."""
 
@@ -47,8 +47,8 @@ class Candidate(Record):
     """Something that is measured.
 
     Attributes:
-        kind: `floor`; `as written`: no hook file of ours; `cold`: an interpreter for every event;
-            `warm`: through a worker.
+        kind: `floor`; `as written`: no hook file of anyhook; `cold`: an interpreter for every
+            event; `warm`: through a worker.
         name: The hook, for people.
         command: What is called.
         agent: Name of the agent of the payload; empty for a floor.
@@ -70,21 +70,34 @@ class Candidate(Record):
     file: str = ""
 
 
-def floors(like: Command) -> list[Candidate]:
-    """Return what no hook can be faster than, in the surroundings of a hook."""
+class Candidates(NamedTuple):
+    """What the settings of a project run.
+
+    Attributes:
+        measured: What is measured.
+        left_out: Which hooks are not, with the reason, for people.
+    """
+
+    measured: list[Candidate]
+    left_out: list[str]
+
+
+def floors(command: Command) -> list[Candidate]:
+    """Return what no hook can be faster than, in the environment of a hook."""
     nothing = (shutil.which("true") or "/bin/true",)
     python = (sys.executable, *INTERPRETER)
+    base = command.replace(timeout=MAX_TIMEOUT)
     return [
-        Candidate(kind=FLOOR, name="a program that does nothing", command=_as(like, nothing)),
-        Candidate(kind=FLOOR, name="a bare interpreter", command=_as(like, python)),
+        Candidate(
+            kind=FLOOR, name="a program that does nothing", command=base.replace(argv=nothing)
+        ),
+        Candidate(kind=FLOOR, name="a bare interpreter", command=base.replace(argv=python)),
     ]
 
 
-def _as(
-    like: Command, argv: Sequence[str], switch: str | None = None, payload: bytes | None = None
-) -> Command:
-    env = dict(like.env) if switch is None else {**like.env, client.WORKER_ENV: switch}
-    return Command(argv=tuple(argv), env=env, cwd=like.cwd, payload=payload or like.payload)
+def _with_worker(command: Command, argv: Sequence[str], switch: str) -> Command:
+    """Return a command with other arguments that uses workers (`on`), or none (`off`)."""
+    return command.replace(argv=tuple(argv), env={**command.env, client.WORKER_ENV: switch})
 
 
 # -- a hook file
@@ -107,28 +120,40 @@ def of_file(file: Path, agent: str | None, event: str | None, project: Path) -> 
         hooks = load_hooks(file)
     names = tuple(dict.fromkeys(function.event for function in hooks.functions))
     agents = [get_agent(name) for name in ((agent,) if agent else CODING_AGENTS)]
-    found: list[Candidate] = []
-    for agent_spec, spec in _events(agents, names, event, file):
-        found += _both_ways(file.resolve(), hooks, agent_spec, spec, project)
-    return found
+    candidates: list[Candidate] = []
+    for agent_spec, spec in _events_of_file(agents, names, event, file):
+        command = _command_of_file(hooks, agent_spec, spec, project)
+        base = Candidate(
+            kind=COLD,
+            name=file.name,
+            command=_with_worker(command, (sys.executable, str(file.resolve())), "off"),
+            agent=agent_spec.name,
+            event=spec.canonical,
+            wire=spec.wire,
+            file=str(file.resolve()),
+        )
+        argv = (*prefix(sys.executable), base.file)
+        worker = _address(sys.executable, base.file, command.env)
+        warm_command = _with_worker(command, argv, "on")
+        candidates += [base, base.replace(kind=WARM, command=warm_command, worker=worker)]
+    return candidates
 
 
-def _events(
+def _events_of_file(
     agents: Sequence[AgentSpec], names: Sequence[str], event: str | None, file: Path
 ) -> Iterator[tuple[AgentSpec, EventSpec]]:
     """Yield each event of a file with the first agent that has it."""
     wanted = {_canonical(agent, event) for agent in agents} if event else set(names)
     chosen = [name for name in names if name in wanted]
-    for name in chosen:
-        fitting = [agent for agent in agents if name in agent.by_canonical]
-        if fitting:
-            yield fitting[0], fitting[0].by_canonical[name]
-        else:
-            titles = " and ".join(agent.title for agent in agents)
-            raise UsageError(f"{titles} has no event {name}; name another agent with --agent")
     if not chosen:
         known = f"it has functions for {', '.join(names)}" if names else "it has no functions"
         raise UsageError(f"{file} has no function for {event or 'any event'}; {known}")
+    for name in chosen:
+        having = [agent for agent in agents if name in agent.by_canonical]
+        if not having:
+            titles = " and ".join(agent.title for agent in agents)
+            raise UsageError(f"{titles} has no event {name}; name another agent with --agent")
+        yield having[0], having[0].by_canonical[name]
 
 
 def _canonical(agent: AgentSpec, event: str) -> str:
@@ -138,64 +163,55 @@ def _canonical(agent: AgentSpec, event: str) -> str:
         return ""
 
 
-def _both_ways(
-    file: Path, hooks: Hooks, agent: AgentSpec, spec: EventSpec, project: Path
-) -> Iterator[Candidate]:
-    payload = make_payload(
-        spec.canonical,
-        agent=agent.name,
-        **_sample(hooks, agent, spec.canonical),
-        cwd=str(project),
-    )
-    held = {"project_dir": str(project), "cwd": str(project), "session_id": payload["session_id"]}
-    variables = {n: held.get(w, w.removeprefix("=")) for n, w in agent.hook_environment.items()}
-    like = Command(
+def _command_of_file(hooks: Hooks, agent: AgentSpec, spec: EventSpec, project: Path) -> Command:
+    """Return the payload and the environment that an agent gives to a hook; without arguments."""
+    fields = _sample_fields(hooks, agent, spec.canonical)
+    payload = make_payload(spec.canonical, agent=agent.name, **fields, cwd=str(project))
+    values = {"project_dir": str(project), "cwd": str(project), "session_id": payload["session_id"]}
+    env = dict(os.environ)
+    for name, source in agent.hook_environment.items():
+        env[name] = values.get(source, source.removeprefix("="))
+    return Command(
         argv=(),
-        env={**os.environ, **variables},
+        env=env,
         cwd=str(project),
         payload=dump_json(payload) + agent.payload_terminator,
+        timeout=spec.default_timeouts.get("command", agent.default_timeout),
     )
-    ways = (
-        (COLD, "off", (sys.executable, str(file)), ""),
-        (
-            WARM,
-            "on",
-            (*prefix(sys.executable), str(file)),
-            _address(sys.executable, str(file), like.env),
-        ),
-    )
-    for kind, switch, argv, worker in ways:
-        yield Candidate(
-            kind=kind,
-            name=file.name,
-            command=_as(like, argv, switch),
-            agent=agent.name,
-            event=spec.canonical,
-            wire=spec.wire,
-            worker=worker,
-            file=str(file),
-        )
 
 
-def _sample(hooks: Hooks, agent: AgentSpec, event: str) -> dict[str, Any]:
+def _sample_fields(hooks: Hooks, agent: AgentSpec, event: str) -> dict[str, Any]:
     """Choose the fields of an event: those of an example of the author's, if there is one."""
-    examples = [e for e in hooks.examples if e.event == event]
-    fitting = [e for e in examples if not e.agents or agent.name in e.agents]
-    fields: dict[str, Any] = dict(fitting[0].fields) if fitting else {}
+    fields: dict[str, Any] = {}
+    for example in hooks.examples:
+        if example.event == event and (not example.agents or agent.name in example.agents):
+            fields = dict(example.fields)
+            break
     if event in TOOL_CALL and "tool_name" not in fields:
-        subjects = [s for f in hooks.functions if f.event == event for s in f.subjects]
-        tool = next((subject for subject in subjects if "*" not in subject), PLAIN_TOOL)
-        fields |= {"tool_name": tool, "tool_input": PLAIN_INPUT if tool == PLAIN_TOOL else {}}
+        tool = _first_tool(hooks, event)
+        fields["tool_name"] = tool
+        fields["tool_input"] = SAMPLE_INPUT if tool == SAMPLE_TOOL else {}
     if "tool_name" in fields:
-        fields |= {"tool": fields.pop("tool_name"), "input": fields.pop("tool_input", {})}
+        fields["tool"] = fields.pop("tool_name")
+        fields["input"] = fields.pop("tool_input", {})
     return fields
+
+
+def _first_tool(hooks: Hooks, event: str) -> str:
+    """Return the first tool that a function of a hook file names."""
+    for function in hooks.functions:
+        if function.event == event:
+            for subject in function.subjects:
+                if "*" not in subject:
+                    return subject
+    return SAMPLE_TOOL
 
 
 # -- the hooks of a project
 
 
 class _Engine(Engine):
-    """An engine that says how it would run a command, instead of running it."""
+    """An engine that shows how it would run a command, instead of running it."""
 
     def context(self, spec: EventSpec, event: Event) -> HookContext:
         """Return what the handlers of an event are given."""
@@ -204,7 +220,7 @@ class _Engine(Engine):
 
 def of_project(
     project: Path, agents: Sequence[str], event: str | None, *, trust_once: bool
-) -> tuple[list[Candidate], list[str]]:
+) -> Candidates:
     """Return the commands of a project's settings, and hook files among them warm and cold.
 
     Args:
@@ -212,127 +228,148 @@ def of_project(
         agents: Names of agents.
         event: The only event; `None` for all.
         trust_once: Measure the project's own hooks without asking the trust store.
-
-    Returns:
-        What is measured, and which hooks are not, with the reason.
     """
-    found: list[Candidate] = []
-    left: list[str] = []
+    candidates = Candidates([], [])
     for agent in agents:
         engine = _Engine.load(project, agent=agent, trust_once=trust_once, on_message=discard)
         wanted = _canonical(engine.agent, event) if event else None
-        seen: set[tuple[str, object]] = set()
+        # Several files may have the same hook.
+        handlers: dict[tuple[str, object], tuple[HookDefinition, HandlerSpec]] = {}
         for definition in engine.definitions:
-            for handler in definition.handlers:
-                key = definition.event, handler.identity
-                if wanted in (None, definition.event) and key not in seen:
-                    seen.add(key)
-                    _add(engine, definition, handler, found, left)
-    return found, left
+            if wanted in (None, definition.event):
+                for handler in definition.handlers:
+                    key = definition.event, handler.identity
+                    handlers.setdefault(key, (definition, handler))
+        for definition, handler in handlers.values():
+            _add_handler(engine, definition, handler, candidates)
+    return candidates
 
 
-def _add(
-    engine: _Engine,
-    definition: HookDefinition,
-    handler: HandlerSpec,
-    found: list[Candidate],
-    left: list[str],
+def _add_handler(
+    engine: _Engine, definition: HookDefinition, handler: HandlerSpec, candidates: Candidates
 ) -> None:
-    """Add a hook to what is measured, or to what is not."""
+    """Add a hook to what is measured, or to what is left out."""
     spec = engine.agent.by_canonical[definition.event]
-    withheld = engine.guard.withhold(handler, str(engine.project_dir))
-    off = engine.hooks.switched_off(handler)
-    trust = trust_command(engine.agent.name, engine.project_dir)
-    why = {
-        f"is of type {handler.kind}, which starts no command": handler.kind != "command",
-        f"is switched off by {off}": off is not None,
-        "runs in the background": handler.background,
-        f"is not trusted: {trust}": withheld is not None,
-    }
-    reason = next((text for text, applies in why.items() if applies), None)
-    event = None if reason else _matching(engine, definition, handler, spec)
-    command = _command(engine.context(spec, event), handler) if event is not None else None
+    reason = _why_left_out(engine, handler)
+    command = None if reason else _command_of_handler(engine, definition, handler, spec)
     if command is None:
         reason = reason or "cannot be started: no event reaches it, or there is no shell"
-        left.append(f"{engine.agent.title}, {spec.wire}: {handler.label} {reason}")
+        text = f"{engine.agent.title}, {spec.wire}: {handler.label} {reason}"
+        candidates.left_out.append(text)
         return
     base = Candidate(
         kind=WRITTEN,
         name=handler.label,
-        command=_as(command, command.argv, "on"),
+        command=command,
         agent=engine.agent.name,
         event=spec.canonical,
         wire=spec.wire,
         is_written=True,
     )
     files = hook_files(engine, handler)
-    found += _ways(base, handler, files[0]) if files else [base]
+    candidates.measured.extend(_cold_and_warm(base, handler, files[0]) if files else [base])
 
 
-def _matching(
+def _why_left_out(engine: _Engine, handler: HandlerSpec) -> str:
+    """Return why a hook is not measured; empty if it is."""
+    if handler.kind != "command":
+        return f"is of type {handler.kind}, which starts no command"
+    switch = engine.hooks.switched_off(handler)
+    if switch is not None:
+        return f"is switched off by {switch}"
+    if handler.background:
+        return "runs in the background"
+    if engine.guard.withhold(handler, str(engine.project_dir)) is not None:
+        return f"is not trusted: {trust_command(engine.agent.name, engine.project_dir)}"
+    return ""
+
+
+def _command_of_handler(
     engine: _Engine, definition: HookDefinition, handler: HandlerSpec, spec: EventSpec
-) -> Event | None:
-    """Make an event that reaches a handler; of tools, the first that its matcher takes."""
-    is_tool = spec.subject == "tool_name"
-    plain = (definition.matcher or "").split("|")
-    tools = [engine.agent.vocabulary.name(PLAIN_TOOL), *engine.agent.tools, *plain]
-    subjects = tools if is_tool else [*spec.subjects, *plain, None]
-    for subject in subjects:
-        fields: dict[str, Any] = {"cwd": str(engine.project_dir)}
-        if is_tool and subject:
-            fields |= {"tool": subject, "input": PLAIN_INPUT if subject == tools[0] else {}}
-        elif spec.subject and subject:
-            fields[spec.subject] = subject
-        elif is_tool:
-            continue
-        event = make_event(spec.canonical, agent=engine.agent.name, **fields)
-        if any(one.identity == handler.identity for one in engine.plan(event).handlers):
-            return event
-    return None
-
-
-def _command(context: HookContext, handler: HandlerSpec) -> Command | None:
+) -> Command | None:
+    """Return how the engine starts a command; `None` if it cannot."""
+    event = _matching_event(engine, definition, handler, spec)
+    if event is None:
+        return None
+    context = engine.context(spec, event)
     env, _ = command_environment(context, handler)
     argv = command_line(context, handler, env)
     if argv is None:
         return None
-    return Command(argv=tuple(argv), env=env, cwd=context.cwd, payload=context.payload)
+    return Command(
+        argv=tuple(argv),
+        env={**env, client.WORKER_ENV: "on"},
+        cwd=context.cwd,
+        payload=context.payload,
+        timeout=handler.timeout,
+    )
 
 
-def _ways(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
-    """Return a hook file as the settings run it, and the other way, if it can be determined."""
-    words = _words(handler, base.command.env)
-    read = read_command(words)
-    found = [base]
-    if warm_command(handler) is not None and read is not None:
-        written = _warm(base, read.interpreter(base.command.env), read.words[0], file)
-        cold = base.replace(
-            kind=COLD, command=_as(base.command, base.command.argv, "off"), is_written=False
+def _matching_event(
+    engine: _Engine, definition: HookDefinition, handler: HandlerSpec, spec: EventSpec
+) -> Event | None:
+    """Make an event that reaches a handler; of tools, the first that its matcher takes."""
+    for fields in _subject_fields(engine.agent, definition, spec):
+        event = make_event(
+            spec.canonical, agent=engine.agent.name, cwd=str(engine.project_dir), **fields
         )
-        found = [cold, written]
-    elif _starts(words, file, base.command.cwd):
-        python = client.which(words[0], base.command.env)
+        identities = [planned.identity for planned in engine.plan(event).handlers]
+        if handler.identity in identities:
+            return event
+    return None
+
+
+def _subject_fields(
+    agent: AgentSpec, definition: HookDefinition, spec: EventSpec
+) -> Iterator[dict[str, Any]]:
+    """Yield the fields of events with different subjects, the usual ones first."""
+    in_matcher = [word for word in (definition.matcher or "").split("|") if word]
+    if spec.subject == "tool_name":
+        shell = agent.vocabulary.name(SAMPLE_TOOL)
+        for tool in (shell, *agent.tools, *in_matcher):
+            yield {"tool": tool, "input": SAMPLE_INPUT if tool == shell else {}}
+        return
+    if spec.subject:
+        for subject in (*spec.subjects, *in_matcher):
+            yield {spec.subject: subject}
+    yield {}
+
+
+def _cold_and_warm(base: Candidate, handler: HandlerSpec, file: Path) -> list[Candidate]:
+    """Return a hook file as the settings run it, and the other way, if it can be determined."""
+    base = base.replace(file=str(file))
+    command = base.command
+    words = _split_command(handler, command.env)
+    warm_words = read_command(words)
+    if warm_command(handler) is not None and warm_words is not None:
+        python = warm_words.interpreter(command.env)
+        cold_command = _with_worker(command, command.argv, "off")
+        return [
+            base.replace(kind=COLD, command=cold_command, is_written=False),
+            _make_warm(base, python, warm_words.words[0]),
+        ]
+    if _starts_file(words, file, command.cwd):
+        python = client.which(words[0], command.env)
         argv = (*prefix(python), *words[1:])
-        there = _warm(base, python, words[1], file)
-        command = _as(base.command, argv, "on")
-        warm = there.replace(command=command, is_written=False)
-        found = [base.replace(kind=COLD), warm]
-    return [one.replace(file=str(file)) for one in found]
+        warm = _make_warm(base, python, words[1])
+        warm = warm.replace(command=_with_worker(command, argv, "on"), is_written=False)
+        return [base.replace(kind=COLD), warm]
+    return [base]
 
 
-def _starts(words: Sequence[str], file: Path, cwd: str) -> bool:
+def _starts_file(words: Sequence[str], file: Path, cwd: str) -> bool:
     """Return whether a command line is an interpreter and the file, so a client may start it."""
     if len(words) < 2 or not Path(words[0]).name.startswith("python"):
         return False
     return os.path.realpath(Path(cwd, words[1])) == os.path.realpath(file)
 
 
-def _warm(base: Candidate, python: str | None, hook_file: str, file: Path) -> Candidate:
+def _make_warm(base: Candidate, python: str | None, hook_file: str) -> Candidate:
     worker = ""
     if python:
         path = client.absolute(hook_file, base.command.cwd)
         worker = _address(python, path, base.command.env)
-    return base.replace(kind=WARM, worker=worker, file=str(file))
+    return base.replace(kind=WARM, worker=worker)
 
 
 def _address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:
@@ -347,7 +384,7 @@ def _address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:
         raise UsageError(str(error)) from None
 
 
-def _words(handler: HandlerSpec, env: Mapping[str, str]) -> list[str]:
+def _split_command(handler: HandlerSpec, env: Mapping[str, str]) -> list[str]:
     """Split a command as a shell would, as far as possible; no words if it cannot be split."""
     if handler.argv is not None:
         return [expand(word, env) for word in handler.argv]

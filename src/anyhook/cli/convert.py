@@ -33,7 +33,7 @@ def convert_payload(
         typer.Option(
             "--from",
             metavar="AGENT",
-            help="The agent that sent the payloads. Default: it is recognised.",
+            help="The agent that sent the payloads. Default: it is recognized.",
         ),
     ] = None,
 ) -> int:

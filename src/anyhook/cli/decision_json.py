@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.payloads import encode_event
 from anyhook.agents.replies import encode_decision
 from anyhook.cli.output import diagnostic_json
-from anyhook.cli.verdict import Verdict, verdicts
+from anyhook.cli.verdict import Verdict, verdicts_by_rules
 from anyhook.engine.compare import Difference, differences
 from anyhook.engine.not_run import NotRun, hooks_that_did_not_run, unknown_tool
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def fired_event_json(
-    engine: Engine, event: Event, decision: Decision, notes: tuple[Diagnostic, ...]
+    engine: Engine, event: Event, decision: Decision, diagnostics: tuple[Diagnostic, ...]
 ) -> dict[str, Any]:
     """Return a fired event with its decision.
 
@@ -28,22 +28,22 @@ def fired_event_json(
         engine: The engine that dispatched the event.
         event: The event as it was dispatched.
         decision: Its decision.
-        notes: Diagnostics about the settings and the payload.
+        diagnostics: Diagnostics about the settings and the payload.
     """
     changes = differences(engine, event, decision)
     skipped = hooks_that_did_not_run(engine, event, decision)
-    rulings = verdicts(engine, event, decision, changes)
+    verdicts = verdicts_by_rules(engine, event, decision, changes)
     return {
         "event": encode_event(engine.agent, event),
         "decision": _decision_json(engine, event, decision),
         "handlers": [_handler_json(result) for result in decision.results],
         "did_not_run": [_not_run_json(hook) for hook in skipped],
         "unknown_tool": unknown_tool(engine, event),
-        "verdicts": [_verdict_json(engine, verdict) for verdict in rulings],
+        "verdicts": [_verdict_json(engine, verdict) for verdict in verdicts],
         "agent": engine.agent.name,
         "rules": engine.rules.name,
         "differences": [_difference_json(difference) for difference in changes],
-        "diagnostics": [diagnostic_json(d) for d in (*notes, *decision.diagnostics)],
+        "diagnostics": [diagnostic_json(d) for d in (*diagnostics, *decision.diagnostics)],
     }
 
 

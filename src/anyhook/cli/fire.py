@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from anyhook.agents import get_agent, recognise
-from anyhook.cli import DECIDED, OK, RULES_DIFFER
+from anyhook.cli import DENIED, OK, RULES_DIFFER
 from anyhook.cli.decision_json import fired_event_json
 from anyhook.cli.event_input import (
     DecodedEvent,
@@ -32,7 +32,7 @@ from anyhook.cli.options import (
 )
 from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.cli.timeline import print_background_results, print_timeline
-from anyhook.cli.verdict import verdicts
+from anyhook.cli.verdict import verdicts_by_rules
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -93,7 +93,7 @@ def fire(
     ] = "documented",
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
-    exit_code: Annotated[
+    reports_denial: Annotated[
         bool,
         typer.Option(
             "--exit-code",
@@ -135,8 +135,8 @@ def fire(
         if not events:
             kind = f"{event} event" if event else "event"
             raise UsageError(f"{event_file} holds no {kind}")
-        decided = _fire_all(engine, events, as_json=as_json)
-    return decided if exit_code else OK
+        exit_code = _fire_all(engine, events, as_json=as_json)
+    return exit_code if reports_denial else OK
 
 
 def _choose_agent(
@@ -150,8 +150,8 @@ def _choose_agent(
         agent_name = agent_of_event(event)
         if agent_name is not None:
             return agent_name
-    recognised = {recognise(recorded.payload, {}) for recorded in payloads}
-    agent_names = sorted(name for name in recognised if name is not None)
+    recognized = {recognise(recorded.payload, {}) for recorded in payloads}
+    agent_names = sorted(name for name in recognized if name is not None)
     if len(agent_names) == 1:
         return agent_names[0]
     configured = one_agent(project, None)
@@ -174,11 +174,11 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
             event = engine.complete(decoded.event)
             decision = sync.dispatch(event)
             # One event that is denied for certain outweighs events about which rule sets differ.
-            if exit_code != DECIDED:
-                exit_code = _exit_code(engine, event, decision) or exit_code
+            if exit_code != DENIED:
+                exit_code = _exit_code_of(engine, event, decision) or exit_code
             if as_json:
-                notes = (*settings_diagnostics, *decoded.diagnostics)
-                print_json(fired_event_json(engine, event, decision, notes))
+                diagnostics = (*settings_diagnostics, *decoded.diagnostics)
+                print_json(fired_event_json(engine, event, decision, diagnostics))
             else:
                 print_timeline(out, engine, event, decision, decoded.diagnostics)
         # JSON has one line for each event, and a late answer belongs to none of them.
@@ -190,12 +190,13 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
     return exit_code
 
 
-def _exit_code(engine: Engine, event: Event, decision: Decision) -> int:
+def _exit_code_of(engine: Engine, event: Event, decision: Decision) -> int:
     changes = differences(engine, event, decision)
-    denials = {verdict.denied for verdict in verdicts(engine, event, decision, changes)}
-    if denials == {True}:
-        return DECIDED
-    return OK if denials == {False} else RULES_DIFFER
+    verdicts = verdicts_by_rules(engine, event, decision, changes)
+    if all(verdict.denied for verdict in verdicts):
+        return DENIED
+    is_denied_by_some = any(verdict.denied for verdict in verdicts)
+    return RULES_DIFFER if is_denied_by_some else OK
 
 
 def _with_progress(events: list[DecodedEvent]) -> Iterator[DecodedEvent]:

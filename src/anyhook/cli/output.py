@@ -1,4 +1,4 @@
-"""Output for people (text, tables, colour) and for programs (JSON)."""
+"""Output for people (text, tables, color) and for programs (JSON)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def shim(
         anyhook shim --as claude -- ./guard.sh
         anyhook shim --as claude --event PostToolUse -- 'jq . | ./check.sh'
 
-    Options: `--as AGENT`, `--host AGENT` (default: recognised), `--event NAME`,
+    Options: `--as AGENT`, `--host AGENT` (default: recognized), `--event NAME`,
     `--matcher PATTERN`, `--if RULE`, `--shell NAME`, `--timeout SECONDS`, `--on-failure block`,
     `--env NAME=VALUE`, `--background`.
     """

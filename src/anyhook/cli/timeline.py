@@ -10,7 +10,7 @@ from rich.text import Text
 
 from anyhook.authoring.inspect import scan
 from anyhook.cli.output import WIDE, make_table, print_diagnostics, show_place
-from anyhook.cli.verdict import Verdict, verdicts
+from anyhook.cli.verdict import Verdict, verdicts_by_rules
 from anyhook.engine.compare import Difference, differences
 from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not_run, unknown_tool
 from anyhook.model.answers import Outcome
@@ -106,7 +106,7 @@ def print_timeline(
     elif not decision.blame:
         out.print(_no_hooks_text(engine, spec.wire))
     changes = differences(engine, event, decision)
-    out.print(_verdict_table(engine, verdicts(engine, event, decision, changes)))
+    out.print(_verdict_table(engine, verdicts_by_rules(engine, event, decision, changes)))
     fields = _field_table(decision)
     if fields.row_count:
         out.print(fields)

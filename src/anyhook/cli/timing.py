@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 BLOCK = 5
 """Calls of one command in a row. In turns of one, each would mostly measure how cold the others
 left the caches; in long blocks the machine would change between them."""
-LONGEST = 60.0
-"""Seconds after which a command is ended and not called again."""
+MAX_TIMEOUT = 60.0
+"""Seconds after which a command is killed, and not called again, if its timeout is not shorter."""
 WARM_UP = 20.0
 """Seconds in which a worker has to come up and serve."""
-PAUSE = 0.02
+POLL_INTERVAL = 0.02
 """Seconds between two checks of whether a server has started."""
 
 
@@ -37,12 +37,14 @@ class Command(Record):
         env: Its whole environment.
         cwd: Where it runs.
         payload: Its standard input.
+        timeout: Seconds that the agent lets it run.
     """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: str
     payload: bytes
+    timeout: float = MAX_TIMEOUT
 
 
 class Samples:
@@ -58,6 +60,11 @@ class Samples:
         self.seconds: list[float] = []
         self.codes: Counter[int] = Counter()
         self.problem = ""
+
+    @property
+    def milliseconds(self) -> list[float]:
+        """What each call took."""
+        return [seconds * 1000.0 for seconds in self.seconds]
 
     @property
     def mean(self) -> float:
@@ -84,50 +91,45 @@ class Samples:
             self.codes[code] += 1
 
 
-def call(command: Command, longest: float = LONGEST) -> tuple[float, int]:
-    """Run a command to its end; what it says is read and thrown away.
-
-    Args:
-        command: The command.
-        longest: Seconds that it may take.
+def call(command: Command) -> tuple[float, int]:
+    """Run a command to its end, and discard its output.
 
     Returns:
         The seconds that it took, and the exit code; that of a signal is negative.
 
     Raises:
         OSError: If it cannot be started.
-        TimeoutError: If it takes too long; it is ended then, with all it started.
+        TimeoutError: If it exceeds its timeout. It was killed, with all processes it started.
     """
-    # not a timeout of `subprocess`: with one, it looks for the end in steps of milliseconds
-    running: list[subprocess.Popen[bytes]] = []
-    late = threading.Event()
-
-    def too_late() -> None:
-        late.set()
-        for process in running:
-            _kill(process)
-
-    watch = threading.Timer(longest, too_late)
-    watch.daemon = True
-    watch.start()
+    timeout = min(command.timeout, MAX_TIMEOUT)
     begun = time.perf_counter()
+    process = _spawn(command)
+    has_timed_out = threading.Event()
+
+    def kill_late_command() -> None:
+        has_timed_out.set()
+        _kill(process)
+
+    # With a timeout of its own, `communicate` looks for the end in steps of milliseconds.
+    timer = threading.Timer(timeout, kill_late_command)
+    timer.daemon = True
+    timer.start()
     try:
-        running.append(_started(command))
-        running[0].communicate(command.payload)
+        process.communicate(command.payload)
         seconds = time.perf_counter() - begun
     except BaseException:
-        for process in running:
-            _kill(process)
-            process.communicate()
+        _kill(process)
+        process.communicate()
         raise
     finally:
-        watch.cancel()
-    if late.is_set():
-        raise TimeoutError(f"does not end within {longest:g} seconds")
-    return seconds, running[0].returncode
+        timer.cancel()
+    if has_timed_out.is_set():
+        whose = "its timeout of " if command.timeout <= MAX_TIMEOUT else ""
+        raise TimeoutError(f"exceeds {whose}{timeout:g} seconds")
+    return seconds, process.returncode
 
 
-def _started(command: Command) -> subprocess.Popen[bytes]:
+def _spawn(command: Command) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command.argv,
         stdin=subprocess.PIPE,
@@ -157,13 +159,13 @@ def in_turns(
     Returns:
         One value for each command.
     """
-    found = [Samples() for _ in commands]
+    samples_of = [Samples() for _ in commands]
     for start in range(0, rounds, BLOCK):
-        for command, samples in zip(commands, found, strict=True):
+        for command, samples in zip(commands, samples_of, strict=True):
             for _ in range(min(BLOCK, rounds - start)):
                 samples.take(command)
                 on_call()
-    return found
+    return samples_of
 
 
 def warm_up(command: Command, base: str) -> str:
@@ -177,7 +179,7 @@ def warm_up(command: Command, base: str) -> str:
         Why it stays cold; empty if it is warm.
     """
     started = time.monotonic()
-    answered = None
+    events_before = None
     while time.monotonic() - started < WARM_UP:
         try:
             call(command)
@@ -185,14 +187,14 @@ def warm_up(command: Command, base: str) -> str:
             return f"it cannot be called: {error}"
         status = find_server(base).status
         if status is None or status["stopping"]:
-            time.sleep(PAUSE)
+            time.sleep(POLL_INTERVAL)
             continue
         if status["reason"]:
             return str(status["reason"])
-        now = int(status["events"]["warm"])
-        if answered is not None and now > answered:
+        events = int(status["events"]["warm"])
+        if events_before is not None and events > events_before:
             return ""
-        answered = now
+        events_before = events
     return f"no worker answered within {WARM_UP:g} seconds; see: anyhook doctor"
 
 

@@ -55,7 +55,7 @@ STYLES = {
 }
 
 
-def verdicts(
+def verdicts_by_rules(
     engine: Engine, event: Event, decision: Decision, differences: list[Difference]
 ) -> list[Verdict]:
     """Return the verdict under the engine's rule set, then those of rule sets that differ from it.
@@ -67,13 +67,13 @@ def verdicts(
         differences: The decisions of the other rule sets about the same results.
     """
     own = _verdict(engine.rules, event, decision)
-    rulings = [own]
+    verdicts = [own]
     for difference in differences:
         rules = engine.agent.rule_sets[difference.rules]
         other = _verdict(rules, event, difference.decision)
         if (other.word, other.effect) != (own.word, own.effect):
-            rulings.append(other)
-    return rulings
+            verdicts.append(other)
+    return verdicts
 
 
 def _verdict(rules: RuleSet, event: Event, decision: Decision) -> Verdict:

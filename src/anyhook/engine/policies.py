@@ -47,111 +47,124 @@ def combine_field(
         field: Field of the answers.
         values: Its values in plan order; at least one.
     """
-    name = spec.field_policies.get(field)
-    if name is None:
+    policy_name = spec.field_policies.get(field)
+    if policy_name is None:
         POLICIES[field](draft, field, values)
-    elif name in NAMED_POLICIES:
-        NAMED_POLICIES[name](draft, field, values)
+    elif policy_name in NAMED_POLICIES:
+        NAMED_POLICIES[policy_name](draft, field, values)
     else:
-        _apply_coercion(rules, draft, name, field, values[-1])
+        _apply_coercion(rules, draft, policy_name, field, values[-1])
 
 
 def _apply_coercion(
-    rules: RuleSet, draft: DecisionDraft, policy: str, field: str, last: FieldValue
+    rules: RuleSet, draft: DecisionDraft, policy_name: str, field: str, last: FieldValue
 ) -> None:
-    """Combine a field as a release that checks no types does (`Coercions.policies`)."""
+    """Combine a field as a release that checks no types does (`Coercions.policies`).
+
+    Raises:
+        LookupError: If the rule set has no policy of this name.
+    """
     coercions = rules.loaded_coercions
-    if coercions is None:
-        return
-    changes = coercions.policies[policy](draft.fields, draft.event_object(field), last.value)
-    for name, value in changes.items():
+    if coercions is None or policy_name not in coercions.policies:
+        raise LookupError(f"the {rules.name} rules have no policy {policy_name!r} for {field!r}")
+    coerce = coercions.policies[policy_name]
+    changes = coerce(draft.fields, draft.event_object(field), last.value)
+    for changed_field, value in changes.items():
         if value is None:
-            draft.discard(name)
+            draft.discard(changed_field)
         else:
-            draft.set(name, value, [last.blame()])
+            draft.set(changed_field, value, [last.blame()])
+
+
+def _values(entries: list[FieldValue]) -> list[Any]:
+    return [entry.value for entry in entries]
+
+
+def _blames(entries: list[FieldValue]) -> list[Blame]:
+    return [entry.blame() for entry in entries]
 
 
 # -- flags and texts
 
 
-def _set_flag(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _set_flag(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Set a flag that at least one handler set."""
-    draft.set(name, True, [entry.blame() for entry in entries])
+    draft.set(field, True, _blames(entries))
 
 
-def _collect_every(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _collect_every(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Collect all texts, also empty ones: they make blank lines."""
-    draft.set(name, tuple(entry.value for entry in entries), [entry.blame() for entry in entries])
+    draft.set(field, tuple(_values(entries)), _blames(entries))
 
 
-def _collect_context(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _collect_context(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     texts = [entry for entry in entries if entry.value]
     if texts:
-        _collect_every(draft, name, texts)
+        _collect_every(draft, field, texts)
 
 
-def _collect_messages(draft: DecisionDraft, _name: str, entries: list[FieldValue]) -> None:
+def _collect_messages(draft: DecisionDraft, _field: str, entries: list[FieldValue]) -> None:
     _collect_context(draft, "system_messages", entries)
 
 
 # -- values of which one stands
 
 
-def _take_last(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _take_last(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     overrode: tuple[Overridden, ...] = ()
     for index, entry in enumerate(entries):
-        overrode = draft.override(name, entry, entries[:index])
-    draft.set(name, entries[-1].value, [entries[-1].blame(overrode)])
+        overrode = draft.override(field, entry, entries[:index])
+    draft.set(field, entries[-1].value, [entries[-1].blame(overrode)])
 
 
-def _take_last_response(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _take_last_response(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Use the last whole response instead of the model's."""
-    _take_last(draft, name, entries)
-    draft.fields[name] = complete_response(draft.fields[name])
+    _take_last(draft, field, entries)
+    draft.fields[field] = complete_response(draft.fields[field])
 
 
-def _take_response_of_denial(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _take_response_of_denial(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Use a response only together with a denial."""
     if draft.outcome is Outcome.DENY:
-        _take_last_response(draft, name, entries)
+        _take_last_response(draft, field, entries)
 
 
-def _take_shown_response(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _take_shown_response(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Use the last response if its first candidate has parts."""
     last = entries[-1]
     candidates = last.value.get("candidates") or [{}]
     if candidates[0].get("content", {}).get("parts"):
-        draft.set(name, last.value, [last.blame()])
+        draft.set(field, last.value, [last.blame()])
 
 
 # -- values that are merged
 
 
-def _merge_input(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _merge_input(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Lay objects over the event's own."""
-    base = draft.event_object(name)
-    merged = merge_objects([entry.value for entry in entries], base)
-    draft.set(name, merged, [entry.blame() for entry in entries])
-    _blame_members(draft, name, _group_by_member(entries, _top_members), base)
+    base = draft.event_object(field)
+    merged = merge_objects(_values(entries), base)
+    draft.set(field, merged, _blames(entries))
+    _blame_members(draft, field, _group_by_member(entries, _top_members), base)
 
 
-def _merge_request(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _merge_request(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Lay partial requests over the event's request, in plan order."""
-    base = draft.event_object(name)
-    merged = merge_requests([entry.value for entry in entries], base)
-    draft.set(name, merged, [entry.blame() for entry in entries])
+    base = draft.event_object(field)
+    merged = merge_requests(_values(entries), base)
+    draft.set(field, merged, _blames(entries))
     values_of = _group_by_member(entries, _request_members)
     own_values: dict[str, Any] = {}
     for path in values_of:
         own_value = _member_of(base, path)
         if own_value is not None and path != "messages":  # a conversation is too long to report
             own_values[path] = own_value
-    _blame_members(draft, name, values_of, own_values)
+    _blame_members(draft, field, values_of, own_values)
 
 
 def _blame_members(
     draft: DecisionDraft,
-    name: str,
+    field: str,
     values_of: dict[str, list[FieldValue]],
     own_values: dict[str, Any],
 ) -> None:
@@ -159,50 +172,50 @@ def _blame_members(
 
     Args:
         draft: The decision.
-        name: Its field.
+        field: Its field.
         values_of: Path of a member to its values in plan order.
         own_values: Path of a member to its value in the event.
     """
     for path, values in values_of.items():
         winner = values[-1]
-        overrode = draft.override(f"{name}.{path}", winner, values[:-1])
+        overrode = draft.override(f"{field}.{path}", winner, values[:-1])
         if path in own_values and own_values[path] != winner.value:
             overrode = (Overridden(None, own_values[path]), *overrode)
-        draft.blame[f"{name}.{path}"] = (winner.blame(overrode),)
+        draft.blame[f"{field}.{path}"] = (winner.blame(overrode),)
 
 
-def _merge_last_request(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _merge_last_request(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Lay the last partial request alone over the event's."""
-    _merge_request(draft, name, entries[-1:])
+    _merge_request(draft, field, entries[-1:])
 
 
-def _merge_response(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _merge_response(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Lay partial responses over the event's response."""
-    merged = merge_responses([entry.value for entry in entries], draft.event_object(name))
+    merged = merge_responses(_values(entries), draft.event_object(field))
     blames: list[Blame] = []
     for index, entry in enumerate(entries):
-        blames.append(entry.blame(draft.override(name, entry, entries[:index])))
-    draft.set(name, merged, blames)
+        blames.append(entry.blame(draft.override(field, entry, entries[:index])))
+    draft.set(field, merged, blames)
 
 
-def _unite_tool_configs(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
-    united = unite_tool_configs([entry.value for entry in entries])
-    draft.set(name, united, [entry.blame() for entry in entries])
+def _unite_tool_configs(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
+    united = unite_tool_configs(_values(entries))
+    draft.set(field, united, _blames(entries))
 
 
-def _combine_extras(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+def _combine_extras(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
     """Combine fields that only some agents know; every name has its own blame."""
-    draft.fields[name] = combine_extras([entry.value for entry in entries])
+    draft.fields[field] = combine_extras(_values(entries))
     for key, values in _group_by_member(entries, _top_members).items():
         lists = [entry for entry in values if isinstance(entry.value, list)]
         if lists:
-            blames = [entry.blame() for entry in lists]
+            blames = _blames(lists)
         else:
-            winner = values[winning_index(key, [entry.value for entry in values])]
+            winner = values[winning_index(key, _values(values))]
             losers = [entry for entry in values if entry is not winner]
-            blames = [winner.blame(draft.override(f"{name}.{key}", winner, losers))]
-        if key in draft.fields[name]:
-            draft.blame[f"{name}.{key}"] = tuple(blames)
+            blames = [winner.blame(draft.override(f"{field}.{key}", winner, losers))]
+        if key in draft.fields[field]:
+            draft.blame[f"{field}.{key}"] = tuple(blames)
 
 
 def _group_by_member(
@@ -255,6 +268,8 @@ POLICIES: dict[str, Policy] = {
 NAMED_POLICIES: dict[str, Policy] = {
     "every_context": _collect_every,
     "last": _take_last,
+    # The same as `last`. Besides, the value is a complete input: the engine does not complete it
+    # with members of the event (`anyhook.engine.run`).
     "replace": _take_last,
     "response": _take_last_response,
     "response_of_denial": _take_response_of_denial,

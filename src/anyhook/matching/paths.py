@@ -2,7 +2,7 @@ r"""Path patterns of permission rules, as in a `.gitignore`.
 
 They start from the working directory, from the project (`/`), from home (`~/`) or from the root
 (`//`). Capitals do not count, because to some file systems they do not. A path counts both as it is
-written and with its links resolved. Paths of Windows are recognised by the letter of the drive.
+written and with its links resolved. Paths of Windows are recognized by the letter of the drive.
 """
 
 from __future__ import annotations

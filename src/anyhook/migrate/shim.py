@@ -150,7 +150,7 @@ class _Shim:
         return _exit_with(f"anyhook shim: {reason}; {self.label} was ignored", FAILED)
 
     def serve(self, text: bytes, host: AgentSpec | None) -> int:
-        """Answer the event in a text; a host that is not given is recognised by the event."""
+        """Answer the event in a text; a host that is not given is recognized by the event."""
         from anyhook.model.json import parse_event, repair
 
         try:
@@ -162,7 +162,7 @@ class _Shim:
         if host is None:
             name = recognise(payload, os.environ)
             if name is None:
-                return self.give_up("cannot recognise the agent of this event; add --host NAME")
+                return self.give_up("cannot recognize the agent of this event; add --host NAME")
             host = get_agent(name)
         host = host.form_of(payload)
         # A command of the host itself gets the text unchanged.

@@ -12,7 +12,7 @@ def printable(text: str) -> str:
 
     That covers control characters, marks of direction, soft hyphens, tags, blanks of other widths,
     lone surrogates, and combining characters, which are drawn over the character before. A hook or
-    a repository must not colour, hide or move the text that a person reads before trusting it.
+    a repository must not color, hide or move the text that a person reads before trusting it.
     """
     if text.isascii() and text.isprintable():
         return text

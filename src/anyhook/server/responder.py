@@ -62,7 +62,7 @@ class Responder:
     Args:
         files: Hook files.
         project: The project whose settings are loaded; `None` for none.
-        agent: The agent that asks; `None` to recognise it by each payload.
+        agent: The agent that asks; `None` to recognize it by each payload.
         trust_once: Run the project's hooks without asking the trust store.
         environ: Environment that commands of the settings inherit; by default this process's.
         leads_here: Returns whether a URL is the responder's own. A handler that requests it is left
@@ -144,7 +144,7 @@ class Responder:
             JSON in the agent's own form, or its form of no opinion.
 
         Raises:
-            EventError: If the agent cannot be recognised, or has no such event.
+            EventError: If the agent cannot be recognized, or has no such event.
             EngineClosedError: After `close`.
         """
         await self._reload_changed_files()
@@ -167,7 +167,7 @@ class Responder:
         if name is None:
             keys = " or ".join(sorted({get_agent(name).event_key for name in self.engines}))
             raise EventError(
-                f"the agent that sent this event cannot be recognised: {keys} must name an event "
+                f"the agent that sent this event cannot be recognized: {keys} must name an event "
                 f"of {', '.join(self.engines)}; start a server for one agent with --agent"
             )
         return self.engines[name]

@@ -36,7 +36,7 @@ class HookSet:
     Attributes:
         agent: The agent.
         files: Every file that was looked for, in the order of a plan.
-        stamps: Stamps of all paths that a change of the settings would change.
+        stamps: Stamps of all paths whose change may change the settings.
         diagnostics: Problems of the files.
         objects: Manifests and records of extensions and plugins, as they were last read.
     """
@@ -190,14 +190,14 @@ class HookSet:
         """
         merged: dict[str, Any] = {"allowed": [], "blocked": []}
         for file in sorted(self.files, key=self._authority):
-            is_trusted = self._authority(file) >= self.agent.authority[Layer.USER]
-            if not is_trusted and self._authority(file) < self.agent.authority[layer]:
+            has_user_authority = self._authority(file) >= self.agent.authority[Layer.USER]
+            if not has_user_authority and self._authority(file) < self.agent.authority[layer]:
                 continue
             enabled = file.redaction.get("enabled")
-            if isinstance(enabled, bool) and (is_trusted or enabled):
+            if isinstance(enabled, bool) and (has_user_authority or enabled):
                 merged["enabled"] = enabled
             merged["blocked"] += _strings(list_at(file.redaction, ("blocked",)))
-            if is_trusted:
+            if has_user_authority:
                 merged["allowed"] += _strings(list_at(file.redaction, ("allowed",)))
         return merged
 
@@ -250,16 +250,15 @@ def _source_key(source: Source) -> tuple[object, ...]:
 def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Diagnostic]:
     """Report hooks that the agent itself does not run because no file switches hooks on."""
     observed = agent.rule_sets.get("observed", agent.documented)
-    first = next((file for file in files if file.definitions), None)
-    if (
-        observed.enabled_by_default
-        or first is None
-        or any(file.enabled is not None for file in files)
-    ):
+    toggles = [toggle for toggle in agent.hook_toggles if toggle.kind == "enabled"]
+    if observed.enabled_by_default or not toggles:
         return
-    switch = next(switch for switch in agent.hook_toggles if switch.kind == "enabled")
+    first = next((file for file in files if file.definitions), None)
+    is_set = any(file.enabled is not None for file in files)
+    if first is None or is_set:
+        return
     member = "true"
-    for key in reversed(switch.path):
+    for key in reversed(toggles[0].path):
         member = f'{{"{key}": {member}}}'
     yield diagnose(
         "switch-missing",

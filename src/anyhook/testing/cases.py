@@ -282,7 +282,7 @@ class _CaseReader:
         event = ""
         # Without an agent, a payload would be sent to agents that do not have its event.
         if has_payload:
-            agents = agents or self._recognise_agent(entry["payload"])
+            agents = agents or self._recognize_agent(entry["payload"])
         else:
             event = self._canonical_event(entry["event"], agents)
         self._check_tool(event, entry.get("tool"))
@@ -328,7 +328,7 @@ class _CaseReader:
                 raise self.error(member, f"there is no agent {name!r}; {hint}")
         return tuple(names)
 
-    def _recognise_agent(self, payload: Mapping[str, Any]) -> tuple[str, ...]:
+    def _recognize_agent(self, payload: Mapping[str, Any]) -> tuple[str, ...]:
         agent_name = recognise(payload, {})
         if agent_name is None:
             text = 'the payload does not show its agent; add agent = "claude"'

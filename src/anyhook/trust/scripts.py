@@ -43,7 +43,7 @@ _PROGRAM = re.compile(r"[\w./~@+${}-]+")
 _PATTERN = re.compile(r"[*?\[]")
 _NEEDS_SHELL = re.compile(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]")
 """What only the running shell can resolve, once known variables are expanded."""
-_OPAQUE = frozenset(
+_INDIRECT = frozenset(
     "eval exec source . xargs parallel find -exec -execdir run-parts for printf function trap"
     " ssh".split()
 ).union(TASK_RUNNERS, PACKAGE_RUNNERS)
@@ -123,7 +123,7 @@ def command_files(
     """
     search = _PathSearch(handler, start or project, variables)
     scope = _Scope(project, start)
-    is_opaque = search.is_opaque()
+    runs_unnamed = search.runs_unnamed_files()
     files: dict[str, None] = {}
     directories: dict[str, None] = dict.fromkeys(search.bases[1:])
     looked_at: dict[str, None] = {}
@@ -131,7 +131,7 @@ def command_files(
         looked_at[path] = None
         mode = _file_mode(path)
         if stat.S_ISDIR(mode):
-            if is_opaque:
+            if runs_unnamed:
                 directories[path] = None
         elif mode and (_SCRIPT_NAME.fullmatch(word) or scope.contains(path)):
             files[path] = None
@@ -142,7 +142,7 @@ def command_files(
         elif not mode and _is_path(word) and scope.contains(path):
             files[path] = None
         # Only a part of the path may be known: `hooks/$NAME` runs some file of `hooks`.
-        if is_opaque and "/" in word:
+        if runs_unnamed and "/" in word:
             directories[os.path.dirname(path)] = None
     if search.runs_inline_code():
         looked_at[search.start] = None
@@ -168,16 +168,15 @@ def missing_scripts(
     """List the files that a command surely means to run and that do not exist."""
     existing: set[str] = set()
     missing: dict[str, str] = {}
-    for word, path in _PathSearch(handler, project, variables).candidates(with_hidden=False):
+    for word, path in _PathSearch(handler, project, variables).candidates(with_implied=False):
         if os.path.exists(path):
             existing.add(word)
         elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
             missing.setdefault(word, path)
-    # A path with blanks was also split: its first and last pieces are not missing.
+    # A path with blanks was also split: its pieces are not missing.
     excused = set(existing)
     for word in existing:
-        pieces = word.split()
-        excused.update(pieces[1:], pieces[:-1])
+        excused.update(word.split())
     scripts = []
     for word, path in missing.items():
         # Quotes split `"${DIR}"/guard.sh`, which exists as a whole.
@@ -215,7 +214,7 @@ def _unclear_words(search: _PathSearch, scope: _Scope) -> list[str]:
     for word, text, previous in search.context:
         if text == "$":
             unclear["$(…) (the output of a command)"] = None
-        elif _NEEDS_SHELL.search(text) or (word in _OPAQUE and word not in unclear):
+        elif _NEEDS_SHELL.search(text) or word in _INDIRECT:
             unclear[word] = None
         elif previous not in CHANGES_DIRECTORY and search.names_directory(text, scope):
             unclear[f"{word} (a directory)"] = None
@@ -289,9 +288,9 @@ class _PathSearch:
             if path not in self.bases and os.path.isdir(path):
                 self.bases.append(path)
 
-    def is_opaque(self) -> bool:
+    def runs_unnamed_files(self) -> bool:
         """Return whether the command may run files whose names it does not hold in full."""
-        if not _OPAQUE.isdisjoint(self.words) or any(map(_SEARCH_PATH.match, self.handler.env)):
+        if not _INDIRECT.isdisjoint(self.words) or any(map(_SEARCH_PATH.match, self.handler.env)):
             return True
         for word in self.words:
             assignment = _ASSIGNMENT.match(word)
@@ -306,16 +305,16 @@ class _PathSearch:
                 return True
         return False
 
-    def candidates(self, *, with_hidden: bool = True) -> Iterator[tuple[str, str]]:
+    def candidates(self, *, with_implied: bool = True) -> Iterator[tuple[str, str]]:
         """Yield every word that may be a path, with each path that it may mean.
 
         Args:
-            with_hidden: Also files that a program reads without an argument that names them. Those
+            with_implied: Also files that a program reads without an argument that names them. Those
                 that do not exist are yielded with an empty word.
         """
         for word, text, previous in self.context:
-            if with_hidden:
-                for name in _hidden_names(text, previous):
+            if with_implied:
+                for name in _implied_names(text, previous):
                     for path in self.paths(name, self.bases):
                         is_file = stat.S_ISREG(_file_mode(path))
                         yield name if is_file else "", path
@@ -371,7 +370,7 @@ class _PathSearch:
             matches = []
             for parent in parents:
                 matches += self._matching_entries(parent, piece)
-        if self._entries_left <= 0:
+        if self._entries_left < 0:
             self.is_exhausted = True
         return list(map(str, matches))
 
@@ -392,7 +391,7 @@ class _PathSearch:
         return matches
 
 
-def _hidden_names(text: str, previous: str) -> list[str]:
+def _implied_names(text: str, previous: str) -> list[str]:
     """Return the files that a program reads although its arguments do not name them in full."""
     names = list(_PROJECT_FILES.get(text, ()))
     module = ""

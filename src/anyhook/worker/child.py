@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from anyhook.worker.load_trace import LoadTrace
     from anyhook.worker.protocol import Request
 
-ACCEPTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
-"""What a child reports to its server: it took a connection (and passes it on, with its capture);
-it answered an event; it did what else was asked; the server has to end."""
+CONNECTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
+"""What a child reports to its server: it took a connection, which it passes on with the file of its
+output; it answered an event; it did what else was asked; the server has to end."""
 MESSAGE_SIZE = 5
 """Bytes of a report: kind and process."""
-MAX_CAPTURED = 16 << 20
-"""Bytes of standard error that are sent."""
+MAX_OUTPUT = 16 << 20
+"""Bytes of a hook's output that are sent."""
 
 
 @dataclass
@@ -101,17 +101,17 @@ class Child:
         self._server = server
         self._slot = slot
         self._control = server.child_control
-        self._capture = scratch_file()
+        self._output_file = scratch_file()
         self._link: socket.socket
         self._variables = server.variables
 
     def run(self) -> NoReturn:
         """Wait for a connection, do what is asked, and exit."""
         self._answer_sample()
-        redirect_streams(self._capture)
+        redirect_streams(self._output_file)
         self._link = self._accept()
-        fds = [self._link.fileno(), self._capture]
-        socket.send_fds(self._control, [self._message(ACCEPTED)], fds)
+        fds = [self._link.fileno(), self._output_file]
+        socket.send_fds(self._control, [self._message(CONNECTED)], fds)
         body = read_body(self._link)
         if body is None:
             self._exit(FINISHED)
@@ -132,11 +132,11 @@ class Child:
         """
         request = parse_request(self._server.sample)
         try:
-            self._difference(request)
+            self._reload_reason(request)
             self._put_in_place(request)
             output = _Connection(self)
             answer(sample_hooks, (), request.payload, output)
-            pack_reply(output.reply(0, captured(self._capture)))
+            pack_reply(output.reply(0, read_output(self._output_file)))
             os.chdir("/")
         except (OSError, SystemExit):
             return
@@ -154,7 +154,7 @@ class Child:
                 return link
 
     def _answer(self, request: Request) -> NoReturn:
-        reason = self._difference(request)
+        reason = self._reload_reason(request)
         if reason is not None:
             send_quietly(self._link, pack_cold(reason))
             self._exit(MUST_END)
@@ -176,7 +176,7 @@ class Child:
         end_warm_hook(has_open_files=_lowest_free_descriptor() != lowest_descriptor)
         self.reply(output, code)
 
-    def _difference(self, request: Request) -> str | None:
+    def _reload_reason(self, request: Request) -> str | None:
         """Return why the hook file must be loaded again for an event; `None` if it need not."""
         cwd, *argv = map(os.fsdecode, request.words)
         return self._server.loaded.trace.difference(request.environ, cwd, argv)
@@ -202,7 +202,7 @@ class Child:
     def reply(self, output: _Connection, code: int) -> NoReturn:
         """Send the reply and exit."""
         flush_streams()
-        send_quietly(self._link, pack_reply(output.reply(code, captured(self._capture))))
+        send_quietly(self._link, pack_reply(output.reply(code, read_output(self._output_file))))
         self._exit(ANSWERED)
 
     def _exit(self, report: bytes) -> NoReturn:
@@ -301,13 +301,13 @@ def send_quietly(link: socket.socket, data: bytes) -> None:
 # -- the state of a process
 
 
-def redirect_streams(capture: int) -> None:
+def redirect_streams(output_file: int) -> None:
     """Give a process an empty standard input, and a file as standard output and error."""
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.close(null)
-    os.dup2(capture, 1)
-    os.dup2(capture, 2)
+    os.dup2(output_file, 1)
+    os.dup2(output_file, 2)
 
 
 def change_environment(current: Mapping[bytes, bytes], wanted: Mapping[bytes, bytes]) -> None:
@@ -346,7 +346,10 @@ def _lowest_free_descriptor() -> int:
     return lowest
 
 
-def captured(capture: int) -> bytes:
-    """Return what a hook wrote to standard error."""
-    size = os.fstat(capture).st_size
-    return os.pread(capture, min(size, MAX_CAPTURED), 0) if size else b""
+def read_output(output_file: int) -> bytes:
+    """Return the start of what a hook wrote to its standard output and error (`redirect_streams`).
+
+    The client prints it to standard error: only the answer belongs on standard output.
+    """
+    size = os.fstat(output_file).st_size
+    return os.pread(output_file, min(size, MAX_OUTPUT), 0) if size else b""

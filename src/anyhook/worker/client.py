@@ -159,7 +159,7 @@ def which(program: str, environ: Mapping[str, str]) -> str:
 
 
 def absolute(path: str, cwd: str) -> str:
-    """Return a path as the interpreter makes it absolute: joined, not normalised."""
+    """Return a path as the interpreter makes it absolute: joined, not normalized."""
     return path if path.startswith("/") else f"{cwd}/{path}"
 
 

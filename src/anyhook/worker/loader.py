@@ -96,8 +96,8 @@ class Loader:
         os.umask(self._request.umask)
         os.environb.clear()
         os.environb.update(self._request.environ)
-        self._capture = scratch_file()
-        redirect_streams(self._capture)
+        self._output_file = scratch_file()
+        redirect_streams(self._output_file)
         argv = [self._path, *self._arguments]
         module = _main_module(self._hook_file)
         self._descriptors = _descriptors()
@@ -154,7 +154,7 @@ class Loader:
         umask = os.umask(self._request.umask)
         problems = {
             self._trace.side_effect: bool(self._trace.side_effect),
-            "prints": bool(os.fstat(self._capture).st_size),
+            "prints": bool(os.fstat(self._output_file).st_size),
             "starts a thread": count_threads() > 0,
             "keeps a file open": _descriptors() != self._descriptors,
             "changes the umask": umask != self._request.umask,

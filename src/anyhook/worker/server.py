@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from anyhook.worker.child import (
-    ACCEPTED,
     ANSWERED,
+    CONNECTED,
     MESSAGE_SIZE,
     MUST_END,
     Child,
-    captured,
+    read_output,
     send_quietly,
 )
 from anyhook.worker.client import SOCKET
@@ -54,7 +54,7 @@ class ChildState:
     Attributes:
         slot: Its index in `Server.running`.
         link: The connection that it took; `None` while it waits for one.
-        capture: What its hook wrote to standard error.
+        output_file: Descriptor of what its hook wrote to standard output and error.
         accepted_at: When it took the connection.
         is_finished: Whether it has reported its end.
         abandoned_at: When its client closed the connection.
@@ -63,7 +63,7 @@ class ChildState:
 
     slot: int
     link: socket.socket | None = None
-    capture: int = -1
+    output_file: int = -1
     accepted_at: float = 0.0
     is_finished: bool = False
     abandoned_at: float | None = None
@@ -187,7 +187,7 @@ class Server:
             for child in self._children.values():
                 if child.link is not None:
                     child.link.close()
-                    os.close(child.capture)
+                    os.close(child.output_file)
             signal.set_wakeup_fd(self._hook_wakeup)
             for number, handler in self._hook_signals.items():
                 signal.signal(number, handler)
@@ -207,8 +207,8 @@ class Server:
             except BlockingIOError:
                 return
             child = self._children[int.from_bytes(report[1:], "little")]
-            if report[:1] == ACCEPTED:
-                child.link, child.capture = socket.socket(fileno=fds[0]), fds[1]
+            if report[:1] == CONNECTED:
+                child.link, child.output_file = socket.socket(fileno=fds[0]), fds[1]
                 child.accepted_at = time.monotonic()
                 self._failures = 0
                 self._poll.register(child.link, 0)
@@ -227,13 +227,13 @@ class Server:
             os.utime(self.endpoint.base + SOCKET)  # for make_room
 
     def _release(self, child: ChildState) -> None:
-        """Close the server's copies of a child's connection and capture."""
+        """Close the server's copies of a child's connection and output."""
         self.running[child.slot] = 0
         if child.link is not None:
             if child.abandoned_at is None:
                 self._poll.unregister(child.link)
             child.link.close()
-            os.close(child.capture)
+            os.close(child.output_file)
             child.link = None
 
     def _reap(self) -> None:
@@ -253,7 +253,7 @@ class Server:
         if child.link is None:
             self._failures += 1
         elif os.WIFEXITED(status):
-            reply = Reply(code=os.WEXITSTATUS(status), err=captured(child.capture))
+            reply = Reply(code=os.WEXITSTATUS(status), err=read_output(child.output_file))
             send_quietly(child.link, pack_reply(reply))
             self._count_warm()
         else:

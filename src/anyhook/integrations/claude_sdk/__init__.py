@@ -8,7 +8,7 @@ a question) is decided by the program. A hook that ends the agent (`continue: fa
 with a `ResultMessage`; nothing is raised. A message of a hook arrives as a `SystemMessage`; one
 that the program would drop goes to `on_message`.
 
-Sources: `claude_agent_sdk.types` of release 0.2.186, and the observed behaviour of its program,
+Sources: `claude_agent_sdk.types` of release 0.2.186, and the observed behavior of its program,
 2.1.329.
 """
 
