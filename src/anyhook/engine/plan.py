@@ -86,8 +86,7 @@ def make_plan(
             problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
         if any(matcher.matches(name) for name in names):
             matched.append(definition)
-    rank = {layer: index for index, layer in enumerate(agent.layer_order)}
-    matched.sort(key=lambda definition: rank[definition.layer])
+    matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
     candidates = [
         handler
         for definition in matched

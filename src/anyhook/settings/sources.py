@@ -14,12 +14,18 @@ from anyhook.agents.spec import Extensions
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.settings.directories import (
+    base_directory,
+    is_pattern,
+    list_directories,
+    list_files,
+)
 from anyhook.settings.jsonc import list_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec import AgentSpec, SettingsFile
 
 # Bytes. People write far smaller files; a repository must not be able to fill the memory.
 SIZE_LIMIT = 1024 * 1024
@@ -81,6 +87,7 @@ class Source:
         placeholders: Placeholders in arguments of programs, with their values.
         forbidden: Text that no command line for a shell may hold.
         hooks_path: Keys to the hooks, where they are not at the agent's usual place.
+        file: The place that it was found at, if it is a settings file.
     """
 
     layer: Layer
@@ -92,6 +99,7 @@ class Source:
     placeholders: Mapping[str, str] = field(default_factory=dict)
     forbidden: str | None = None
     hooks_path: tuple[str, ...] | None = None
+    file: SettingsFile | None = None
 
 
 @dataclass(slots=True)
@@ -155,19 +163,21 @@ def find_sources(
     """
     search = SourceSearch(agent, location, {} if objects is None else objects)
     # A file that belongs to two layers counts for the one with more authority.
-    by_authority = sorted(places(agent, location), key=lambda place: -agent.authority[place[0]])
+    by_authority = sorted(
+        _settings_places(agent, location), key=lambda place: -agent.authority[place.file.layer]
+    )
     real_paths: set[str] = set()
-    for layer, path in by_authority:
-        real_path = os.path.realpath(path)
+    for place in by_authority:
+        real_path = os.path.realpath(place.path)
         if real_path not in real_paths:
             real_paths.add(real_path)
-            search.sources.append(Source(layer, path))
-    for _, path in _place_patterns(agent, location):
-        if "*" in path.name:
-            search.watched.append(path.parent)
+            search.sources.append(Source(place.file.layer, place.path, file=place.file))
+    for place in _place_patterns(agent, location):
+        if is_pattern(place.path):
+            search.watched += list_directories(place.path)
     if isinstance(agent.packages, Extensions):
         _find_extensions(search, agent.packages)
-    search.sources.sort(key=lambda source: agent.layer_order.index(source.layer))
+    search.sources.sort(key=lambda source: agent.layer_rank(source.layer))
     return search
 
 
@@ -179,16 +189,57 @@ def config_dir(agent: AgentSpec, location: Location) -> Path:
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
-    files: list[tuple[Layer, Path]] = []
-    for layer, path in _place_patterns(agent, location):
-        if "*" in path.name:
-            files += [(layer, file) for file in sorted(path.parent.glob(path.name))]
-        else:
-            files.append((layer, path))
+    return [(place.file.layer, place.path) for place in _settings_places(agent, location)]
+
+
+def own_places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
+    """List the settings files like `places`, without those of other agents."""
+    return [
+        (place.file.layer, place.path)
+        for place in _settings_places(agent, location)
+        if not place.file.is_foreign
+    ]
+
+
+def written_file(agent: AgentSpec, location: Location, layer: Layer) -> Path | None:
+    """Return the settings file that hooks of a layer are written into; `None` if there is none."""
+    for place in _place_patterns(agent, location):
+        if place.file.layer is layer and not place.file.is_foreign:
+            return _written_path(place)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _SettingsPlace:
+    """A place of settings: a file, or a pattern of files."""
+
+    file: SettingsFile
+    path: Path
+
+
+def _settings_places(agent: AgentSpec, location: Location) -> list[_SettingsPlace]:
+    """List the settings files of every layer, whether they exist or not."""
+    files: list[_SettingsPlace] = []
+    for place in _place_patterns(agent, location):
+        if not is_pattern(place.path):
+            files.append(place)
+            continue
+        descending = place.file.descending
+        paths = list_files(place.path, descending=descending)
+        own_path = _written_path(place)
+        if place.file.written_name and own_path not in paths:
+            paths.append(own_path)
+        files += [_SettingsPlace(place.file, path) for path in paths]
     return files
 
 
-def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Layer, Path]]:
+def _written_path(place: _SettingsPlace) -> Path:
+    if not is_pattern(place.path):
+        return place.path
+    return base_directory(place.path) / place.file.written_name
+
+
+def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsPlace]:
     """Yield the places of settings files of every layer; a `*` in the name stands for many."""
     fields = {
         "home": str(location.home),
@@ -199,10 +250,20 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Laye
     for file in agent.settings:
         override = location.environ.get(file.variable) if file.variable else None
         template = file.paths.get(location.platform) or file.paths["*"]
+        if "{root}" in template:
+            fields["root"] = str(find_root(location.project))
         path = Path(override or template.format(**fields))
         if file.layer in ADMINISTRATOR_LAYERS and not fields["system_dir"]:
             fields["system_dir"] = str(path.parent)
-        yield file.layer, path
+        yield _SettingsPlace(file, path)
+
+
+def find_root(project: Path) -> Path:
+    """Return the Git repository that holds a project; the project itself if there is none."""
+    for directory in (project, *project.parents):
+        if os.path.exists(directory / ".git"):  # noqa: PTH110 - never raises
+            return directory
+    return project
 
 
 def _find_extensions(search: SourceSearch, spec: Extensions) -> None:
