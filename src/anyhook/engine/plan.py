@@ -131,7 +131,8 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
             groups.append(handlers)
         else:
             groups += [(handler,) for handler in handlers]
-    if has_sequence and rules.sequence_scope == "all":
+    is_one_sequence = rules.sequence_scope == "always" and len(groups) > 1
+    if is_one_sequence or (has_sequence and rules.sequence_scope == "all"):
         groups = [tuple(handler for group in groups for handler in group)]
     return tuple(groups)
 
@@ -146,8 +147,13 @@ def _name_and_command(handler: HandlerSpec) -> tuple[object, ...]:
     return (handler.kind, f"{handler.name or ''}:{handler.command}")
 
 
+def _place(handler: HandlerSpec) -> tuple[object, ...]:
+    return (handler.place, id(handler))
+
+
 IDENTITIES: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
     "identity": _identity,
     "name_and_command": _name_and_command,
+    "place": _place,
 }
 """Functions that return what two handlers must share to be the same (`RuleSet.same`)."""
