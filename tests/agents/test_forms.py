@@ -8,6 +8,7 @@ from pathlib import Path
 from anyhook.agents import get_agent
 from anyhook.agents.entry import event_of_shape
 from anyhook.agents.payloads import decode_event, encode_event
+from anyhook.agents.spec import SettingsFile
 from anyhook.agents.translate import decode_any_form
 from anyhook.engine.forms import answer_from_form
 from anyhook.engine.plan import make_plan
@@ -42,7 +43,8 @@ BASH = {
 
 
 def read(forms, hooks):
-    source = Source(Layer.PROJECT, Path("hooks.json"), forms=forms)
+    file = SettingsFile(Layer.PROJECT, {"*": "hooks.json"}, forms=forms)
+    source = Source(Layer.PROJECT, Path("hooks.json"), file=file)
     return read_document(AGENT, source, parse(json.dumps({"hooks": hooks}), "hooks.json"))
 
 

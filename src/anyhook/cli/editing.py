@@ -20,7 +20,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import read_settings
 from anyhook.settings.jsonc import JsonSyntaxError, strip_comments
-from anyhook.settings.sources import SIZE_LIMIT, Location, places
+from anyhook.settings.sources import SIZE_LIMIT, Location, written_file
 from anyhook.settings.write import stay_inside, write_atomically
 
 if TYPE_CHECKING:
@@ -79,12 +79,12 @@ def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     if scope not in LAYERS:
         raise UsageError(f"--scope is {', '.join(LAYERS)}, not {scope!r}")
     location = Location.of(project, home_variable=agent.home_variable)
-    for layer, path in places(agent, location):
-        if layer is LAYERS[scope]:
-            if scope != "user":
-                stay_inside(project, path)
-            return path
-    raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
+    path = written_file(agent, location, LAYERS[scope])
+    if path is None:
+        raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
+    if scope != "user":
+        stay_inside(project, path)
+    return path
 
 
 def read_text(path: Path) -> str | None:

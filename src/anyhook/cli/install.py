@@ -46,7 +46,7 @@ from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.engine.guard import Guard
 from anyhook.errors import SettingsError, UsageError
 from anyhook.settings.hookset import load_hooks as load_hook_set
-from anyhook.settings.sources import Location, places
+from anyhook.settings.sources import Location, own_places
 from anyhook.settings.write import stay_inside
 from anyhook.trust.store import TrustStore
 from anyhook.worker.commands import PROGRAM, prefix
@@ -270,7 +270,7 @@ def _select_agents(project: Path, names: list[str] | None) -> list[AgentSpec]:
 
 def is_here(agent: AgentSpec, location: Location) -> bool:
     """Return whether an agent has a settings directory in the project or in the home."""
-    for layer, path in places(agent, location):
+    for layer, path in own_places(agent, location):
         if layer in LAYERS.values() and path.parent.is_dir():
             return True
     return False

@@ -91,8 +91,7 @@ def make_plan(
             problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
         if any(matcher.matches(name) for name in names):
             matched.append(definition)
-    rank = {layer: index for index, layer in enumerate(agent.layer_order)}
-    matched.sort(key=lambda definition: rank[definition.layer])
+    matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
     candidates = [
         handler
         for definition in matched
@@ -137,7 +136,8 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
             groups.append(handlers)
         else:
             groups += [(handler,) for handler in handlers]
-    if has_sequence and rules.sequence_scope == "all":
+    is_one_sequence = rules.sequence_scope == "always" and len(groups) > 1
+    if is_one_sequence or (has_sequence and rules.sequence_scope == "all"):
         groups = [tuple(handler for group in groups for handler in group)]
     return tuple(groups)
 
@@ -152,8 +152,13 @@ def _name_and_command(handler: HandlerSpec) -> tuple[object, ...]:
     return (handler.kind, f"{handler.name or ''}:{handler.command}")
 
 
+def _place(handler: HandlerSpec) -> tuple[object, ...]:
+    return (handler.place, id(handler))
+
+
 IDENTITIES: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
     "identity": _identity,
     "name_and_command": _name_and_command,
+    "place": _place,
 }
 """Functions that return what two handlers must share to be the same (`RuleSet.same`)."""

@@ -71,10 +71,17 @@ async def _run_group(
             continue
         result = await _run_handler(context, handler)
         results.append(result)
-        has_ended = context.rules.ends_sequence and ends_sequence(result.answer)
+        has_ended = _ends_sequence(context, result)
         if len(group) > 1 and not has_ended and _changes_event(context, result):
             context = _advance(context, result)
     return tuple(results)
+
+
+def _ends_sequence(context: HookContext, result: HandlerResult) -> bool:
+    """Return whether the handlers of the sequence after this one are skipped."""
+    if context.spec.ending_outcomes is not None:
+        return result.answer.outcome in context.spec.ending_outcomes
+    return context.rules.ends_sequence and ends_sequence(result.answer)
 
 
 def _changes_event(context: HookContext, result: HandlerResult) -> bool:

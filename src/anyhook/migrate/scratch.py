@@ -21,7 +21,7 @@ from anyhook.migrate.commands import PROGRAM
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import SCOPES
 from anyhook.model.layers import Layer
-from anyhook.settings.sources import Location, config_dir, places
+from anyhook.settings.sources import Location, config_dir, places, written_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,8 +84,10 @@ def _make_side(migration: Migration, location: Location, base: Path) -> Path:
 
 def _write_migrated_settings(migration: Migration, copy: Path) -> None:
     layers = SCOPES[migration.scope] - {Layer.LOCAL}
-    for layer, path in places(migration.target, Location(copy, copy.parent / SETTINGS, {})):
-        if layer in layers:
+    location = Location(copy, copy.parent / SETTINGS, {})
+    for layer in migration.target.layer_order:
+        path = written_file(migration.target, location, layer) if layer in layers else None
+        if path is not None:
             text, _ = merge_into(migration, "", str(path))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -98,6 +98,7 @@ def _merge_response(response: Any, change: Any) -> Any:
 
 CHANGES: dict[str, Callable[[Any, Any], Any]] = {
     "tool_input": update_object,
+    "tool_output": replace_value,
     "context": append_text,
     "llm_request": _merge_request,
     "llm_response": _merge_response,

@@ -12,6 +12,7 @@ from anyhook.agents import AGENTS, get_agent
 from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
+from anyhook.settings.directories import is_pattern, list_files
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import value_at
 from anyhook.settings.sources import Location
@@ -110,7 +111,8 @@ def project_files(directory: Path) -> Iterator[Path]:
     for name in AGENTS:
         for entry in get_agent(name).settings:
             if entry.layer in PROJECT_LAYERS:
-                yield Path(entry.paths["*"].format(project=directory))
+                pattern = Path(entry.paths["*"].format(project=directory, root=directory))
+                yield from list_files(pattern) if is_pattern(pattern) else [pattern]
 
 
 def agents_with_hooks(
@@ -137,7 +139,8 @@ def agents_with_hooks(
         project_paths: list[Path] = []
         user_paths: list[Path] = []
         for file in load_hooks(agent, location).files:
-            if not _may_hold_hooks(agent, file):
+            is_foreign = file.source.file is not None and file.source.file.is_foreign
+            if is_foreign or not _may_hold_hooks(agent, file):
                 continue
             if file.source.layer in PROJECT_LAYERS:
                 project_paths.append(file.source.path)

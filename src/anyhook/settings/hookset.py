@@ -235,7 +235,7 @@ def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = 
         search = find_plugin_sources(agent, agent.packages, location, files, objects)
         diagnostics += search.diagnostics
         files += [load(source) for source in search.sources]
-        files.sort(key=lambda file: agent.layer_order.index(file.source.layer))
+        files.sort(key=lambda file: agent.layer_rank(file.source.layer))
     for file in files:
         diagnostics += file.diagnostics
     diagnostics += _check_enabled(agent, files)

@@ -14,6 +14,12 @@ from anyhook.agents.spec import Extensions
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
+from anyhook.settings.directories import (
+    base_directory,
+    is_pattern,
+    list_directories,
+    list_files,
+)
 from anyhook.settings.jsonc import list_at
 
 if TYPE_CHECKING:
@@ -81,7 +87,7 @@ class Source:
         placeholders: Placeholders in arguments of programs, with their values.
         forbidden: Text that no command line for a shell may hold.
         hooks_path: Keys to the hooks, where they are not at the agent's usual place.
-        forms: The forms of the agent whose hooks it can hold (`SettingsFile.forms`).
+        file: The place that it was found at, if it is a settings file.
     """
 
     layer: Layer
@@ -93,7 +99,12 @@ class Source:
     placeholders: Mapping[str, str] = field(default_factory=dict)
     forbidden: str | None = None
     hooks_path: tuple[str, ...] | None = None
-    forms: tuple[str, ...] = ("",)
+    file: SettingsFile | None = None
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of the agent whose hooks it can hold (`SettingsFile.forms`)."""
+        return self.file.forms if self.file is not None else ("",)
 
 
 @dataclass(slots=True)
@@ -157,22 +168,21 @@ def find_sources(
     """
     search = SourceSearch(agent, location, {} if objects is None else objects)
     # A file that belongs to two layers counts for the one with more authority.
-    files = list(_settings_files(agent, location))
-    by_authority = sorted(files, key=lambda source: -agent.authority[source.layer])
-    chosen: set[int] = set()
+    by_authority = sorted(
+        _settings_places(agent, location), key=lambda place: -agent.authority[place.file.layer]
+    )
     real_paths: set[str] = set()
-    for source in by_authority:
-        real_path = os.path.realpath(source.path)
+    for place in by_authority:
+        real_path = os.path.realpath(place.path)
         if real_path not in real_paths:
             real_paths.add(real_path)
-            chosen.add(id(source))
-    search.sources += [source for source in files if id(source) in chosen]
-    for _, path in _place_patterns(agent, location):
-        if "*" in path.name:
-            search.watched.append(path.parent)
+            search.sources.append(Source(place.file.layer, place.path, file=place.file))
+    for place in _place_patterns(agent, location):
+        if is_pattern(place.path):
+            search.watched += list_directories(place.path)
     if isinstance(agent.packages, Extensions):
         _find_extensions(search, agent.packages)
-    search.sources.sort(key=lambda source: agent.layer_order.index(source.layer))
+    search.sources.sort(key=lambda source: agent.layer_rank(source.layer))
     return search
 
 
@@ -184,18 +194,57 @@ def config_dir(agent: AgentSpec, location: Location) -> Path:
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
     """List the settings files of every layer, whether they exist or not."""
-    return [(source.layer, source.path) for source in _settings_files(agent, location)]
+    return [(place.file.layer, place.path) for place in _settings_places(agent, location)]
 
 
-def _settings_files(agent: AgentSpec, location: Location) -> Iterator[Source]:
-    """Yield the settings files of every layer, in the order of the agent's tables."""
-    for file, path in _place_patterns(agent, location):
-        paths = sorted(path.parent.glob(path.name)) if "*" in path.name else [path]
-        for settings_path in paths:
-            yield Source(file.layer, settings_path, forms=file.forms)
+def own_places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:
+    """List the settings files like `places`, without those of other agents."""
+    return [
+        (place.file.layer, place.path)
+        for place in _settings_places(agent, location)
+        if not place.file.is_foreign
+    ]
 
 
-def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[SettingsFile, Path]]:
+def written_file(agent: AgentSpec, location: Location, layer: Layer) -> Path | None:
+    """Return the settings file that hooks of a layer are written into; `None` if there is none."""
+    for place in _place_patterns(agent, location):
+        if place.file.layer is layer and not place.file.is_foreign:
+            return _written_path(place)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _SettingsPlace:
+    """A place of settings: a file, or a pattern of files."""
+
+    file: SettingsFile
+    path: Path
+
+
+def _settings_places(agent: AgentSpec, location: Location) -> list[_SettingsPlace]:
+    """List the settings files of every layer, whether they exist or not."""
+    files: list[_SettingsPlace] = []
+    for place in _place_patterns(agent, location):
+        if not is_pattern(place.path):
+            files.append(place)
+            continue
+        descending = place.file.descending
+        paths = list_files(place.path, descending=descending)
+        own_path = _written_path(place)
+        if place.file.written_name and own_path not in paths:
+            paths.append(own_path)
+        files += [_SettingsPlace(place.file, path) for path in paths]
+    return files
+
+
+def _written_path(place: _SettingsPlace) -> Path:
+    if not is_pattern(place.path):
+        return place.path
+    return base_directory(place.path) / place.file.written_name
+
+
+def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsPlace]:
     """Yield the places of settings files of every layer; a `*` in the name stands for many."""
     fields = {
         "home": str(location.home),
@@ -206,10 +255,20 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[tuple[Sett
     for file in agent.settings:
         override = location.environ.get(file.variable) if file.variable else None
         template = file.paths.get(location.platform) or file.paths["*"]
+        if "{root}" in template:
+            fields["root"] = str(find_root(location.project))
         path = Path(override or template.format(**fields))
         if file.layer in ADMINISTRATOR_LAYERS and not fields["system_dir"]:
             fields["system_dir"] = str(path.parent)
-        yield file, path
+        yield _SettingsPlace(file, path)
+
+
+def find_root(project: Path) -> Path:
+    """Return the Git repository that holds a project; the project itself if there is none."""
+    for directory in (project, *project.parents):
+        if os.path.exists(directory / ".git"):  # noqa: PTH110 - never raises
+            return directory
+    return project
 
 
 def _find_extensions(search: SourceSearch, spec: Extensions) -> None:

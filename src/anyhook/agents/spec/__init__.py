@@ -148,6 +148,8 @@ class AgentSpec(Record):
         settings_environment: Keys from the root of a settings file to variables for all processes
             of the agent; empty if there is no such member.
         layer_order: The order in which hooks of different layers run.
+        interleaved_layers: Layers whose hooks run in the order of `settings`, regardless of the
+            layer; they are next to each other in `layer_order`.
         precedence: Layers by which settings override each other, the weakest first.
         authority: Layer to a rank; a layer can disable hooks of layers of no higher rank.
         needs_trust: Layers whose hooks only run in trusted projects.
@@ -219,6 +221,7 @@ class AgentSpec(Record):
     settings: tuple[SettingsFile, ...]
     settings_environment: tuple[str, ...] = ()
     layer_order: tuple[Layer, ...]
+    interleaved_layers: frozenset[Layer] = frozenset()
     precedence: tuple[Layer, ...] = ()
     authority: Mapping[Layer, int]
     needs_trust: frozenset[Layer]
@@ -427,6 +430,23 @@ class AgentSpec(Record):
     def payload_fields_by_class(self) -> dict[type[Event], tuple[tuple[str, str | None], ...]]:
         """Results of `anyhook.agents.payloads.payload_fields`."""
         return {}
+
+    # -- layers
+
+    def layer_rank(self, layer: Layer) -> int:
+        """Return the position of a layer's hooks in the order in which hooks run."""
+        return self._layer_ranks[layer]
+
+    @cached_property
+    def _layer_ranks(self) -> Mapping[Layer, int]:
+        ranks: dict[Layer, int] = {}
+        first_interleaved: int | None = None
+        for rank, layer in enumerate(self.layer_order):
+            ranks[layer] = rank
+            if layer in self.interleaved_layers:
+                first_interleaved = rank if first_interleaved is None else first_interleaved
+                ranks[layer] = first_interleaved
+        return ranks
 
     # -- tools and shells
 

@@ -85,6 +85,8 @@ class EventSpec(Record, kw_only=False):
             usual one.
         chained_fields: Field of an answer to the field of the event that it changes for the next
             handler of a sequence.
+        ending_outcomes: Verdicts that end a sequence; `None` for a denial or a stop, if the rule
+            set says so (`RuleSet.ends_sequence`).
         any_output_sets: Fields of the answer, with their values, that any output sets.
         implied_fields: Field of an answer to the fields that a reply has to set with it.
         inverted_fields: Fields of an answer that have the opposite of their usual effect.
@@ -132,6 +134,7 @@ class EventSpec(Record, kw_only=False):
     reason_policy: str = "carried"
     field_policies: Mapping[str, str] = EMPTY
     chained_fields: Mapping[str, str] = EMPTY
+    ending_outcomes: frozenset[Outcome] | None = None
     any_output_sets: Mapping[str, Any] = EMPTY
     implied_fields: Mapping[str, Mapping[str, Any]] = EMPTY
     inverted_fields: frozenset[str] = frozenset()
@@ -303,9 +306,11 @@ class RuleSet(Record):
         chains_failures: Whether the answer of a command that failed changes the event for the
             next handler of a sequence.
         sequence_scope: What a `sequential` definition runs in order: the handlers of that
-            `definition`, or `all` handlers of the event.
+            `definition`, or `all` handlers of the event. `always`: all handlers of an event run in
+            order, also without such a definition.
         ends_sequence: Whether a denial ends a sequence.
-        handler_identity: When two handlers are the same one: `identity`, or `name_and_command`.
+        handler_identity: When two handlers are the same one: `identity`, `name_and_command`, or
+            `place` if every handler of a file runs.
         toggle_policy: Which layer decides whether hooks run: the one of the strongest `authority`,
             or the one of the highest `precedence`.
         enabled_by_default: Whether hooks run if no settings file enables them.

@@ -59,17 +59,26 @@ class SettingsFile(Record, kw_only=False):
     Attributes:
         layer: The layer of its hooks.
         paths: Platform (`linux`, `darwin`, `win32`, or `*` for the others) to a path template with
-            `{home}`, `{project}`, `{config}` (the agent's directory in the home) and
-            `{system_dir}` (the directory of the system layer's file). A `*` matches many files.
+            `{home}`, `{project}`, `{root}` (the repository that holds the project, else the
+            project), `{config}` (the agent's directory in the home) and `{system_dir}` (the
+            directory of the system layer's file). `DIRECTORY/*.json` stands for many files, and
+            `DIRECTORY/**/*.json` for those of all directories below, too.
         variable: Environment variable that overrides the path.
         forms: The forms of the agent whose hooks the file can hold (`AgentSpec.forms`), in the
             order in which their hooks run; the empty name is the agent itself.
+        descending: Whether the files of a pattern are read in descending order of their names.
+        written_name: Name of the file that anyhook writes hooks into, where the path is a pattern.
+        is_foreign: Whether it is the settings file of another agent, which this one reads as well.
+            Hooks are never written into it, and it does not show that this agent is used.
     """
 
     layer: Layer
     paths: Mapping[str, str]
     variable: str | None = None
     forms: tuple[str, ...] = ("",)
+    descending: bool = False
+    written_name: str = ""
+    is_foreign: bool = False
 
 
 class HookToggle(Record, kw_only=False):

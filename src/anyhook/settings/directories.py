@@ -1,0 +1,87 @@
+"""The files that a pattern of settings files matches, and the directories that it looks into."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+ANY_DEPTH = "**"
+"""Part of a pattern that stands for a directory and everything below it."""
+MAX_DEPTH = 20
+"""Directories inside each other that are searched; links could make the depth infinite."""
+
+
+def is_pattern(path: Path) -> bool:
+    """Return whether a path stands for many files."""
+    return "*" in path.name
+
+
+def base_directory(pattern: Path) -> Path:
+    """Return the directory that a pattern searches: `hooks` of `hooks/**/*.json`."""
+    return pattern.parent.parent if pattern.parent.name == ANY_DEPTH else pattern.parent
+
+
+def list_files(pattern: Path, *, descending: bool = False) -> list[Path]:
+    """Return the files of a pattern, those of a directory before those of its subdirectories.
+
+    Args:
+        pattern: `DIRECTORY/*.json`, or `DIRECTORY/**/*.json` for a directory and all below it;
+            the latter ignores names that start with a dot.
+        descending: Whether the last name in byte order comes first.
+    """
+    if pattern.parent.name != ANY_DEPTH:
+        return _sort_by_name(pattern.parent.glob(pattern.name), descending=descending)
+    files: list[Path] = []
+    for directory in list_directories(pattern, descending=descending):
+        names = [name for name in _list_names(directory) if fnmatchcase(name, pattern.name)]
+        paths = [directory / name for name in names if not os.path.isdir(directory / name)]  # noqa: PTH112
+        files += _sort_by_name(paths, descending=descending)
+    return files
+
+
+def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
+    """Return the directories that a pattern searches, each before those below it.
+
+    A directory that several links lead to is searched once.
+
+    Args:
+        pattern: See `list_files`.
+        descending: Whether the last name in byte order comes first.
+    """
+    base = base_directory(pattern)
+    if pattern.parent.name != ANY_DEPTH:
+        return [base]
+    directories: list[Path] = []
+    real_paths: set[str] = set()
+
+    def visit(directory: Path, depth: int) -> None:
+        real_path = os.path.realpath(directory)
+        if real_path in real_paths or depth > MAX_DEPTH:
+            return
+        real_paths.add(real_path)
+        directories.append(directory)
+        children = [directory / name for name in _list_names(directory)]
+        subdirectories = [path for path in children if os.path.isdir(path)]  # noqa: PTH112 - never raises
+        for path in _sort_by_name(subdirectories, descending=descending):
+            visit(path, depth + 1)
+
+    visit(base, 0)
+    return directories
+
+
+def _list_names(directory: Path) -> list[str]:
+    """Return the names in a directory but the hidden ones; none if it cannot be read."""
+    try:
+        names = os.listdir(directory)  # noqa: PTH208 - names are compared, not paths
+    except OSError:
+        return []
+    return [name for name in names if not name.startswith(".")]
+
+
+def _sort_by_name(paths: Iterable[Path], *, descending: bool) -> list[Path]:
+    return sorted(paths, key=lambda path: os.fsencode(path.name), reverse=descending)
