@@ -839,6 +839,7 @@ def test_the_version_is_shown_without_a_library(world):
 
     assert {name for name in modules if name.startswith("anyhook")} == {
         "anyhook",
+        "anyhook._compat",
         "anyhook._entry_point",
         "anyhook.interrupts",
     }

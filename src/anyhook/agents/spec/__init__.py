@@ -1,6 +1,7 @@
 """The tables that describe an agent. Each agent's folder fills them in.
 
 They are light values (`Record`), because a hook that an agent starts on every event loads them.
+It is one module because `AgentSpec` is one list of attributes with what is derived from them.
 """
 
 from __future__ import annotations
