@@ -177,6 +177,7 @@ def _definition_schema(agent: AgentSpec) -> dict[str, Any]:
 _OPTIONS: dict[str, dict[str, Any]] = {
     "string": {"type": "string"},
     "boolean": {"type": "boolean"},
+    "number": {"type": "number"},
     "object": {"type": "object"},
     "strings": {"type": "array", "items": {"type": "string"}},
     "texts": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -210,6 +211,8 @@ def _handler_schema(agent: AgentSpec, word: str, kind: HandlerType) -> dict[str,
             required.append("command")
     for name, field in kind.fields.items():
         properties[name] = dict(_OPTIONS[field.kind])
+        if field.nullable:
+            properties[name]["type"] = [properties[name]["type"], "null"]
         if field.words:
             properties[name]["enum"] = list(field.words)
         if field.required:

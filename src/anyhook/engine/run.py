@@ -176,7 +176,9 @@ def _deny_on_failure(
     if not denies or result.answer.outcome is Outcome.DENY:
         return result
     failure = "timed out" if result.timed_out else "failed"
-    cause = 'because onFailure is "block"' if denies_by_handler else f"as {spec.wire} does"
+    cause = f"as {spec.wire} does"
+    if denies_by_handler:
+        cause = f"because {context.agent.fail_closed_setting}"
     reason = f"hook {handler.label!r} {failure}; blocking {cause}"
     text = f"{spec.wire}: {reason}"
     diagnostic = diagnose("failed-closed", text, handler.place, handler=handler.label)

@@ -123,9 +123,10 @@ class HandlerMigration:
     @property
     def shim_only_settings(self) -> list[str]:
         """The settings of the handler that only the shim can apply under another agent."""
+        fail_closed = self.source.fail_closed_setting.partition(" ")[0]
         settings = {
             "if": self.handler.condition,
-            "onFailure": self.handler.on_failure == "block",
+            fail_closed: self.handler.on_failure == "block",
             "async": self.handler.background,
             "shell": self.shell,
         }

@@ -374,7 +374,8 @@ class _Shim:
         if answer.outcome is Outcome.DENY:
             self.denial = self._denial_reason(answer)
         elif (output.failed or end.stdout_truncated) and blocks_on_failure:
-            answer = _denial(f'hook {self.label!r} failed; blocking because onFailure is "block"')
+            setting = self.source.fail_closed_setting
+            answer = _denial(f"hook {self.label!r} failed; blocking because {setting}")
         elif is_cut_json and exchange.spec.can_fail_closed:
             answer = _denial(f"{self.label} printed more than can be read, and it may be a denial")
         elif answer is NO_OPINION and output.status == "warned" and _may_fail(exchange):

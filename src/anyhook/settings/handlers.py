@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 COMMAND_FIELDS = frozenset({"command", "args", "program"})
 """Members that commands alone have."""
 
-FIELD_KINDS: dict[str, tuple[type, type, str]] = {
+FIELD_KINDS: dict[str, tuple[type | tuple[type, ...], type, str]] = {
     "string": (str, object, "a string"),
     "boolean": (bool, object, "true or false"),
+    "number": ((int, float), object, "a number"),
     "strings": (list, str, "a list of strings"),
     "object": (dict, object, "an object"),
     "texts": (dict, str, "an object of strings"),
@@ -150,8 +151,11 @@ class HandlerReader:
         options = dict(handler_type.fixed)
         for key, field in handler_type.fields.items():
             member = value.get(key)
-            if member is not None and self._is_valid_option(key, field, member, path):
-                options[field.option] = self._fill_in(member)
+            if member is None and field.nullable and key in value:
+                options[field.option] = None
+            elif member is not None and self._is_valid_option(key, field, member, path):
+                meaning = field.values[member] if field.values else member
+                options[field.option] = self._fill_in(meaning)
             elif field.required:
                 if member is None:
                     message = f"a hook of this type needs {key!r}"
@@ -315,8 +319,9 @@ class HandlerReader:
         return value
 
 
-def _has_type(value: Any, expected: type, item_type: type) -> bool:
-    if not isinstance(value, expected):
+def _has_type(value: Any, expected: type | tuple[type, ...], item_type: type) -> bool:
+    # `True` is an instance of `int`.
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
         return False
     if item_type is object:
         return True

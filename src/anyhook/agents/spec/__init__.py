@@ -456,6 +456,15 @@ class AgentSpec(Record):
         """Default timeout of commands in seconds."""
         return self.handler_types["command"].timeout
 
+    @property
+    def fail_closed_setting(self) -> str:
+        """The setting that makes a failed command deny, for messages: `onFailure is "block"`."""
+        import json
+
+        member = self.handler_types["command"].fail_closed_member
+        name, value = member or ("onFailure", "block")
+        return f"{name} is {json.dumps(value)}"
+
     def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
         """Return the shells that can run a command line, each with its options, the best first.
 

@@ -24,15 +24,21 @@ class HandlerField(Record, kw_only=False):
 
     Attributes:
         option: Name in `HandlerSpec.options`, or of an attribute of `HandlerSpec`.
-        kind: `string`, `strings`, `boolean`, `object` or `texts` (an object of strings).
+        kind: `string`, `strings`, `boolean`, `number`, `object` or `texts` (an object of strings).
         required: Whether a handler without it is ignored.
         words: The strings that are allowed; empty if all are.
+        values: Value in the settings to the value of the option, where they differ
+            (`{True: "block", False: "continue"}`).
+        nullable: Whether `null` is a value of its own; otherwise it means that the member is not
+            there.
     """
 
     option: str
     kind: str
     required: bool = False
     words: tuple[str, ...] = ()
+    values: Mapping[Any, Any] = EMPTY
+    nullable: bool = False
 
 
 class HandlerType(Record, kw_only=False):
@@ -51,6 +57,16 @@ class HandlerType(Record, kw_only=False):
     fields: Mapping[str, HandlerField] = EMPTY
     fixed: Mapping[str, Any] = EMPTY
     programs: bool = False
+
+    @property
+    def fail_closed_member(self) -> tuple[str, Any] | None:
+        """The member, with its value, that makes a failure deny; `None` if there is none."""
+        for name, field in self.fields.items():
+            if field.option != "on_failure":
+                continue
+            written = [value for value, meaning in field.values.items() if meaning == "block"]
+            return name, written[0] if written else "block"
+        return None
 
 
 class SettingsFile(Record, kw_only=False):
