@@ -18,6 +18,7 @@ SPEC = get_agent("claude").replace(
         SettingsFile(Layer.PROJECT, {"*": "{project}/.sample/settings.json"}),
         SettingsFile(Layer.USER, {"*": "{home}/.sample/settings.json"}),
     ),
+    settings_members={"version": 1},
     packages=None,
     handler_types={"command": HandlerType("command", 60.0, FIELDS)},
 )

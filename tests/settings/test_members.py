@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from anyhook import BeforeTool
-from anyhook.agents import AGENTS
+from anyhook.cli.hook_file_settings import Installation, add_hook_file, remove_hook_file
+from anyhook.errors import SettingsError
+from anyhook.settings.sources import Location
+from anyhook.agents import AGENTS, get_agent
+from anyhook.authoring.load import load_hooks as load_hook_file
+from anyhook.migrate.merge import merge_into
+from anyhook.migrate.plan import plan_migration
 from tests.settings.sample_agent import ENTRY
 from tests.world import World
 
@@ -20,7 +28,7 @@ def world(tmp_path, monkeypatch):
 
 def hooks(**members):
     handler = {"type": "command", "command": "exit 7", **members}
-    return {"hooks": {"PreToolUse": [{"hooks": [handler]}]}}
+    return {"version": 1, "hooks": {"PreToolUse": [{"hooks": [handler]}]}}
 
 
 def handler_of(world):
@@ -78,3 +86,88 @@ def test_a_number_that_is_missing_is_not_null(world):
     handler, _ = handler_of(world)
 
     assert "limit" not in handler.options
+
+
+# -- members of the file
+
+
+@pytest.mark.parametrize(
+    ("settings", "codes", "line"),
+    [
+        ({"version": 1, "hooks": {}}, [], None),
+        ({"hooks": {}}, ["required-member"], 1),
+        ({"hooks": {}, "version": 2}, ["required-member"], 3),
+        ({"hooks": {}, "version": "1"}, ["required-member"], 3),
+        ({"other": 1}, [], None),
+    ],
+)
+def test_a_member_that_every_file_with_hooks_has_is_checked(world, settings, codes, line):
+    world.settings("user", settings)
+
+    problems = world.load().diagnostics
+
+    assert [problem.code for problem in problems] == codes
+    assert [problem.place.line for problem in problems] == ([line] if line else [])
+    assert all('write "version": 1' in problem.message for problem in problems)
+
+
+def test_hooks_without_the_member_still_run(world):
+    settings = hooks(limit=1)
+    del settings["version"]
+    world.settings("user", settings)
+
+    _, codes = handler_of(world)
+
+    assert codes == ["required-member"]
+
+
+@pytest.fixture
+def installation(world):
+    file = world.write(
+        world.project / "guard.py",
+        "from anyhook.authoring import Hooks\n\nhooks = Hooks()\n\n"
+        "@hooks.before_tool\ndef guard(event): ...\n",
+    )
+    return Installation(file, world.project, "project", ("anyhook-run",), load_hook_file(file))
+
+
+def test_installing_writes_the_member_first(world, installation):
+    edit = add_hook_file(get_agent("sample"), installation)
+
+    assert list(json.loads(edit.after)) == ["version", "hooks"]
+    assert json.loads(edit.after)["version"] == 1
+
+
+def test_installing_keeps_a_member_that_is_there(world, installation):
+    before = '{\n  // ours\n  "version": 1\n}\n'
+    world.settings("project", before)
+
+    edit = add_hook_file(get_agent("sample"), installation)
+
+    assert edit.after.startswith('{\n  // ours\n  "version": 1,\n')
+
+
+def test_installing_into_a_file_of_another_version_is_refused(world, installation):
+    world.settings("project", {"version": 2})
+
+    with pytest.raises(SettingsError, match="version has another value"):
+        add_hook_file(get_agent("sample"), installation)
+
+
+def test_uninstalling_leaves_the_member(world, installation):
+    agent = get_agent("sample")
+    world.settings("project", add_hook_file(agent, installation).after)
+
+    edit = remove_hook_file(agent, world.project, "project", installation.file)
+
+    assert json.loads(edit.after) == {"version": 1}
+
+
+def test_migrated_hooks_get_the_member(world):
+    world.settings("project:claude", hooks())
+
+    source, target = get_agent("claude"), get_agent("sample")
+    migration = plan_migration(source, target, Location(world.project, world.home, {}))
+    text, _ = merge_into(migration, "", "settings.json")
+
+    assert list(json.loads(text)) == ["version", "hooks"]

@@ -136,6 +136,9 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
         "properties": {},
         "$defs": {"handler": handler, "definition": _definition_schema(agent)},
     }
+    for name, value in agent.settings_members.items():
+        root["properties"][name] = {"const": value}
+        root.setdefault("required", []).append(name)
     _put(root, agent.hooks_path, {"type": "object", "properties": events})
     for toggle in agent.hook_toggles:
         schema: dict[str, Any] = {"type": "boolean"}

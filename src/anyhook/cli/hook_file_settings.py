@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from anyhook.cli.editing import Edit, parsed, read_text, settings_file
-from anyhook.migrate.merge import switched_on
+from anyhook.migrate.merge import switched_on, with_required_members
 from anyhook.settings.edit import add_item
 from anyhook.settings.kept import remove_handler
 from anyhook.settings.layout import iter_definitions, own_entries
@@ -70,6 +70,7 @@ def add_hook_file(agent: AgentSpec, installation: Installation) -> Edit:
             definitions[*agent.hooks_path, spec.wire] = definition
     arguments = file_arguments(agent, installation.project, installation.file)
     after = _without_handlers(agent, before or "", path, arguments, keep=definitions)
+    after = with_required_members(agent, after, str(path))
     for keys, definition in definitions.items():
         for item in own_entries(agent, definition):
             after = add_item(after, keys, item, file=str(path))

@@ -62,6 +62,8 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     target = migration.target
     existing = list(_existing_handlers(target, text, file))
     notes: list[Loss] = []
+    if migration.entries:
+        text = with_required_members(target, text, file)
     for entry in migration.entries:
         matcher = entry.definition.get("matcher")
         missing: list[dict[str, Any]] = []
@@ -78,6 +80,17 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
     if migration.entries:
         text = switched_on(target, text, file)
     return text, notes
+
+
+def with_required_members(target: AgentSpec, text: str, file: str) -> str:
+    """Add the members that every settings file of an agent has.
+
+    Raises:
+        SettingsError: If one of them has another value.
+    """
+    for name, value in target.settings_members.items():
+        text = set_member(text, (name,), value, file=file)
+    return text
 
 
 def switched_on(target: AgentSpec, text: str, file: str) -> str:

@@ -6,6 +6,7 @@ file.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -106,6 +107,7 @@ class _FileReader(Reporter):
             return LoadedFile(
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
+        self._check_required_members()
         self._check_misplaced()
         definitions = self._read_events()
         self._check_switch_object()
@@ -132,6 +134,18 @@ class _FileReader(Reporter):
 
     def _report_type(self, path: tuple[str, ...], expected: str) -> None:
         self.report("wrong-type", f"{'.'.join(path)} must be {expected}", path)
+
+    def _check_required_members(self) -> None:
+        """Report members that a file with hooks needs and lacks, or that have another value."""
+        if self._value_at(self.hooks_path) is None:
+            return
+        for name, expected in self.agent.settings_members.items():
+            remedy = f'write "{name}": {json.dumps(expected)}'
+            if name not in self.document.value:
+                self.report("required-member", f"{name!r} is missing; {remedy}", ())
+            elif self.document.value[name] != expected:
+                problem = f"{self.agent.title} does not know this {name}; {remedy}"
+                self.report("required-member", problem, (name,))
 
     # -- events and definitions
 

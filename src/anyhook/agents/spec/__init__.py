@@ -40,6 +40,7 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from anyhook.model.answers import Outcome
     from anyhook.model.events import Event
@@ -146,6 +147,8 @@ class AgentSpec(Record):
         tool_aliases: Tool name of older releases to today's name. A matcher with either of them
             matches the tool.
         settings: Settings files, in the order in which they are read.
+        settings_members: Member at the root of every settings file with hooks to the value that the
+            agent expects (`{"version": 1}`); whoever writes hooks writes it.
         settings_environment: Keys from the root of a settings file to variables for all processes
             of the agent; empty if there is no such member.
         layer_order: The order in which hooks of different layers run.
@@ -220,6 +223,7 @@ class AgentSpec(Record):
     renamed_tools: Mapping[str, str] = EMPTY
     tool_aliases: Mapping[str, str] = EMPTY
     settings: tuple[SettingsFile, ...]
+    settings_members: Mapping[str, Any] = EMPTY
     settings_environment: tuple[str, ...] = ()
     layer_order: tuple[Layer, ...]
     interleaved_layers: frozenset[Layer] = frozenset()
