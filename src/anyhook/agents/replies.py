@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
 
+DEFAULT_CONTINUATION = "A hook wants you to go on."
+"""Prompt of an agent that a hook continues without a reason."""
 EXTRA = "extra."
 """Prefix of `OutputField.field` of members that are entries of `Answer.extra`."""
 _UNSET_BY_DEFAULT = frozenset(
@@ -33,7 +35,8 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
     """
     reply: dict[str, Any] = {}
     for item in agent.written_fields(spec.canonical):
-        if item.field in _UNSET_BY_DEFAULT and item.field not in answer.__dict__:
+        is_unset = item.field in _UNSET_BY_DEFAULT and item.field not in answer.__dict__
+        if is_unset and item.kind != "shown_reason":
             continue
         value = _member_value(agent, item, answer)
         if value is not None:
@@ -56,6 +59,10 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
     """Return the value of a member of the reply; `None` to leave it out."""
     if item.field.startswith(EXTRA):
         return (answer.extra or {}).get(item.field.removeprefix(EXTRA))
+    if item.kind == "continuation":
+        return _continuation(answer)
+    if item.kind == "shown_reason":
+        return _shown_reason(item, answer)
     value = getattr(answer, item.field)
     if value is None or (value is False and item.kind != "any"):
         return None
@@ -70,7 +77,20 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
             return value
 
 
-def _decision_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | None:
+def _continuation(answer: Answer) -> str | None:
+    """Return the text with which the agent continues; without a reason it needs one all the same."""
+    return (answer.reason or DEFAULT_CONTINUATION) if answer.outcome is Outcome.DENY else None
+
+
+def _shown_reason(item: OutputField, answer: Answer) -> Any:
+    """Return the text for the user; of a verdict without one the reason."""
+    shown = getattr(answer, item.field)
+    if shown is None and answer.outcome in (Outcome.DENY, Outcome.ASK):
+        return answer.reason
+    return shown
+
+
+def _decision_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | bool | None:
     verdict = (answer.outcome, answer.approve)
     for word, meaning in (item.words or agent.decision_words).items():
         if meaning == verdict:

@@ -37,6 +37,11 @@ def report_wrong_type(
     context.report("output-field", message)
 
 
+def show_word(word: str | bool) -> str:
+    """Return a decision word as JSON shows it: `deny`, `false`."""
+    return str(word).lower() if isinstance(word, bool) else word
+
+
 def shorten(value: object) -> str:
     """Return the `repr` of a value, cut to 80 characters."""
     text = repr(value)
@@ -91,8 +96,10 @@ def _read_interrupt(context: OutputContext, item: OutputField, value: Any, field
 
 def _read_decision(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
     words = item.words or context.agent.decision_words
-    if not isinstance(value, str):
-        hint = f"write one of {', '.join(words)}"
+    names = [show_word(word) for word in words]
+    takes_booleans = True in words or False in words
+    if not isinstance(value, bool if takes_booleans else str):
+        hint = f"write one of {', '.join(names)}"
         context.report("output-word", f"{shorten(value)} is no decision; {hint}")
         return
     if value in words:
@@ -105,16 +112,39 @@ def _read_decision(context: OutputContext, item: OutputField, value: Any, fields
         context.report(
             "output-word",
             f"{shorten(value)} is no decision of {context.agent.title} here; it is read as "
-            f"{outcome}. Write {' or '.join(map(repr, words))}",
+            f"{outcome}. Write {' or '.join(map(repr, names))}",
         )
     else:
         from anyhook.model.suggest import closest
 
-        suggestion = closest(value, words)
-        hint = f"write one of {', '.join(words)}"
+        suggestion = closest(value, names)
+        hint = f"write one of {', '.join(names)}"
         if suggestion is not None:
             hint = f"did you mean {suggestion!r}?"
         context.report("output-word", f"{shorten(value)} is no decision; {hint}")
+
+
+def _read_continuation(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a text with which the agent continues: a denial whose reason it is."""
+    if not isinstance(value, str):
+        report_wrong_type(context, item, value, "a string")
+    elif value.strip():
+        _set_verdict(context, item, fields, Outcome.DENY, False)
+        fields["reason"] = value
+
+
+def _read_shown_reason(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read the reason for the user, beside one for the agent if that is there."""
+    if not isinstance(value, str):
+        report_wrong_type(context, item, value, "a string")
+    elif "reason" not in fields:
+        fields["reason"] = value
+    elif fields["reason"] != value:
+        fields[item.field] = value
 
 
 def _set_verdict(
@@ -177,6 +207,8 @@ MEMBER_READERS: dict[str, MemberReader] = {
     "content": _read_content,
     "terminal": _read_terminal,
     "tool_call": _read_tool_call,
+    "continuation": _read_continuation,
+    "shown_reason": _read_shown_reason,
 }
 """`OutputField.kind` to its reader."""
 

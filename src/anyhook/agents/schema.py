@@ -114,6 +114,8 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "action": {"enum": ["accept", "decline", "cancel"]},
     "content": {"type": "object"},
     "terminal": {"type": "string"},
+    "continuation": {"type": "string"},
+    "shown_reason": {"type": "string"},
     "llm_request": _LLM_REQUEST,
     "llm_response": _LLM_RESPONSE,
     "tool_config": _TOOL_CONFIG,
@@ -338,7 +340,7 @@ def _alike(name: str) -> str:
 def _require_reason(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> None:
     """Require a reason of a denial that sends the agent on."""
     for item in agent.written_fields(spec.canonical):
-        if item.field == "outcome" and len(item.path) == 1:
+        if item.kind == "decision" and len(item.path) == 1:
             words = item.words or agent.decision_words
             denials = [word for word, (outcome, _) in words.items() if outcome is Outcome.DENY]
             key = item.path[0]

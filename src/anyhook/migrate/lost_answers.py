@@ -117,15 +117,21 @@ def _mentions(move: HandlerMigration, ability: str, text: str) -> bool:
     for item in source.output_fields:
         if item.field != answer_field or not item.belongs_to(event.canonical):
             continue
-        if answer_field != "outcome":
+        if answer_field != "outcome" or item.kind == "continuation":
             if _sets_member(item, text):
                 return True
             continue
         for word, (outcome, approve) in (item.words or source.decision_words).items():
             is_meant = outcome is sample.outcome and approve >= sample.approve
-            if is_meant and re.search(rf"""["']{word}\\?["']""", text):
+            if is_meant and _names_word(item, word, text):
                 return True
     return False
+
+
+def _names_word(item: OutputField, word: str | bool, text: str) -> bool:
+    if isinstance(word, bool):
+        return re.search(rf"{item.path[-1]}\W+(?:{word}|{str(word).lower()})", text) is not None
+    return re.search(rf"""["']{word}\\?["']""", text) is not None
 
 
 def _sets_member(item: OutputField, text: str) -> bool:

@@ -84,7 +84,7 @@ class OutputField(Record, kw_only=False):
         field: Field of `Answer`; `extra.NAME` for an entry of `extra`.
         kind: How it is read and written, a key of `anyhook.agents.reply_members.MEMBER_READERS`.
         events: Canonical names of the events whose replies have it; `None` for all.
-        words: For a decision: word to the verdict and whether it approves.
+        words: For a decision: word (or `true`, `false`) to the verdict and whether it approves.
         legacy: Whether it is read but never written.
     """
 
@@ -92,7 +92,7 @@ class OutputField(Record, kw_only=False):
     field: str
     kind: str
     events: frozenset[str] | None = None
-    words: Mapping[str, tuple[Outcome, bool]] = EMPTY
+    words: Mapping[str | bool, tuple[Outcome, bool]] = EMPTY
     legacy: bool = False
 
     def belongs_to(self, event: str) -> bool:
