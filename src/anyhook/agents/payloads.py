@@ -5,12 +5,12 @@ A payload that was decoded and encoded again is the same payload.
 
 from __future__ import annotations
 
-from anyhook.agents.values import VALUE_KINDS, describe_value, has_kind
+from anyhook.agents.values import NUMBER, VALUE_KINDS, describe_value, has_kind
 from anyhook.model.events import UnknownEvent, copy_json, event_class, json_kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from anyhook.agents.spec import AgentSpec, EventSpec
@@ -56,7 +56,7 @@ def decode_event(
     for field, key in payload_fields(agent, spec, cls):
         is_required = field in cls.record_required
         if key is not None and key in payload:
-            value = payload[key]
+            value = _read_member(spec, field, payload[key])
             kind = VALUE_KINDS[json_kind(cls, field)]
             if has_kind(kind, value):
                 fields[field] = value
@@ -141,8 +141,8 @@ def encode_event(agent: AgentSpec, event: Event) -> dict[str, Any]:
     for field, key in fields:
         if key is not None:
             value = getattr(event, field)
-            if value != _decoded_value(type(event), field, key, event.raw):
-                payload[key] = value
+            if value != _decoded_value(spec, type(event), field, key, event.raw):
+                payload[key] = _write_member(spec, field, value)
     return payload
 
 
@@ -156,21 +156,84 @@ def _encode_new_event(
     for field in _FIRST_MEMBERS:
         key = payload_key(agent, spec, field)
         if key is not None:
-            payload[key] = getattr(event, field)
+            payload[key] = _write_member(spec, field, getattr(event, field))
     if agent.event_key:
         payload[agent.event_key] = spec.wire if spec is not None else event.wire_name
+    payload |= agent.payload_members
     for field, key in fields:
         if key is not None and field not in _FIRST_MEMBERS:
             value = getattr(event, field)
             if value is not None:
-                payload[key] = value
+                payload[key] = _write_member(spec, field, value)
     return payload
 
 
-def _decoded_value(cls: type[Event], field: str, key: str, payload: Mapping[str, Any]) -> Any:
+def _decoded_value(
+    spec: EventSpec | None, cls: type[Event], field: str, key: str, payload: Mapping[str, Any]
+) -> Any:
     """Return the value that `decode_event` gives a field."""
     kind = VALUE_KINDS[json_kind(cls, field)]
-    value = payload.get(key)
+    value = _read_member(spec, field, payload.get(key))
     if key in payload and has_kind(kind, value):
         return value
     return kind.neutral if field in cls.record_required else getattr(cls, field)
+
+
+# -- members whose value has another form than the field
+
+
+def _read_member(spec: EventSpec | None, field: str, value: Any) -> Any:
+    if spec is None or field not in spec.payload_forms:
+        return value
+    return FORM_READERS[spec.payload_forms[field]](value)
+
+
+def _write_member(spec: EventSpec | None, field: str, value: Any) -> Any:
+    if spec is None or field not in spec.payload_forms:
+        return value
+    return FORM_WRITERS[spec.payload_forms[field]](value)
+
+
+def _parse_json(value: Any) -> Any:
+    """Return the value of a JSON text; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    from anyhook.model.json import parse_json
+
+    try:
+        return parse_json(value)
+    except ValueError:
+        return value
+
+
+def _write_json(value: Any) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _is_positive(value: Any) -> Any:
+    return value > 0 if has_kind(NUMBER, value) else value
+
+
+def _first_item(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and value else None
+
+
+def _list_of_one(value: Any) -> list[Any]:
+    return [value] if value else []
+
+
+FORM_READERS: dict[str, Callable[[Any], Any]] = {
+    "json_text": _parse_json,
+    "count": _is_positive,
+    "list": _first_item,
+}
+"""Form of a member (`EventSpec.payload_forms`) to how it is read: a JSON text of the value, a
+number of which the field is whether it is positive, a list of which the field is the first item."""
+FORM_WRITERS: dict[str, Callable[[Any], Any]] = {
+    "json_text": _write_json,
+    "count": int,
+    "list": _list_of_one,
+}
+"""The same forms to how they are written."""

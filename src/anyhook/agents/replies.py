@@ -78,7 +78,7 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
 
 
 def _continuation(answer: Answer) -> str | None:
-    """Return the text with which the agent continues; without a reason it needs one all the same."""
+    """Return the text with which the agent continues; it needs one even without a reason."""
     return (answer.reason or DEFAULT_CONTINUATION) if answer.outcome is Outcome.DENY else None
 
 

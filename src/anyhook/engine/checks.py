@@ -122,7 +122,7 @@ def _check_matcher(
         problem = _rule_as_matcher(spec, matcher) if is_rule else None
     elif matcher.pattern in MATCH_ALL:
         problem = None
-    elif spec.subject is None:
+    elif spec.subject is None and spec.matcher_text is None:
         text = f"{spec.wire} has nothing to match; the matcher {matcher.pattern!r} is ignored"
         yield diagnose("ignored-matcher", text, definition.place)
         return
@@ -143,14 +143,18 @@ def _rule_as_matcher(spec: EventSpec, matcher: Matcher) -> str:
 
 def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str | None:
     """Return what is wrong with a matcher that covers none of the event's subjects."""
-    subjects = spec.subjects or (agent.tools if spec.subject == "tool_name" else ())
+    subjects = spec.subjects
+    if spec.matcher_text is not None:
+        subjects = (spec.matcher_text,)
+    elif not subjects and spec.subject == "tool_name":
+        subjects = agent.tools
     if not subjects:
         return None
     if matcher.names is not None:
         return _find_dead_names(agent, spec, matcher, subjects)
     if any(matcher.matches(name) for name in subjects):
         return None
-    if spec.subjects:
+    if spec.subject != "tool_name":
         return _foreign_tools(agent, matcher) or (
             f"{matcher.pattern!r} hits none of {', '.join(subjects)}"
         )

@@ -399,8 +399,7 @@ class Engine:
         spec = rules.by_canonical.get(event.name)
         if spec is None:
             return EMPTY_PLAN
-        value = getattr(event, spec.subject) if spec.subject else None
-        subject = value if isinstance(value, str) else None
+        subject = spec.subject_of(event)
         if rules is not self.rules:
             return self._make_plan(rules, event.name, subject)
         key = (event.name, subject)

@@ -71,8 +71,7 @@ def _explain(
         return f"it is switched off by {switch}"
     form = form_rules(engine.agent, engine.rules, definition.form)
     matcher = compile_matcher(definition.matcher, form.by_canonical[event.name].matcher_style)
-    value = getattr(event, spec.subject) if spec.subject else None
-    subject = value if isinstance(value, str) else None
+    subject = spec.subject_of(event)
     names = match_names_in_form(engine.agent, engine.rules, event.name, subject, definition.form)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
     if may_evaluate and not any(matcher.matches(name) for name in names):

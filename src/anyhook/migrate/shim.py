@@ -253,7 +253,7 @@ class _Shim:
         from anyhook.matching.matchers import compile_matcher
 
         matcher = compile_matcher(self.options.matcher, spec.matcher_style)
-        subject = getattr(event, spec.subject, None) if spec.subject else None
+        subject = spec.subject_of(event)
         return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
 
     def _condition_holds(self, event: Event) -> bool:

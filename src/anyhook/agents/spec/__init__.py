@@ -118,6 +118,8 @@ class AgentSpec(Record):
         forms: Name to another form of the same agent: other names of events, other payloads and
             replies. Its `AgentSpec` has the same rule sets, canonical events and layers.
         form_name: Name of this form in `forms`; empty for the agent itself.
+        payload_members: Other members of every payload to their values in payloads of events that
+            were built in Python.
         payload_terminator: Bytes that follow the JSON on the standard input of commands.
         documented: The default rule set, by the agent's reference.
         observed: How the newest release that was observed differs from the reference; `None` if
@@ -201,6 +203,7 @@ class AgentSpec(Record):
     payload_shapes: Mapping[str, frozenset[str]] = EMPTY
     forms: Mapping[str, AgentSpec] = EMPTY
     form_name: str = ""
+    payload_members: Mapping[str, Any] = EMPTY
     payload_terminator: bytes = b""
     documented: RuleSet
     observed: Differences | None = None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from anyhook.model.answers import Outcome
+    from anyhook.model.event import Event
     from anyhook.model.layers import Layer
 
 EMPTY: Mapping[Any, Any] = MappingProxyType({})
@@ -62,6 +63,7 @@ class EventSpec(Record, kw_only=False):
         wire: The agent's own name.
         subject: Field of the event that matchers are applied to; `None` if it has none.
         subjects: The values that the subject can have; empty if any text is possible.
+        matcher_text: What matchers are applied to if there is no `subject`; `None` if nothing.
         matcher_style: Syntax of matchers, a key of `anyhook.matching.matchers.STYLES`.
         effective_fields: Fields of an answer that have an effect; others are reported.
         outcomes: Verdicts that have an effect; `None` if all have.
@@ -95,6 +97,8 @@ class EventSpec(Record, kw_only=False):
         discarded_on_denial: Fields of all answers that are dropped if the event is denied.
         payload_keys: Field of the event to its key in payloads, where they differ; `None` if
             payloads lack it.
+        payload_forms: Field of the event to the form of its value in payloads, a key of
+            `anyhook.agents.payloads.FORM_READERS`, where it is not the value itself.
         optional_fields: Required fields of the event class that a payload may lack.
         handler_kinds: Kinds of handlers that run on the event; `None` for all.
         default_timeouts: Kind of handler to seconds, where it is not the handler type's default.
@@ -116,6 +120,7 @@ class EventSpec(Record, kw_only=False):
     wire: str
     subject: str | None = None
     subjects: tuple[str, ...] = ()
+    matcher_text: str | None = None
     matcher_style: str = "usual"
     effective_fields: frozenset[str] = frozenset()
     outcomes: frozenset[Outcome] | None = None
@@ -141,6 +146,7 @@ class EventSpec(Record, kw_only=False):
     discarded_fields: frozenset[str] = frozenset()
     discarded_on_denial: frozenset[str] = frozenset()
     payload_keys: Mapping[str, str | None] = EMPTY
+    payload_forms: Mapping[str, str] = EMPTY
     optional_fields: frozenset[str] = frozenset()
     handler_kinds: frozenset[str] | None = None
     default_timeouts: Mapping[str, float] = EMPTY
@@ -152,6 +158,11 @@ class EventSpec(Record, kw_only=False):
     stdout_field: str | None = None
     stop_prevents: bool = True
     subject_aliases: Mapping[str, str] = EMPTY
+
+    def subject_of(self, event: Event) -> str | None:
+        """Return the text that matchers of the event are applied to; `None` if there is none."""
+        value = getattr(event, self.subject, None) if self.subject else self.matcher_text
+        return value if isinstance(value, str) else None
 
     @property
     def shows_stderr(self) -> bool:
