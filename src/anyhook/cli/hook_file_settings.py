@@ -103,13 +103,15 @@ def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -
     """Return a matcher for all subjects of functions, by the agent's names."""
     is_tool_event = spec.subject == "tool_name"
     if spec.subject is None or any(not function.subjects for function in functions):
-        return "*" if is_tool_event else None
+        # `*` is no valid expression.
+        return "*" if is_tool_event and spec.matcher_style != "expression" else None
     names: list[str] = []
     for function in functions:
         for subject in function.subjects:
             names += _tool_names(agent, subject) if is_tool_event else [subject]
     unique = list(dict.fromkeys(names))
-    if not is_tool_event or not any("*" in name for name in unique):
+    is_pattern = spec.matcher_style == "expression" or any("*" in name for name in unique)
+    if not is_tool_event or not is_pattern:
         return "|".join(unique)
     patterns = [name.replace(".", r"\.").replace("*", ".*") for name in unique]
     return f"^(?:{'|'.join(patterns)})$"

@@ -102,11 +102,11 @@ def _advance(context: HookContext, result: HandlerResult) -> HookContext:
 
 
 async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerResult:
-    if not handler.form:
-        return await _run_in_form(context, handler)
     result = await _run_in_form(context.in_form(handler.form), handler)
-    answer = answer_from_form(context.agent, handler.form, context.event, result.answer)
-    return replace(result, answer=answer)
+    if handler.form:
+        answer = answer_from_form(context.agent, handler.form, context.event, result.answer)
+        result = replace(result, answer=answer)
+    return _limit_continuation(context, handler, result)
 
 
 async def _run_in_form(context: HookContext, handler: HandlerSpec) -> HandlerResult:
@@ -163,6 +163,33 @@ def _condition_covers(context: HookContext, text: str) -> bool:
         )
     except Exception:  # noqa: BLE001 - a guard whose condition cannot be evaluated must run
         return True
+
+
+def _limit_continuation(
+    context: HookContext, handler: HandlerSpec, result: HandlerResult
+) -> HandlerResult:
+    """Drop a denial with which the agent does not continue."""
+    rule = context.spec.continuation
+    if rule is None or result.answer.outcome is not Outcome.DENY:
+        return result
+    payload = context.event.raw or {}
+    limit = handler.options.get(rule.option, rule.limit)
+    count = payload.get(rule.count)
+    problem = ""
+    for name, value in rule.required.items():
+        if name in payload and payload[name] != value:
+            problem = f"{name} is {payload[name]!r}, not {value!r}"
+    if limit is not None and isinstance(count, int | float) and count >= limit:
+        problem = f"it has done so {count} times, and {rule.option} is {limit}"
+    if not problem:
+        return result
+    text = f"{context.spec.wire}: hook {handler.label!r} cannot continue the agent: {problem}"
+    diagnostic = diagnose("ignored-output", text, handler.place, handler=handler.label)
+    return replace(
+        result,
+        answer=result.answer.replace(outcome=Outcome.NONE, reason=None),
+        diagnostics=(*result.diagnostics, diagnostic),
+    )
 
 
 def _deny_on_failure(

@@ -99,10 +99,10 @@ async def _run_warm(
 ) -> ProcessResult | None:
     """Run a hook file on a worker; `None` if it must run as a process."""
     if handler.argv is None:
-        env = {**env, "PWD": context.cwd}  # a shell would have set it
+        env = {**env, "PWD": context.directory_for(handler)}  # a shell would have set it
     return await run_warm(
         command,
-        cwd=context.cwd,
+        cwd=context.directory_for(handler),
         env=env,
         stdin=context.payload,
         timeout=handler.timeout,
@@ -119,7 +119,7 @@ async def _run_cold(
         return ProcessResult(timed_out=True, duration=spent)
     return await run_process(
         argv,
-        cwd=context.cwd,
+        cwd=context.directory_for(handler),
         env=env,
         stdin=context.payload,
         timeout=handler.timeout - spent,
@@ -253,10 +253,11 @@ def _report_run(
             "variable-repaired",
             f"{', '.join(repaired)}: not a valid environment value, and was truncated",
         )
-    if str(context.event.cwd or context.cwd) != context.cwd:
+    directory = context.directory_for(handler)
+    if directory == context.cwd and str(context.event.cwd or directory) != directory:
         report(
             "missing-cwd",
-            f"the directory {context.event.cwd!r} does not exist; it ran in {context.cwd!r}",
+            f"the directory {context.event.cwd!r} does not exist; it ran in {directory!r}",
         )
     if process.stdout_truncated:
         report("output-truncated", "standard output was too long and is cut")

@@ -169,6 +169,12 @@ class HookContext:
             return os.fspath(wanted)
         return str(self.project_dir)
 
+    def directory_for(self, handler: HandlerSpec) -> str:
+        """Return the working directory of a command, which can depend on its settings file."""
+        file = "" if handler.place is None else handler.place.file
+        project = str(self.project_dir)
+        return self.agent.directory_for(handler.layer, file, project) or self.cwd
+
     def with_event(self, event: Event) -> HookContext:
         """Return the same context for a changed event."""
         return replace(self, given=event)

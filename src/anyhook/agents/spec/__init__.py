@@ -13,6 +13,7 @@ from anyhook.agents.spec.rules import (
     EMPTY,
     EXIT_1_HINT,
     Coercions,
+    Continuation,
     Denial,
     Differences,
     EventSpec,
@@ -55,6 +56,7 @@ __all__ = [
     "MIN_TIMEOUT",
     "AgentSpec",
     "Coercions",
+    "Continuation",
     "Denial",
     "Differences",
     "EnvFileRules",
@@ -151,6 +153,8 @@ class AgentSpec(Record):
         settings: Settings files, in the order in which they are read.
         settings_members: Member at the root of every settings file with hooks to the value that the
             agent expects (`{"version": 1}`); whoever writes hooks writes it.
+        hook_directories: Layer to the working directory of its commands: `file` (the directory of
+            their settings file) or `project`; of other layers it is the event's.
         settings_environment: Keys from the root of a settings file to variables for all processes
             of the agent; empty if there is no such member.
         layer_order: The order in which hooks of different layers run.
@@ -227,6 +231,7 @@ class AgentSpec(Record):
     tool_aliases: Mapping[str, str] = EMPTY
     settings: tuple[SettingsFile, ...]
     settings_members: Mapping[str, Any] = EMPTY
+    hook_directories: Mapping[Layer, str] = EMPTY
     settings_environment: tuple[str, ...] = ()
     layer_order: tuple[Layer, ...]
     interleaved_layers: frozenset[Layer] = frozenset()
@@ -471,6 +476,22 @@ class AgentSpec(Record):
         member = self.handler_types["command"].fail_closed_member
         name, value = member or ("onFailure", "block")
         return f"{name} is {json.dumps(value)}"
+
+    def directory_for(self, layer: Layer, file: str, project: str) -> str | None:
+        """Return the working directory of a command; `None` if it is the event's.
+
+        Args:
+            layer: Layer of the hook.
+            file: Its settings file.
+            project: Directory of the project.
+        """
+        match self.hook_directories.get(layer):
+            case "project":
+                return project
+            case "file":
+                return file.replace("\\", "/").rpartition("/")[0] or project
+            case _:
+                return None
 
     def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
         """Return the shells that can run a command line, each with its options, the best first.

@@ -55,6 +55,23 @@ class Denial(StrEnum):
     """The event cannot be denied."""
 
 
+class Continuation(Record):
+    """What limits how often hooks continue an agent that was about to end its turn.
+
+    Attributes:
+        count: Member of payloads that counts how often hooks have done so already.
+        option: Option of handlers that limits it; `None` as its value means no limit.
+        limit: The limit of handlers without the option.
+        required: Members of payloads to the values that they must have; otherwise hooks cannot
+            continue the agent.
+    """
+
+    count: str
+    option: str
+    limit: int
+    required: Mapping[str, Any] = EMPTY
+
+
 class EventSpec(Record, kw_only=False):
     """One event of an agent, under one rule set.
 
@@ -68,6 +85,7 @@ class EventSpec(Record, kw_only=False):
         effective_fields: Fields of an answer that have an effect; others are reported.
         outcomes: Verdicts that have an effect; `None` if all have.
         denial: The effect of a denial.
+        continuation: What limits denials that continue the agent; `None` if nothing does.
         reason_audience: Who reads the reason of a denial.
         allow_audience: Who reads the reason of an allowance.
         message_audience: Who reads a `systemMessage`.
@@ -125,6 +143,7 @@ class EventSpec(Record, kw_only=False):
     effective_fields: frozenset[str] = frozenset()
     outcomes: frozenset[Outcome] | None = None
     denial: Denial = Denial.PREVENTS
+    continuation: Continuation | None = None
     reason_audience: Audience = Audience.USER
     allow_audience: Audience = Audience.DEBUG
     message_audience: Audience = Audience.USER
