@@ -121,7 +121,8 @@ def plan_migration(
     if scope not in SCOPES:
         raise UsageError(f"--scope is {' or '.join(SCOPES)}, not {scope!r}")
     all_hooks = load_hooks(source, location)
-    files = tuple(file for file in all_hooks.files if file.source.layer in SCOPES[scope])
+    own_files = [file for file in all_hooks.files if not file.source.is_foreign]
+    files = tuple([file for file in own_files if file.source.layer in SCOPES[scope]])
     for file in files:
         _refuse_broken(file)
     hooks = replace(all_hooks, files=files)

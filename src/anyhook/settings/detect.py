@@ -41,12 +41,15 @@ class AgentSettings:
         title: Its name for people.
         project_files: Files of the project.
         user_files: Files in the user's home, those of extensions and plugins among them.
+        shared_files: Files of other agents that it reads, too. They do not show that the agent is
+            in use.
     """
 
     agent: str
     title: str
     project_files: tuple[Path, ...]
     user_files: tuple[Path, ...]
+    shared_files: tuple[Path, ...] = ()
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -138,18 +141,19 @@ def agents_with_hooks(
         )
         project_paths: list[Path] = []
         user_paths: list[Path] = []
+        shared_paths: list[Path] = []
         for file in load_hooks(agent, location).files:
-            is_foreign = file.source.file is not None and file.source.file.is_foreign
-            if is_foreign or not _may_hold_hooks(agent, file):
+            if not _may_hold_hooks(agent, file):
                 continue
-            if file.source.layer in PROJECT_LAYERS:
+            if file.source.is_foreign:
+                shared_paths.append(file.source.path)
+            elif file.source.layer in PROJECT_LAYERS:
                 project_paths.append(file.source.path)
             elif file.source.layer in USER_LAYERS:
                 user_paths.append(file.source.path)
         if project_paths or user_paths:
-            settings.append(
-                AgentSettings(name, agent.title, tuple(project_paths), tuple(user_paths))
-            )
+            paths = (tuple(project_paths), tuple(user_paths), tuple(shared_paths))
+            settings.append(AgentSettings(name, agent.title, *paths))
     return tuple(settings)
 
 
@@ -204,7 +208,8 @@ def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diag
         if other.agent == loaded:
             continue
         # Two agents may read the same file.
-        has_same_files = own is not None and set(other.files) <= set(own.files)
+        own_files = set() if own is None else {*own.files, *own.shared_files}
+        has_same_files = own is not None and set(other.files) <= own_files
         if has_same_files:
             continue
         is_unguarded = own is None or (other.project_files and not own.project_files)

@@ -137,8 +137,7 @@ class _FileReader(Reporter):
 
     def _check_required_members(self) -> None:
         """Report members that a file with hooks needs and lacks, or that have another value."""
-        is_own_form = "" in self.forms
-        if not is_own_form or self._value_at(self.hooks_path) is None:
+        if self.source.is_foreign or self._value_at(self.hooks_path) is None:
             return
         for name, expected in self.agent.settings_members.items():
             remedy = f'write "{name}": {json.dumps(expected)}'

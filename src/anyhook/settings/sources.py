@@ -106,6 +106,11 @@ class Source:
         """The forms of the agent whose hooks it can hold (`SettingsFile.forms`)."""
         return self.file.forms if self.file is not None else ("",)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a settings file of another agent, which this one reads as well."""
+        return self.file is not None and self.file.is_foreign
+
 
 @dataclass(slots=True)
 class SourceSearch:
