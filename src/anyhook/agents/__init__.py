@@ -22,6 +22,7 @@ NAMES = (
     "gemini",
     "claude",
     "terminai",
+    "cursor",
     "generic",
 )
 

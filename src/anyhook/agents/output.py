@@ -93,8 +93,10 @@ def decode_exit(
     if "stdout" not in rule.streams and status is Status.WARNED and answer is not NO_OPINION:
         _report_ignored_decision(context, end.stdout)
     answer = _apply_event_rules(context, answer, status, end, output)
+    prints_too_little = rules.empty_fails and output.form == "empty" and spec.can_block
     failed = (
         end.code not in (0, 2)
+        or (end.code == 0 and prints_too_little)
         or output.is_broken_reply
         or (status is Status.WARNED and spec.can_block)
         or context.has_reported(INVALID)
@@ -163,10 +165,15 @@ def _apply_event_rules(
 
 
 def _drop_ineffective_fields(spec: EventSpec, answer: Answer) -> Answer:
-    effective = spec.effective_fields
-    fields = {name: value for name, value in _fields_of(answer).items() if name in effective}
+    fields = {
+        name: value
+        for name, value in _fields_of(answer).items()
+        if spec.has_effect(name, answer.outcome)
+    }
     extra = {
-        name: value for name, value in (answer.extra or {}).items() if EXTRA + name in effective
+        name: value
+        for name, value in (answer.extra or {}).items()
+        if EXTRA + name in spec.effective_fields
     }
     if extra:
         fields["extra"] = extra
@@ -236,7 +243,8 @@ class _ExitReader:
 
     def report_failure(self) -> tuple[Status, Answer]:
         context, end = self.context, self.end
-        if self.output.form == "malformed":
+        is_no_json = self.output.form == "text" and end.code == 0
+        if self.output.form == "malformed" or is_no_json:
             problem = f"the printed JSON cannot be read{self.output.cause}"
             context.report("output-not-object", problem)
         if end.code != 0:

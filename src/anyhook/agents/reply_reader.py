@@ -126,7 +126,7 @@ def _report_ineffective(
 ) -> None:
     """Report a field that is set and has no effect on the event."""
     is_default = fields.get(item.field) in (None, False, Outcome.NONE, Outcome.ALLOW)
-    if item.field not in context.spec.effective_fields and not is_default:
+    if not is_default and not context.spec.has_effect(item.field, fields.get("outcome")):
         report_no_effect(context, ".".join(item.path))
 
 

@@ -62,6 +62,9 @@ def fit(
         answer = answer.replace(approve=False)  # no agent has a word for that
     for ability in abilities_of(answer):
         how = support(agent, event.name, ability)
+        is_beside_denial = ABILITIES[ability][0] in _observed_spec(agent, event).denial_fields
+        if is_beside_denial and answer.outcome in (Outcome.DENY, Outcome.ASK):
+            continue
         if how in (Support.YES, Support.UNDOCUMENTED):
             continue
         gap = Gap(agent=agent, event=event, answer=answer, ability=ability, support=how)

@@ -218,7 +218,9 @@ def subject_names(event: Event, agent: AgentSpec | None) -> list[str]:
     """Return the names that the subjects of a function are compared with."""
     tool = getattr(event, "tool_name", None)
     if isinstance(tool, str):
-        return [tool, getattr(event, "tool", tool)]
+        vocabulary = event.vocabulary
+        synonyms = [] if vocabulary is None else vocabulary.synonyms(tool)
+        return [tool, getattr(event, "tool", tool), *synonyms]
     spec = agent.by_canonical.get(event.name) if agent else None
     if spec is None or spec.subject is None:
         return []
@@ -230,6 +232,12 @@ def _matches_any(pattern: str, names: Sequence[str]) -> bool:
     """Return whether a pattern, in which only `*` is special, matches one of several names."""
     if pattern in names:
         return True
+    if pattern.startswith("mcp__") and any(name.startswith("mcp____") for name in names):
+        # A tool of an unknown server matches the patterns for it on any server.
+        tool = pattern.removeprefix("mcp__").partition("__")[2]
+        pattern = f"mcp____{tool or '*'}"
+        if pattern in names:
+            return True
     if "*" not in pattern:
         return False
     from fnmatch import fnmatchcase

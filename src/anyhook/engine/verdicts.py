@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from anyhook.agents.spec import Denial
 from anyhook.model.answers import STRENGTH, Outcome, join_lines
 from anyhook.model.decisions import Blame, Overridden
+from anyhook.model.diagnostics import diagnose
+from anyhook.model.layers import Layer
 from anyhook.model.sequence import carries, strongest_outcome
 
 if TYPE_CHECKING:
@@ -59,6 +61,35 @@ def _take_last(_spec: EventSpec, draft: DecisionDraft, results: list[HandlerResu
     _set_last_reason(draft, results)
 
 
+def _take_highest_layer(
+    spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
+) -> None:
+    """Take the strongest verdict of the highest layer that has one; hooks of the host come first.
+
+    The layers of a plan are in ascending order (`AgentSpec.layer_order`).
+    """
+    with_verdict = [r for r in results if r.answer.outcome is not Outcome.NONE]
+    if not with_verdict:
+        _take_strongest(spec, draft, results)
+        return
+    layers = [result.handler.layer for result in with_verdict]
+    highest = Layer.RUNTIME if Layer.RUNTIME in layers else layers[-1]
+    deciding = [result for result in results if result.handler.layer is highest]
+    _take_strongest(spec, draft, deciding)
+    for result in with_verdict:
+        if STRENGTH[result.answer.outcome] > STRENGTH[draft.outcome]:
+            _report_overruled(draft, result, highest)
+
+
+def _report_overruled(draft: DecisionDraft, result: HandlerResult, layer: Layer) -> None:
+    label = result.handler.label
+    message = (
+        f"{draft.event_name}: {label!r} of the {result.handler.layer} layer answers "
+        f"{result.answer.outcome}, and the {layer} layer, which counts more, {draft.outcome}"
+    )
+    draft.diagnostics.append(diagnose("conflict", message, result.handler.place, handler=label))
+
+
 def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerResult]) -> None:
     """Leave the verdict out: the event has none."""
 
@@ -66,6 +97,7 @@ def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerRe
 VERDICTS: dict[str, Callable[[EventSpec, DecisionDraft, list[HandlerResult]], None]] = {
     "strongest": _take_strongest,
     "last": _take_last,
+    "highest_layer": _take_highest_layer,
     "none": _take_none,
 }
 """Ways to combine verdicts, by the name that an event uses."""

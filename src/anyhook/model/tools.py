@@ -75,6 +75,10 @@ MCP_PREFIX = "mcp__"
 """Prefix of the canonical name of an MCP tool, `mcp__SERVER__TOOL`."""
 
 
+ANY_SERVER = f"{MCP_PREFIX}__"
+"""Prefix of the canonical name of an MCP tool whose server the agent does not name."""
+
+
 class Tool(Record, kw_only=False):
     """The names that an agent has for one tool of the vocabulary and its arguments.
 
@@ -113,6 +117,15 @@ class Vocabulary(Record):
         """The agent's tool names, also those of older releases, to the canonical ones."""
         return {name: tool for tool, row in self.tools.items() for name in row.names}
 
+    def synonyms(self, name: str) -> list[str]:
+        """Return the canonical names of all tools that one of the agent's names stands for."""
+        return [tool for tool, row in self.tools.items() if name in row.names]
+
+    @cached_property
+    def _bare_mcp_prefix(self) -> str | None:
+        """The start of the names of MCP tools that do not name their server; else `None`."""
+        return None if "{server}" in self.mcp_name else self.mcp_name.partition("{tool}")[0]
+
     def name(self, tool: str) -> str | None:
         """Return the agent's name of a canonical tool; `None` if it has no such tool."""
         if not tool.startswith(MCP_PREFIX):
@@ -134,6 +147,9 @@ class Vocabulary(Record):
         server, inner = mcp.get("server_name"), mcp.get("tool_name")
         if isinstance(server, str) and isinstance(inner, str):
             return f"{MCP_PREFIX}{server}__{inner}"
+        prefix = self._bare_mcp_prefix
+        if prefix is not None and name.startswith(prefix):
+            return f"{ANY_SERVER}{name.removeprefix(prefix)}"
         return name
 
     def call(

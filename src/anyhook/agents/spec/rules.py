@@ -83,6 +83,7 @@ class EventSpec(Record, kw_only=False):
         matcher_text: What matchers are applied to if there is no `subject`; `None` if nothing.
         matcher_style: Syntax of matchers, a key of `anyhook.matching.matchers.STYLES`.
         effective_fields: Fields of an answer that have an effect; others are reported.
+        denial_fields: Fields of an answer that have an effect only beside a denial or a question.
         outcomes: Verdicts that have an effect; `None` if all have.
         denial: The effect of a denial.
         continuation: What limits denials that continue the agent; `None` if nothing does.
@@ -141,6 +142,7 @@ class EventSpec(Record, kw_only=False):
     matcher_text: str | None = None
     matcher_style: str = "usual"
     effective_fields: frozenset[str] = frozenset()
+    denial_fields: frozenset[str] = frozenset()
     outcomes: frozenset[Outcome] | None = None
     denial: Denial = Denial.PREVENTS
     continuation: Continuation | None = None
@@ -182,6 +184,12 @@ class EventSpec(Record, kw_only=False):
         """Return the text that matchers of the event are applied to; `None` if there is none."""
         value = getattr(event, self.subject, None) if self.subject else self.matcher_text
         return value if isinstance(value, str) else None
+
+    def has_effect(self, field: str, outcome: Outcome | None) -> bool:
+        """Return whether a field of an answer has an effect beside a verdict."""
+        if field in self.effective_fields:
+            return True
+        return field in self.denial_fields and outcome in ("deny", "ask")
 
     @property
     def shows_stderr(self) -> bool:
@@ -348,6 +356,8 @@ class RuleSet(Record):
         merged_by_agent: Fields of a decision that the agent merges with the event's own values.
         default_reason: Reason of a denial without one, with `{label}` for the hook; empty if such
             a denial has no reason.
+        empty_fails: Whether a command that succeeds without output has failed, on events that exit
+            code 2 can deny.
         last_duplicate_wins: Whether the last of several verdicts in one reply counts; otherwise
             the strongest one does.
     """
@@ -375,6 +385,7 @@ class RuleSet(Record):
     enabled_by_default: bool = True
     warning_audience: Audience = Audience.DEBUG
     default_reason: str = "blocked by hook '{label}'"
+    empty_fails: bool = False
     last_duplicate_wins: bool = False
 
     @cached_property

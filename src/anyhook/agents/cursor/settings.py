@@ -1,0 +1,82 @@
+"""The settings of Cursor: files, layers and handler types.
+
+Source: the hooks reference, and "Third-Party Imports" for the settings of Claude Code, which Cursor
+reads unless that is switched off in its settings.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.spec import HandlerField, HandlerType, SettingsFile
+from anyhook.model.layers import Layer
+
+FAIL_CLOSED = HandlerField("on_failure", "boolean", values={True: "block", False: "continue"})
+SHARED_FIELDS = {
+    "failClosed": FAIL_CLOSED,
+    "loop_limit": HandlerField("loop_limit", "number", nullable=True),
+}
+HANDLER_TYPES = {
+    # "Platform default" in the reference, without a number.
+    "command": HandlerType("command", 60.0, SHARED_FIELDS),
+    "prompt": HandlerType(
+        "prompt",
+        60.0,
+        {
+            **SHARED_FIELDS,
+            "prompt": HandlerField("prompt", "string", required=True),
+            "model": HandlerField("model", "string"),
+        },
+    ),
+}
+# Hooks in the settings of Claude Code may continue the agent without a limit.
+NO_LIMIT = {"loop_limit": None}
+CLAUDE_HANDLER_TYPES = {
+    "command": HandlerType("command", 60.0, fixed=NO_LIMIT),
+    "prompt": HandlerType(
+        "prompt",
+        60.0,
+        {
+            "prompt": HandlerField("prompt", "string", required=True),
+            "model": HandlerField("model", "string"),
+        },
+        fixed=NO_LIMIT,
+    ),
+}
+
+CLAUDE = ("claude",)
+"""The form of hooks in the settings of Claude Code."""
+
+SETTINGS = (
+    SettingsFile(
+        Layer.MANAGED,
+        {
+            "*": "/etc/cursor/hooks.json",
+            "darwin": "/Library/Application Support/Cursor/hooks.json",
+            "win32": "C:/ProgramData/Cursor/hooks.json",
+        },
+        variable="ANYHOOK_MANAGED_SETTINGS",
+    ),
+    SettingsFile(Layer.PROJECT, {"*": "{project}/.cursor/hooks.json"}),
+    SettingsFile(Layer.USER, {"*": "{config}/hooks.json"}),
+    SettingsFile(
+        Layer.LOCAL,
+        {"*": "{project}/.claude/settings.local.json"},
+        forms=CLAUDE,
+        is_foreign=True,
+    ),
+    SettingsFile(
+        Layer.PROJECT, {"*": "{project}/.claude/settings.json"}, forms=CLAUDE, is_foreign=True
+    ),
+    SettingsFile(Layer.USER, {"*": "{home}/.claude/settings.json"}, forms=CLAUDE, is_foreign=True),
+)
+
+# The reference lists sources in descending order. A file of Claude Code has the layer of Cursor's
+# file of the same scope, though it counts less.
+LAYER_ORDER = (Layer.RUNTIME, Layer.LOCAL, Layer.USER, Layer.PROJECT, Layer.MANAGED)
+AUTHORITY = {
+    Layer.PROJECT: 0,
+    Layer.LOCAL: 0,
+    Layer.USER: 2,
+    Layer.MANAGED: 3,
+    Layer.RUNTIME: 4,
+}
+HOOK_DIRECTORIES = {Layer.MANAGED: "file", Layer.USER: "file", Layer.PROJECT: "project"}

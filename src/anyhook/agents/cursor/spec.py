@@ -1,0 +1,111 @@
+"""Cursor: its tables, put together."""
+
+from __future__ import annotations
+
+from anyhook.agents.cursor.claude_form import make_form
+from anyhook.agents.cursor.observed import DOCUMENTED, OBSERVED
+from anyhook.agents.cursor.replies import FOREIGN_MEMBERS, OUTPUT
+from anyhook.agents.cursor.settings import (
+    AUTHORITY,
+    HANDLER_TYPES,
+    HOOK_DIRECTORIES,
+    LAYER_ORDER,
+    SETTINGS,
+)
+from anyhook.agents.cursor.tools import RENAMED_TOOLS, REPORTED_TOOLS, TOOLS, VOCABULARY
+from anyhook.agents.spec import AgentSpec
+from anyhook.model.answers import Outcome
+from anyhook.model.layers import Layer
+
+VERSION = "3.9.16"
+"""The release of the only published payloads (exocortex, 2026-06-30)."""
+
+FIELDS_OF_OTHERS = (
+    "agent_id",
+    "agent_type",
+    "background_tasks",
+    "custom_instructions",
+    "details",
+    "effort",
+    "estimated_cache_write_usd",
+    "mcp_context",
+    "mcp_server",
+    "original_request_name",
+    "permission_mode",
+    "prompt_cache_likely_expired",
+    "scratchpad_dir",
+    "seconds_since_last_response",
+    "session_crons",
+    "session_title",
+    "source",
+    "timestamp",
+    "title",
+)
+"""Fields of events that Cursor does not send."""
+
+BASE = AgentSpec(
+    name="cursor",
+    title="Cursor",
+    event_key="hook_event_name",
+    payload_keys={
+        **dict.fromkeys(FIELDS_OF_OTHERS),
+        "session_id": "conversation_id",
+        "prompt_id": "generation_id",
+        "duration_ms": "duration",
+    },
+    payload_members={"cursor_version": VERSION, "user_email": None},
+    documented=DOCUMENTED,
+    observed=OBSERVED,
+    output_fields=OUTPUT,
+    output_event_key=(),
+    decision_words={
+        "allow": (Outcome.ALLOW, False),
+        "deny": (Outcome.DENY, False),
+        "ask": (Outcome.ASK, False),
+    },
+    foreign_members=FOREIGN_MEMBERS,
+    tools=(*TOOLS, *REPORTED_TOOLS),
+    vocabulary=VOCABULARY,
+    tool_result_form="anyhook.agents.cursor.tool_results:FORM",
+    tool_failure_event="post_tool_use_failure",
+    field_defaults={"tool_use_id": "call_id"},
+    tool_prefix="MCP:",
+    foreign_tool_prefixes={"mcp__": "MCP:TOOL"},
+    renamed_tools=RENAMED_TOOLS,
+    settings=SETTINGS,
+    settings_members={"version": 1},
+    hook_directories=HOOK_DIRECTORIES,
+    layer_order=LAYER_ORDER,
+    authority=AUTHORITY,
+    needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
+    hook_toggles=(),
+    renamed_events={
+        "PreToolUse": "preToolUse",
+        "PostToolUse": "postToolUse",
+        "UserPromptSubmit": "beforeSubmitPrompt",
+        "Stop": "stop",
+        "SubagentStop": "subagentStop",
+        "SessionStart": "sessionStart",
+        "SessionEnd": "sessionEnd",
+        "PreCompact": "preCompact",
+        "BeforeTool": "preToolUse",
+        "AfterTool": "postToolUse",
+        "BeforeAgent": "beforeSubmitPrompt",
+        "AfterAgent": "stop",
+    },
+    definition_fields=frozenset({"matcher"}),
+    handler_fields=frozenset({"type", "timeout", "matcher"}),
+    entries=("handler",),
+    default_type="command",
+    config_dir="{home}/.cursor",
+    timeout_unit=1.0,
+    long_timeout=6 * 3600.0,
+    handler_types=HANDLER_TYPES,
+    foreign_types={"http": "Claude Code", "mcp_tool": "Claude Code", "agent": "Claude Code"},
+    hook_environment={
+        "CURSOR_PROJECT_DIR": "project_dir",
+        "CURSOR_VERSION": f"={VERSION}",
+        "CLAUDE_PROJECT_DIR": "project_dir",
+    },
+)
+CURSOR = BASE.replace(forms={"claude": make_form(BASE)})

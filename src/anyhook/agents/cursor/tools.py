@@ -1,0 +1,37 @@
+"""The tools of Cursor."""
+
+from __future__ import annotations
+
+from anyhook.model.tools import Tool, Vocabulary
+
+TOOLS = ("Shell", "Read", "Write", "Grep", "Delete", "Task")
+"""The tools of the reference."""
+REPORTED_TOOLS = ("StrReplace", "WebFetch", "WebSearch", "TabRead", "TabWrite")
+"""Tools that appear in hooks of others (rulesync, agenthooks)."""
+
+TOOL_TABLE = {
+    # The reference shows `working_directory`; 3.9.16 sent `cwd` and `timeout`.
+    "shell": Tool(("Shell",), {"directory": "working_directory"}),
+    "read_file": Tool(("Read",), {"file_path": "file_path"}),
+    "write_file": Tool(("Write",)),
+    "edit_file": Tool(("StrReplace",)),
+    "grep": Tool(("Grep",)),
+    "web_fetch": Tool(("WebFetch",)),
+    "web_search": Tool(("WebSearch",)),
+    "agent": Tool(("Task",), {"agent_type": "subagent_type"}),
+}
+
+RENAMED_TOOLS = {
+    "Agent": "Task",
+    "Bash": "Shell",
+    "Edit": "Write",
+    "MultiEdit": "Write",
+    "read_file": "Read",
+    "replace": "Write",
+    "run_shell_command": "Shell",
+    "run_terminal_command": "Shell",
+    "shell": "Shell",
+    "write_file": "Write",
+}
+
+VOCABULARY = Vocabulary(agent="Cursor", tools=TOOL_TABLE, mcp_name="MCP:{tool}")
