@@ -19,7 +19,8 @@ from anyhook.files import read_user_file
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import read_settings
-from anyhook.settings.jsonc import JsonSyntaxError, strip_comments
+from anyhook.settings.formats import is_blank
+from anyhook.settings.jsonc import SettingsSyntaxError
 from anyhook.settings.sources import SIZE_LIMIT, Location, written_file
 from anyhook.settings.write import stay_inside, write_atomically
 
@@ -91,8 +92,8 @@ def read_text(path: Path) -> str | None:
     """Return the text of a settings file; `None` if there is none.
 
     Raises:
-        SettingsError: If it cannot be read, is not UTF-8 or JSON with comments, does not hold an
-            object, or is too large to have been written by people.
+        SettingsError: If it cannot be read, is not UTF-8, has not the format of its name, does
+            not hold an object, or is too large to have been written by people.
     """
     try:
         content = read_user_file(path, SIZE_LIMIT)
@@ -116,11 +117,11 @@ def parsed(text: str, path: Path) -> Any:
     """Return the value of a settings file; an empty object for a file without a value.
 
     Raises:
-        SettingsError: If it is not JSON with comments, or does not hold an object.
+        SettingsError: If it has not the format of its name, or does not hold an object.
     """
     try:
-        is_empty = not strip_comments(text).strip()
-    except JsonSyntaxError:
+        is_empty = is_blank(text, str(path))
+    except SettingsSyntaxError:
         is_empty = False
     return {} if is_empty else read_settings(text, str(path)).value
 

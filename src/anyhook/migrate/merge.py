@@ -9,7 +9,7 @@ from anyhook.migrate.commands import unwrap
 from anyhook.migrate.losses import Loss
 from anyhook.migrate.matcher_pieces import covers_same
 from anyhook.settings.edit import add_item, read_settings, set_member
-from anyhook.settings.jsonc import strip_comments
+from anyhook.settings.formats import is_blank
 from anyhook.settings.layout import iter_definitions, own_entries
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
         existing hooks.
 
     Raises:
-        SettingsError: If the file is not JSON with comments, or a value on the way to the hooks
-            has the wrong type.
+        SettingsError: If the file has not the format of its name, or a value on the way to the
+            hooks has the wrong type.
     """
     target = migration.target
     existing = list(_existing_handlers(target, text, file))
@@ -107,7 +107,7 @@ def switched_on(target: AgentSpec, text: str, file: str) -> str:
 
 
 def _existing_handlers(target: AgentSpec, text: str, file: str) -> Iterator[ExistingHandler]:
-    if not strip_comments(text).strip():
+    if is_blank(text, file):
         return
     document = read_settings(text, file)
     for definition in iter_definitions(target, document.value):

@@ -16,8 +16,9 @@ from anyhook.migrate.way_back import record_originals
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
+from anyhook.settings.formats import parse_settings
 from anyhook.settings.hookset import load_hooks
-from anyhook.settings.jsonc import JsonSyntaxError, parse, value_at
+from anyhook.settings.jsonc import SettingsSyntaxError, value_at
 from anyhook.settings.layout import iter_definitions
 from anyhook.settings.sources import SIZE_LIMIT
 
@@ -183,8 +184,8 @@ def _read_written_hooks(agent: AgentSpec, file: LoadedFile) -> WrittenHooks:
         return written
     name = str(file.source.path)
     try:
-        document = parse(read_user_file(name, SIZE_LIMIT).decode(), name)
-    except (OSError, ValueError, JsonSyntaxError) as error:
+        document = parse_settings(read_user_file(name, SIZE_LIMIT).decode(), name)
+    except (OSError, ValueError, SettingsSyntaxError) as error:
         raise SettingsError(f"it changed while it was read: {error}", path=name) from error
     for definition in iter_definitions(agent, document.value):
         written[document.place(definition.path)] = definition.value

@@ -1,39 +1,53 @@
 """Edits of the text of a settings file that keep comments, order and indentation.
 
 Every edit is checked: the new text must parse to exactly the intended value, otherwise
-`SettingsError` is raised.
+`SettingsError` is raised. The format of the file decides how it is edited.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.errors import SettingsError
-from anyhook.settings.jsonc import TOKENS, Document, JsonSyntaxError, parse, strip_comments
+from anyhook.settings import json_edit
+from anyhook.settings.formats import is_toml
 
 if TYPE_CHECKING:
+    from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
 
-DEFAULT_INDENT = "  "
-_END_OF_LINE_COMMENT = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n]*?\*/)")
-_UP_TO_CLOSING_BRACKET = re.compile(r"[^}\]]*")
+
+class _Editor(Protocol):
+    """A module that edits the files of one format."""
+
+    def read_settings(self, text: str, file: str) -> SettingsDocument: ...
+
+    def add_item(self, text: str, path: JsonPath, value: Any, *, file: str) -> str: ...
+
+    def set_member(self, text: str, path: JsonPath, value: Any, *, file: str) -> str: ...
+
+    def remove_item(self, text: str, path: JsonPath, value: Any, *, file: str) -> str: ...
+
+    def remove_member(self, text: str, path: JsonPath, *, file: str) -> str: ...
+
+    def prune(self, text: str, path: JsonPath, *, file: str) -> str: ...
 
 
-def read_settings(text: str, file: str) -> Document:
+def _editor_of(file: str) -> _Editor:
+    if not is_toml(file):
+        return json_edit
+    # Imported late, because only some agents have such files.
+    from anyhook.settings import toml_edit
+
+    return toml_edit
+
+
+def read_settings(text: str, file: str) -> SettingsDocument:
     """Parse a settings file that is to be edited.
 
     Raises:
-        SettingsError: If it is not JSON with comments, or does not hold an object.
+        SettingsError: If it has not the format of its name, or does not hold an object.
     """
-    try:
-        document = parse(text, file)
-    except JsonSyntaxError as error:
-        raise SettingsError(f"{error}; it was not changed", path=file, line=error.line) from None
-    if not isinstance(document.value, dict):
-        raise SettingsError("it must hold an object; it was not changed", path=file)
-    return document
+    return _editor_of(file).read_settings(text, file)
 
 
 def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -43,27 +57,16 @@ def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> 
         text: A settings file.
         path: Keys to the list, and indexes of existing items.
         value: JSON.
-        file: Path of the file, for error messages.
+        file: Path of the file, for its format and error messages.
 
     Returns:
         The new text; the same text if the list has the value already.
 
     Raises:
-        SettingsError: If the file is not JSON, or a value on the way has the wrong type.
+        SettingsError: If the file has not the format of its name, or a value on the way has the
+            wrong type.
     """
-    text = _ensure_object(text)
-    document = read_settings(text, file)
-    intended = _copy(document)
-    items = _list_at(intended, path, document)
-    if value in items:
-        return text
-    items.append(value)
-    container, missing = document.locate(path)
-    if missing:
-        changed = _insert(document, container, _nest([value], missing[1:]), key=missing[0])
-    else:
-        changed = _insert(document, container, value)
-    return _verified(changed, intended, file)
+    return _editor_of(file).add_item(text, path, value, file=file)
 
 
 def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -73,27 +76,10 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -
         The new text; the same text if the member has the value already.
 
     Raises:
-        SettingsError: If the file is not JSON, the member has another value, or a value on the way
-            is not an object.
+        SettingsError: If the file has not the format of its name, the member has another value, or
+            a value on the way is not an object.
     """
-    text = _ensure_object(text)
-    document = read_settings(text, file)
-    shown = ".".join(map(str, path))
-    intended = _copy(document)
-    parent: Any = intended
-    for step in path[:-1]:
-        parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
-    if not isinstance(parent, dict):
-        raise SettingsError(f"{shown} is inside a value that is not an object", path=file)
-    if path[-1] in parent:
-        if parent[path[-1]] == value:
-            return text
-        line = document.place(path).line
-        raise SettingsError(f"{shown} has another value; change it yourself", path=file, line=line)
-    parent[path[-1]] = value
-    container, missing = document.locate(path)
-    changed = _insert(document, container, _nest(value, missing[1:]), key=missing[0])
-    return _verified(changed, intended, file)
+    return _editor_of(file).set_member(text, path, value, file=file)
 
 
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -103,20 +89,9 @@ def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") 
         The new text; the same text if the list does not exist or lacks the value.
 
     Raises:
-        SettingsError: If the file is not JSON.
+        SettingsError: If the file has not the format of its name.
     """
-    while True:
-        document = read_settings(text, file)
-        container, missing = document.locate(path)
-        if missing or document.plain[container] != "[":
-            return text
-        intended = _copy(document)
-        items = _list_at(intended, path, document)
-        if value not in items:
-            return text
-        index = items.index(value)
-        items.remove(value)
-        text = _verified(_delete(document, container, index), intended, file)
+    return _editor_of(file).remove_item(text, path, value, file=file)
 
 
 def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
@@ -126,21 +101,9 @@ def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
         The new text; the same text if there is no such member.
 
     Raises:
-        SettingsError: If the file is not JSON.
+        SettingsError: If the file has not the format of its name.
     """
-    document = read_settings(text, file)
-    _, missing = document.locate(path)
-    if missing:
-        return text
-    intended = _copy(document)
-    parent: Any = intended
-    for step in path[:-1]:
-        parent = parent[step]
-    del parent[path[-1]]
-    container, _ = document.locate(path[:-1])
-    steps = [span.step for span in document.children(container)]
-    last_index = len(steps) - 1 - steps[::-1].index(path[-1])
-    return _verified(_delete(document, container, last_index), intended, file)
+    return _editor_of(file).remove_member(text, path, file=file)
 
 
 def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
@@ -149,209 +112,6 @@ def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     One that holds a comment stays.
 
     Raises:
-        SettingsError: If the file is not JSON.
+        SettingsError: If the file has not the format of its name.
     """
-    while path:
-        document = read_settings(text, file)
-        container, missing = document.locate(path)
-        is_container = not missing and document.plain[container] in "[{"
-        if not is_container or not _is_blank_inside(document, container):
-            return text
-        text = remove_member(text, path, file=file)
-        path = path[:-1]
-        text = _collapse_empty_object(text, path, file)
-    return text
-
-
-def _is_blank_inside(document: Document, container: int) -> bool:
-    """Return whether a list or object holds nothing, not even a comment."""
-    return not document.text[container + 1 : _closing_bracket(document, container)].strip()
-
-
-def _collapse_empty_object(text: str, path: JsonPath, file: str) -> str:
-    """Write an object that holds nothing, not even a comment, as `{}`."""
-    document = read_settings(text, file)
-    container, _ = document.locate(path)
-    if document.plain[container] != "{" or not _is_blank_inside(document, container):
-        return text
-    return text[: container + 1] + text[_closing_bracket(document, container) :]
-
-
-# -- the intended value
-
-
-def _ensure_object(text: str) -> str:
-    """Append an object to a file that is empty or holds comments alone."""
-    try:
-        is_empty = not strip_comments(text).strip()
-    except JsonSyntaxError:
-        return text  # reported with its line when the file is parsed
-    if not is_empty:
-        return text
-    needs_newline = text and not text.endswith("\n")
-    return text + ("\n" if needs_newline else "") + "{}\n"
-
-
-def _copy(document: Document) -> Any:
-    return json.loads(json.dumps(document.value))
-
-
-def _nest(value: Any, steps: JsonPath) -> Any:
-    for step in reversed(steps):
-        value = {step: value}
-    return value
-
-
-def _list_at(value: Any, path: JsonPath, document: Document) -> list[Any]:
-    """Return the list at a path; missing objects on the way, and the list, are created."""
-    for depth, step in enumerate(path):
-        if isinstance(step, int):
-            if not isinstance(value, list) or not 0 <= step < len(value):
-                raise _wrong_type(document, path[:depth], f"a list with an item {step}")
-            value = value[step]
-        else:
-            if not isinstance(value, dict):
-                raise _wrong_type(document, path[:depth], "an object")
-            value = value.setdefault(step, [] if depth == len(path) - 1 else {})
-    if not isinstance(value, list):
-        raise _wrong_type(document, path, "a list")
-    return value
-
-
-def _wrong_type(document: Document, path: JsonPath, expected: str) -> SettingsError:
-    return SettingsError(
-        f"{'.'.join(map(str, path))} must be {expected}; it was not changed",
-        path=document.file,
-        line=document.place(path).line,
-    )
-
-
-def _verified(text: str, intended: Any, file: str) -> str:
-    """Return the text if it parses to the intended value; protects the user's file from bugs."""
-    try:
-        is_intended = parse(text, file).value == intended
-    except JsonSyntaxError:
-        is_intended = False
-    if not is_intended:
-        message = "the edit would change more than was requested; it was not changed"
-        raise SettingsError(message, path=file)
-    return text
-
-
-# -- changes of the text
-
-
-def _insert(document: Document, container: int, value: Any, *, key: str | int | None = None) -> str:
-    """Return the text with a value at the end of the list or object that starts at an offset."""
-    text = document.text
-    spans = document.children(container)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    close = _closing_bracket(document, container)
-    last_end = spans[-1].end if spans else container + 1
-    is_multiline = "\n" in text[container : spans[0].key if spans else close]
-    if not is_multiline and (spans or key is None):
-        entry = _render(value, key)
-        return text[:last_end] + (", " if spans else "") + entry + text[last_end:]
-
-    unit = _indent_unit(text)
-    outer = newline + _indent_of_line(text, container)
-    inner = outer + unit
-    if spans and is_multiline:
-        inner = newline + _indent_of_line(text, spans[-1].key)
-    entry = inner + _render(value, key, unit, inner)
-    if not spans and not is_multiline:
-        comment = text[last_end:close].strip()
-        kept = inner + comment if comment else ""
-        return text[:last_end] + kept + entry + outer + text[close:]
-
-    comma = _comma_between(document, last_end, close) if spans else None
-    has_trailing_comma = comma is not None
-    # A comment on the line of the last value stays on that line.
-    after = _end_of_line_comment(text, last_end if comma is None else comma + 1)
-    separator = "," if spans and not has_trailing_comma else ""
-    rest = text[after:]
-    if not rest.lstrip(" \t").startswith(("\n", "\r")):
-        rest = outer + rest.lstrip(" \t")
-    trailing_comma = "," if has_trailing_comma else ""
-    return text[:last_end] + separator + text[last_end:after] + entry + trailing_comma + rest
-
-
-def _delete(document: Document, container: int, index: int) -> str:
-    """Return the text without one member or item, and without the comma that separated it."""
-    text, spans = document.text, document.children(container)
-    span = spans[index]
-    is_last = index + 1 == len(spans)
-    following = _closing_bracket(document, container) if is_last else spans[index + 1].key
-    comma = _comma_between(document, span.end, following)
-    if comma is None and index > 0:
-        comma = _comma_between(document, spans[index - 1].end, span.key)
-    cuts = [(span.key, span.end)]
-    cut = span.key
-    if comma is not None:
-        cuts.append((comma, comma + 1))
-        cut -= comma < span.key
-    for start, end in sorted(cuts, reverse=True):
-        text = text[:start] + text[end:]
-    return _without_blanks_at(text, cut)
-
-
-def _without_blanks_at(text: str, cut: int) -> str:
-    """Remove the line, or the blank, that a deletion at an offset left behind."""
-    line_start = text.rfind("\n", 0, cut) + 1
-    line_end = text.find("\n", cut)
-    if line_end >= 0 and not text[line_start:line_end].strip():
-        return text[:line_start] + text[line_end + 1 :]
-    before, after = text[cut - 1 : cut], text[cut : cut + 1]
-    if after == " " and before in ("[", " "):
-        return text[:cut] + text[cut + 1 :]
-    # `[ ]` and the end of a comment keep their blank.
-    was_padded = text[cut - 2 : cut - 1] in ("/", "[", "{")
-    if after in ("]", "}") and before == " " and not was_padded:
-        return text[: cut - 1] + text[cut:]
-    return text
-
-
-def _comma_between(document: Document, start: int, stop: int) -> int | None:
-    """Return the offset of the first comma that is in no comment or string."""
-    for match in TOKENS.finditer(document.text, start):
-        if match.start() >= stop:
-            break
-        if match["comma"] is not None:
-            return match.start()
-    comma = document.plain.find(",", start, stop)
-    return comma if comma >= 0 else None
-
-
-def _end_of_line_comment(text: str, offset: int) -> int:
-    """Return the offset after a comment that follows on the same line; else the offset itself."""
-    match = _END_OF_LINE_COMMENT.match(text, offset)
-    return match.end() if match else offset
-
-
-def _closing_bracket(document: Document, container: int) -> int:
-    spans = document.children(container)
-    start = spans[-1].end if spans else container + 1
-    match = _UP_TO_CLOSING_BRACKET.match(document.plain, start)
-    return match.end() if match else start
-
-
-def _render(value: Any, key: str | int | None, unit: str | None = None, newline: str = "") -> str:
-    """Write a value, on one line without `unit`; `newline` includes the indentation."""
-    body = json.dumps(value, ensure_ascii=False, indent=unit)
-    try:
-        body.encode()
-    except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
-        body = json.dumps(value, indent=unit)
-    if unit is not None:
-        body = body.replace("\n", newline)
-    return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
-
-
-def _indent_unit(text: str) -> str:
-    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
-    return match[1] if match else DEFAULT_INDENT
-
-
-def _indent_of_line(text: str, offset: int) -> str:
-    line = text[text.rfind("\n", 0, offset) + 1 :]
-    return line[: len(line) - len(line.lstrip(" \t"))]
+    return _editor_of(file).prune(text, path, file=file)

@@ -61,8 +61,8 @@ _ADVICE = {
 MAX_REPEATED_KEY_DEPTH = 20
 
 
-class JsonSyntaxError(Exception):
-    """Text that is not JSON with comments.
+class SettingsSyntaxError(Exception):
+    """Text that the format of a settings file does not allow.
 
     Attributes:
         offset: Where the parser stopped, in characters.
@@ -75,6 +75,10 @@ class JsonSyntaxError(Exception):
         self.line = text.count("\n", 0, offset) + 1
         self.column = offset - text.rfind("\n", 0, offset)
         super().__init__(message)
+
+
+class JsonSyntaxError(SettingsSyntaxError):
+    """Text that is not JSON with comments."""
 
 
 @dataclass(frozen=True, slots=True)

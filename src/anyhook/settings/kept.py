@@ -20,6 +20,7 @@ from anyhook.files import data_directory, read_user_file
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.settings.edit import add_item, prune, read_settings, remove_item
+from anyhook.settings.formats import is_toml
 from anyhook.settings.jsonc import list_at, parse
 from anyhook.settings.layout import iter_definitions, own_entries
 from anyhook.settings.reader import read_document
@@ -224,8 +225,8 @@ def put_back(agent: AgentSpec, text: str, hook: KeptHook) -> str:
     end of its definition, or gets a definition of its own at the end of its event.
 
     Raises:
-        SettingsError: If the file is not JSON with comments, or a value on the way to the hooks
-            has the wrong type.
+        SettingsError: If the file has not the format of its name, or a value on the way to the
+            hooks has the wrong type.
     """
     entry = hook.entry
     file = str(hook.source.path)
@@ -235,7 +236,7 @@ def put_back(agent: AgentSpec, text: str, hook: KeptHook) -> str:
         return pasted
     definition = entry["definition"]
     item = own_entries(agent, definition)[0]
-    document = read_settings(text or "{}", file)
+    document = read_settings(text or ("" if is_toml(file) else "{}"), file)
     for other in iter_definitions(agent, document.value):
         is_same_event = other.event == entry["event"] and not other.is_flat
         if is_same_event and {**other.value, "hooks": []} == {**definition, "hooks": []}:

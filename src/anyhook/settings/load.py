@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.settings.file_stamp import FileStamp
-from anyhook.settings.jsonc import JsonSyntaxError, parse
+from anyhook.settings.formats import parse_settings
+from anyhook.settings.jsonc import SettingsSyntaxError
 from anyhook.settings.reader import LoadedFile, read_document
 from anyhook.settings.sources import SIZE_LIMIT
 
@@ -121,12 +122,12 @@ def _parse_content(
         return _broken(source, content)
     file = str(source.path)
     try:
-        document = parse(content.decode(), file)
+        document = parse_settings(content.decode(), file)
         return read_document(agent, source, document)
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"
         return _broken(source, diagnose("settings-unreadable", message, Place(file)))
-    except JsonSyntaxError as error:
+    except SettingsSyntaxError as error:
         place = Place(file, error.line, error.column)
         message = f"{error}; no hook of this file runs"
         return _broken(source, diagnose("settings-syntax", message, place))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec, HookToggle
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
-    from anyhook.settings.jsonc import Document, JsonPath
+    from anyhook.settings.formats import SettingsDocument
+    from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.sources import Source
 
 EXTRA_DEFINITION_FIELDS = frozenset({"sequential"})
@@ -70,7 +71,7 @@ class LoadedFile:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-def read_document(agent: AgentSpec, source: Source, document: Document) -> LoadedFile:
+def read_document(agent: AgentSpec, source: Source, document: SettingsDocument) -> LoadedFile:
     """Validate a parsed file.
 
     Args:
@@ -84,7 +85,7 @@ def read_document(agent: AgentSpec, source: Source, document: Document) -> Loade
 class _FileReader(Reporter):
     """Validates one parsed file and collects its problems."""
 
-    def __init__(self, agent: AgentSpec, source: Source, document: Document) -> None:
+    def __init__(self, agent: AgentSpec, source: Source, document: SettingsDocument) -> None:
         super().__init__(document)
         self.agent = agent
         self.source = source

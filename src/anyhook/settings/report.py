@@ -11,7 +11,8 @@ from anyhook.model.suggest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from anyhook.settings.jsonc import Document, JsonPath
+    from anyhook.settings.formats import SettingsDocument
+    from anyhook.settings.jsonc import JsonPath
 
 Item = TypeVar("Item")
 
@@ -30,7 +31,7 @@ class Reporter:
         diagnostics: What was reported so far.
     """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: SettingsDocument) -> None:
         self.document = document
         self.diagnostics: list[Diagnostic] = []
 

@@ -1,0 +1,48 @@
+"""The value that a settings file shall have after an edit."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from anyhook.errors import SettingsError
+
+if TYPE_CHECKING:
+    from anyhook.settings.formats import SettingsDocument
+    from anyhook.settings.jsonc import JsonPath
+
+
+def copy_value(document: SettingsDocument) -> Any:
+    """Return a copy of the value of a file."""
+    return json.loads(json.dumps(document.value))
+
+
+def nest(value: Any, steps: JsonPath) -> Any:
+    """Return the value in an object for each key, the outermost first."""
+    for step in reversed(steps):
+        value = {step: value}
+    return value
+
+
+def list_to_extend(value: Any, path: JsonPath, document: SettingsDocument) -> list[Any]:
+    """Return the list at a path; missing objects on the way, and the list, are created."""
+    for depth, step in enumerate(path):
+        if isinstance(step, int):
+            if not isinstance(value, list) or not 0 <= step < len(value):
+                raise _wrong_type(document, path[:depth], f"a list with an item {step}")
+            value = value[step]
+        else:
+            if not isinstance(value, dict):
+                raise _wrong_type(document, path[:depth], "an object")
+            value = value.setdefault(step, [] if depth == len(path) - 1 else {})
+    if not isinstance(value, list):
+        raise _wrong_type(document, path, "a list")
+    return value
+
+
+def _wrong_type(document: SettingsDocument, path: JsonPath, expected: str) -> SettingsError:
+    return SettingsError(
+        f"{'.'.join(map(str, path))} must be {expected}; it was not changed",
+        path=document.file,
+        line=document.place(path).line,
+    )

@@ -1,0 +1,72 @@
+"""The formats of settings files: JSON with comments, plain JSON, and TOML by the name's ending."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from anyhook.settings.jsonc import parse, strip_comments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.model.diagnostics import Place
+    from anyhook.settings.jsonc import JsonPath
+
+
+class SettingsDocument(Protocol):
+    """A parsed settings file."""
+
+    @property
+    def file(self) -> str:
+        """Its path, for places."""
+
+    @property
+    def text(self) -> str:
+        """The text as it is."""
+
+    @property
+    def value(self) -> Any:
+        """The parsed value: JSON."""
+
+    @property
+    def repeated(self) -> bool:
+        """Whether an object has the same key twice."""
+
+    def place(self, path: JsonPath) -> Place:
+        """Return the place of the value at a path, or of its deepest container that exists."""
+
+    def repeated_keys(self) -> Iterator[tuple[str, Place]]:
+        """Yield every key that its object has twice, with the place of the later one."""
+
+
+def is_toml(file: str) -> bool:
+    """Return whether the name of a file says that it is TOML."""
+    return file.endswith(".toml")
+
+
+def parse_settings(text: str, file: str) -> SettingsDocument:
+    """Parse a settings file: TOML, or JSON with comments.
+
+    Args:
+        text: The text.
+        file: Its path, for the format and for places.
+
+    Raises:
+        SettingsSyntaxError: If it is anything else.
+    """
+    if not is_toml(file):
+        return parse(text, file)
+    from anyhook.settings.toml import parse_toml
+
+    return parse_toml(text, file)
+
+
+def is_blank(text: str, file: str) -> bool:
+    """Return whether a file holds no value, only blanks and comments.
+
+    Raises:
+        SettingsSyntaxError: If a comment has no end.
+    """
+    if is_toml(file):
+        return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())
+    return not strip_comments(text).strip()

@@ -1,0 +1,279 @@
+"""Edits of JSON with comments: see `anyhook.settings.edit`."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from anyhook.errors import SettingsError
+from anyhook.settings.edited_values import copy_value, list_to_extend, nest
+from anyhook.settings.jsonc import TOKENS, Document, JsonSyntaxError, parse, strip_comments
+
+if TYPE_CHECKING:
+    from anyhook.settings.jsonc import JsonPath
+
+DEFAULT_INDENT = "  "
+_END_OF_LINE_COMMENT = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n]*?\*/)")
+_UP_TO_CLOSING_BRACKET = re.compile(r"[^}\]]*")
+
+
+def read_settings(text: str, file: str) -> Document:
+    """Parse a settings file that is to be edited.
+
+    Raises:
+        SettingsError: If it is not JSON with comments, or does not hold an object.
+    """
+    try:
+        document = parse(text, file)
+    except JsonSyntaxError as error:
+        raise SettingsError(f"{error}; it was not changed", path=file, line=error.line) from None
+    if not isinstance(document.value, dict):
+        raise SettingsError("it must hold an object; it was not changed", path=file)
+    return document
+
+
+def add_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
+    """See `anyhook.settings.edit.add_item`."""
+    text = _ensure_object(text)
+    document = read_settings(text, file)
+    intended = copy_value(document)
+    items = list_to_extend(intended, path, document)
+    if value in items:
+        return text
+    items.append(value)
+    container, missing = document.locate(path)
+    if missing:
+        changed = _insert(document, container, nest([value], missing[1:]), key=missing[0])
+    else:
+        changed = _insert(document, container, value)
+    return _verified(changed, intended, file)
+
+
+def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
+    """See `anyhook.settings.edit.set_member`."""
+    text = _ensure_object(text)
+    document = read_settings(text, file)
+    shown = ".".join(map(str, path))
+    intended = copy_value(document)
+    parent: Any = intended
+    for step in path[:-1]:
+        parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
+    if not isinstance(parent, dict):
+        raise SettingsError(f"{shown} is inside a value that is not an object", path=file)
+    if path[-1] in parent:
+        if parent[path[-1]] == value:
+            return text
+        line = document.place(path).line
+        raise SettingsError(f"{shown} has another value; change it yourself", path=file, line=line)
+    parent[path[-1]] = value
+    container, missing = document.locate(path)
+    changed = _insert(document, container, nest(value, missing[1:]), key=missing[0])
+    return _verified(changed, intended, file)
+
+
+def remove_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
+    """See `anyhook.settings.edit.remove_item`."""
+    while True:
+        document = read_settings(text, file)
+        container, missing = document.locate(path)
+        if missing or document.plain[container] != "[":
+            return text
+        intended = copy_value(document)
+        items = list_to_extend(intended, path, document)
+        if value not in items:
+            return text
+        index = items.index(value)
+        items.remove(value)
+        text = _verified(_delete(document, container, index), intended, file)
+
+
+def remove_member(text: str, path: JsonPath, *, file: str) -> str:
+    """See `anyhook.settings.edit.remove_member`."""
+    document = read_settings(text, file)
+    _, missing = document.locate(path)
+    if missing:
+        return text
+    intended = copy_value(document)
+    parent: Any = intended
+    for step in path[:-1]:
+        parent = parent[step]
+    del parent[path[-1]]
+    container, _ = document.locate(path[:-1])
+    steps = [span.step for span in document.children(container)]
+    last_index = len(steps) - 1 - steps[::-1].index(path[-1])
+    return _verified(_delete(document, container, last_index), intended, file)
+
+
+def prune(text: str, path: JsonPath, *, file: str) -> str:
+    """See `anyhook.settings.edit.prune`."""
+    while path:
+        document = read_settings(text, file)
+        container, missing = document.locate(path)
+        is_container = not missing and document.plain[container] in "[{"
+        if not is_container or not _is_blank_inside(document, container):
+            return text
+        text = remove_member(text, path, file=file)
+        path = path[:-1]
+        text = _collapse_empty_object(text, path, file)
+    return text
+
+
+def _is_blank_inside(document: Document, container: int) -> bool:
+    """Return whether a list or object holds nothing, not even a comment."""
+    return not document.text[container + 1 : _closing_bracket(document, container)].strip()
+
+
+def _collapse_empty_object(text: str, path: JsonPath, file: str) -> str:
+    """Write an object that holds nothing, not even a comment, as `{}`."""
+    document = read_settings(text, file)
+    container, _ = document.locate(path)
+    if document.plain[container] != "{" or not _is_blank_inside(document, container):
+        return text
+    return text[: container + 1] + text[_closing_bracket(document, container) :]
+
+
+# -- the intended value
+
+
+def _ensure_object(text: str) -> str:
+    """Append an object to a file that is empty or holds comments alone."""
+    try:
+        is_empty = not strip_comments(text).strip()
+    except JsonSyntaxError:
+        return text  # reported with its line when the file is parsed
+    if not is_empty:
+        return text
+    needs_newline = text and not text.endswith("\n")
+    return text + ("\n" if needs_newline else "") + "{}\n"
+
+
+def _verified(text: str, intended: Any, file: str) -> str:
+    """Return the text if it parses to the intended value; protects the user's file from bugs."""
+    try:
+        is_intended = parse(text, file).value == intended
+    except JsonSyntaxError:
+        is_intended = False
+    if not is_intended:
+        message = "the edit would change more than was requested; it was not changed"
+        raise SettingsError(message, path=file)
+    return text
+
+
+# -- changes of the text
+
+
+def _insert(document: Document, container: int, value: Any, *, key: str | int | None = None) -> str:
+    """Return the text with a value at the end of the list or object that starts at an offset."""
+    text = document.text
+    spans = document.children(container)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    close = _closing_bracket(document, container)
+    last_end = spans[-1].end if spans else container + 1
+    is_multiline = "\n" in text[container : spans[0].key if spans else close]
+    if not is_multiline and (spans or key is None):
+        entry = _render(value, key)
+        return text[:last_end] + (", " if spans else "") + entry + text[last_end:]
+
+    unit = _indent_unit(text)
+    outer = newline + _indent_of_line(text, container)
+    inner = outer + unit
+    if spans and is_multiline:
+        inner = newline + _indent_of_line(text, spans[-1].key)
+    entry = inner + _render(value, key, unit, inner)
+    if not spans and not is_multiline:
+        comment = text[last_end:close].strip()
+        kept = inner + comment if comment else ""
+        return text[:last_end] + kept + entry + outer + text[close:]
+
+    comma = _comma_between(document, last_end, close) if spans else None
+    has_trailing_comma = comma is not None
+    # A comment on the line of the last value stays on that line.
+    after = _end_of_line_comment(text, last_end if comma is None else comma + 1)
+    separator = "," if spans and not has_trailing_comma else ""
+    rest = text[after:]
+    if not rest.lstrip(" \t").startswith(("\n", "\r")):
+        rest = outer + rest.lstrip(" \t")
+    trailing_comma = "," if has_trailing_comma else ""
+    return text[:last_end] + separator + text[last_end:after] + entry + trailing_comma + rest
+
+
+def _delete(document: Document, container: int, index: int) -> str:
+    """Return the text without one member or item, and without the comma that separated it."""
+    text, spans = document.text, document.children(container)
+    span = spans[index]
+    is_last = index + 1 == len(spans)
+    following = _closing_bracket(document, container) if is_last else spans[index + 1].key
+    comma = _comma_between(document, span.end, following)
+    if comma is None and index > 0:
+        comma = _comma_between(document, spans[index - 1].end, span.key)
+    cuts = [(span.key, span.end)]
+    cut = span.key
+    if comma is not None:
+        cuts.append((comma, comma + 1))
+        cut -= comma < span.key
+    for start, end in sorted(cuts, reverse=True):
+        text = text[:start] + text[end:]
+    return _without_blanks_at(text, cut)
+
+
+def _without_blanks_at(text: str, cut: int) -> str:
+    """Remove the line, or the blank, that a deletion at an offset left behind."""
+    line_start = text.rfind("\n", 0, cut) + 1
+    line_end = text.find("\n", cut)
+    if line_end >= 0 and not text[line_start:line_end].strip():
+        return text[:line_start] + text[line_end + 1 :]
+    before, after = text[cut - 1 : cut], text[cut : cut + 1]
+    if after == " " and before in ("[", " "):
+        return text[:cut] + text[cut + 1 :]
+    # `[ ]` and the end of a comment keep their blank.
+    was_padded = text[cut - 2 : cut - 1] in ("/", "[", "{")
+    if after in ("]", "}") and before == " " and not was_padded:
+        return text[: cut - 1] + text[cut:]
+    return text
+
+
+def _comma_between(document: Document, start: int, stop: int) -> int | None:
+    """Return the offset of the first comma that is in no comment or string."""
+    for match in TOKENS.finditer(document.text, start):
+        if match.start() >= stop:
+            break
+        if match["comma"] is not None:
+            return match.start()
+    comma = document.plain.find(",", start, stop)
+    return comma if comma >= 0 else None
+
+
+def _end_of_line_comment(text: str, offset: int) -> int:
+    """Return the offset after a comment that follows on the same line; else the offset itself."""
+    match = _END_OF_LINE_COMMENT.match(text, offset)
+    return match.end() if match else offset
+
+
+def _closing_bracket(document: Document, container: int) -> int:
+    spans = document.children(container)
+    start = spans[-1].end if spans else container + 1
+    match = _UP_TO_CLOSING_BRACKET.match(document.plain, start)
+    return match.end() if match else start
+
+
+def _render(value: Any, key: str | int | None, unit: str | None = None, newline: str = "") -> str:
+    """Write a value, on one line without `unit`; `newline` includes the indentation."""
+    body = json.dumps(value, ensure_ascii=False, indent=unit)
+    try:
+        body.encode()
+    except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
+        body = json.dumps(value, indent=unit)
+    if unit is not None:
+        body = body.replace("\n", newline)
+    return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
+
+
+def _indent_unit(text: str) -> str:
+    match = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
+    return match[1] if match else DEFAULT_INDENT
+
+
+def _indent_of_line(text: str, offset: int) -> str:
+    line = text[text.rfind("\n", 0, offset) + 1 :]
+    return line[: len(line) - len(line.lstrip(" \t"))]

@@ -1,0 +1,307 @@
+"""TOML settings files, with the position of every value.
+
+The standard library parses the text. It reports no positions, so a second pass over the text, which
+only has to be right for valid TOML, finds them when they are asked for.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import tomllib
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from anyhook.model.diagnostics import Place
+from anyhook.settings.jsonc import SettingsSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.settings.jsonc import JsonPath
+
+_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*+")
+_SPACES = re.compile(r"[ \t]*")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_STRING = re.compile(
+    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+"{3,5}'
+    r"|'''(?:[^']|'{1,2}(?!'))*+'{3,5}"
+    r'|"(?:[^"\\\n]|\\.)*+"'
+    r"|'[^'\n]*+'",
+    re.DOTALL,
+)
+_SCALAR = re.compile(r"[^,\]}#\n]*")
+_PROBLEM = re.compile(r"(?P<message>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|.*)\)")
+
+
+class TomlSyntaxError(SettingsSyntaxError):
+    """Text that is not TOML."""
+
+
+@dataclass(slots=True)
+class TomlSpan:
+    """Offsets of a value.
+
+    Attributes:
+        key: Offset of its key, or of its header `[…]`; of its value in a list.
+        start: Offset of its value; of its header if it has one.
+        end: Offset after its value; of a table with a header, after its last member.
+        has_header: Whether it is a table that a header begins.
+    """
+
+    key: int
+    start: int
+    end: int
+    has_header: bool = False
+
+
+@dataclass(slots=True)
+class TomlSection:
+    """A header with the members below it.
+
+    Attributes:
+        path: Path of the table.
+        start: Offset of the header.
+        end: Offset after the last member; after the header if it has none.
+    """
+
+    path: JsonPath
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class TomlDocument:
+    """A parsed TOML file.
+
+    Attributes:
+        file: Its path, for places.
+        text: The text as it is.
+        value: The parsed value as JSON: dates and infinite numbers are objects, which no member of
+            a hook may be.
+    """
+
+    file: str
+    text: str
+    value: Any
+    repeated: bool = field(default=False, init=False)
+    """Whether a table has the same key twice: never, as TOML forbids it."""
+
+    @cached_property
+    def spans(self) -> dict[JsonPath, TomlSpan]:
+        """The spans of all values by their paths, in the order of the text."""
+        return self._scanned.spans
+
+    @property
+    def sections(self) -> list[TomlSection]:
+        """The parts of the text that headers begin, in its order."""
+        return self._scanned.sections
+
+    @cached_property
+    def _scanned(self) -> _Scanner:
+        scanner = _Scanner(self.text)
+        scanner.scan()
+        return scanner
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def place_at(self, offset: int) -> Place:
+        """Return the line and column of an offset."""
+        line = bisect_right(self._line_starts, offset)
+        return Place(self.file, line, offset - self._line_starts[line - 1] + 1)
+
+    def place(self, path: JsonPath) -> Place:
+        """Return the place of the value at a path, or of its deepest container that has one."""
+        for depth in range(len(path), 0, -1):
+            span = self.spans.get(path[:depth])
+            if span is not None:
+                return self.place_at(span.start)
+        return self.place_at(0)
+
+    def repeated_keys(self) -> Iterator[tuple[str, Place]]:
+        """Yield nothing: TOML forbids to repeat a key."""
+        return iter(())
+
+
+def parse_toml(text: str, file: str = "<text>") -> TomlDocument:
+    """Parse TOML.
+
+    Args:
+        text: The text.
+        file: Its path, for places.
+
+    Raises:
+        TomlSyntaxError: If it is anything else.
+    """
+    try:
+        value = tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise _describe_problem(text, str(error)) from None
+    except RecursionError:
+        raise TomlSyntaxError("nested too deep", text, 0) from None
+    # An integer of thousands of digits.
+    except ValueError as error:
+        raise TomlSyntaxError(str(error), text, 0) from None
+    return TomlDocument(file, text, _to_json(value))
+
+
+def _describe_problem(text: str, problem: str) -> TomlSyntaxError:
+    match = _PROBLEM.fullmatch(problem)
+    if match is None:
+        return TomlSyntaxError(problem, text, 0)
+    if match["line"] is None:
+        return TomlSyntaxError(match["message"], text, len(text))
+    offset = 0
+    for _ in range(int(match["line"]) - 1):
+        offset = text.index("\n", offset) + 1
+    return TomlSyntaxError(match["message"], text, offset + int(match["column"]) - 1)
+
+
+def _to_json(value: Any) -> Any:
+    """Return a value with objects in place of what JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _to_json(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_to_json(item) for item in value]
+    if isinstance(value, datetime.date | datetime.time):
+        return {"date": value.isoformat()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    return value
+
+
+class _Scanner:
+    """Finds the spans of all values of a valid TOML text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.spans: dict[JsonPath, TomlSpan] = {}
+        self.sections: list[TomlSection] = []
+        self.lengths: dict[JsonPath, int] = {}
+        """Path of a list of tables with headers to the number of its tables so far."""
+
+    def scan(self) -> None:
+        """Fill `spans` and `sections`."""
+        table: JsonPath = ()
+        self._skip(_BLANK)
+        while self.at < len(self.text):
+            if self.text[self.at] == "[":
+                table = self._scan_header()
+            else:
+                self._scan_member(table)
+                self._extend(table)
+            self._skip(_BLANK)
+
+    def _skip(self, pattern: re.Pattern[str]) -> None:
+        match = pattern.match(self.text, self.at)
+        if match:
+            self.at = match.end()
+
+    def _scan_header(self) -> JsonPath:
+        """Scan `[a.b]` or `[[a.b]]`; return the path of the table that it begins."""
+        start = self.at
+        is_item = self.text.startswith("[[", start)
+        self.at += 2 if is_item else 1
+        keys = self._scan_key()
+        self.at += 2 if is_item else 1
+        path: JsonPath = ()
+        for key in keys[:-1]:
+            path = self._last_item((*path, key))
+        path = (*path, keys[-1])
+        if is_item:
+            index = self.lengths.get(path, 0)
+            self.lengths[path] = index + 1
+            self.spans.setdefault(path, TomlSpan(start, start, self.at, has_header=True))
+            path = (*path, index)
+        self.spans[path] = TomlSpan(start, start, self.at, has_header=True)
+        self.sections.append(TomlSection(path, start, self.at))
+        self._extend(path)
+        return path
+
+    def _last_item(self, path: JsonPath) -> JsonPath:
+        """Return the path of the last table of a list; the path itself if it is no such list."""
+        length = self.lengths.get(path)
+        return path if length is None else (*path, length - 1)
+
+    def _extend(self, path: JsonPath) -> None:
+        """Let the section, and the tables that contain it, end after what was scanned last."""
+        if self.sections:
+            self.sections[-1].end = self.at
+        for depth in range(len(path), 0, -1):
+            span = self.spans.get(path[:depth])
+            if span is not None and span.has_header:
+                span.end = self.at
+
+    def _scan_key(self) -> list[str]:
+        """Scan a key with its dots, and the blanks around it."""
+        keys: list[str] = []
+        while True:
+            self._skip(_SPACES)
+            bare = _BARE_KEY.match(self.text, self.at)
+            string = None if bare else _STRING.match(self.text, self.at)
+            match = bare or string
+            if match is None:
+                return keys
+            self.at = match.end()
+            keys.append(match[0] if bare else _unquote(match[0]))
+            self._skip(_SPACES)
+            if not self.text.startswith(".", self.at):
+                return keys
+            self.at += 1
+
+    def _scan_member(self, table: JsonPath) -> None:
+        """Scan `key = value`."""
+        key = self.at
+        path = (*table, *self._scan_key())
+        self.at += 1
+        self._skip(_SPACES)
+        self._scan_value(path, key)
+
+    def _scan_value(self, path: JsonPath, key: int) -> None:
+        start = self.at
+        opening = self.text[start : start + 1]
+        # Set before the values inside, so that the order is that of the text.
+        span = self.spans[path] = TomlSpan(key, start, start)
+        if opening == "[":
+            self._scan_items(path)
+        elif opening == "{":
+            self._scan_members(path)
+        else:
+            self._skip(_STRING if opening in ('"', "'") else _SCALAR)
+        span.end = self.at = start + len(self.text[start : self.at].rstrip())
+
+    def _scan_items(self, path: JsonPath) -> None:
+        self.at += 1
+        index = 0
+        self._skip(_BLANK)
+        while not self.text.startswith("]", self.at):
+            self._scan_value((*path, index), self.at)
+            index += 1
+            self._skip_comma()
+        self.at += 1
+
+    def _scan_members(self, path: JsonPath) -> None:
+        self.at += 1
+        self._skip(_BLANK)
+        while not self.text.startswith("}", self.at):
+            self._scan_member(path)
+            self._skip_comma()
+        self.at += 1
+
+    def _skip_comma(self) -> None:
+        self._skip(_BLANK)
+        if self.text.startswith(",", self.at):
+            self.at += 1
+            self._skip(_BLANK)
+
+
+def _unquote(key: str) -> str:
+    """Return the key that a quoted key is."""
+    (name,) = tomllib.loads(f"{key} = 0")
+    return str(name)
