@@ -12,7 +12,7 @@ That is the usual style. Some events, and some releases of agents, read patterns
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -40,7 +40,7 @@ class Matcher:
         pattern: As it was written, without surrounding blanks.
         names: The exact names, if it consists of names.
         expression: The compiled expression, if it is one.
-        problem: Why it does not compile; then it matches its own text only.
+        problem: Why it does not compile; then it matches its own text only, or nothing.
         safe_length: Characters of a subject up to which the expression is evaluated. On a longer
             one it may take too long, so it counts as a match and the guard runs.
     """
@@ -55,6 +55,11 @@ class Matcher:
     def is_never_evaluated(self) -> bool:
         """Whether the pattern is too long or too costly for any subject; it covers all of them."""
         return self.safe_length < 0
+
+    @property
+    def matches_nothing(self) -> bool:
+        """Whether the agent leaves out hooks with the pattern, because it does not compile."""
+        return self.problem is not None and not self.names
 
     def is_evaluated(self, subject: str | None) -> bool:
         """Return whether `matches` evaluates the pattern instead of assuming a match."""
@@ -105,7 +110,9 @@ def compile_matcher(pattern: str | None, style: str = "usual") -> Matcher:
         pattern: As it was configured; `None` if it was not.
         style: How it is read, a key of `STYLES`.
     """
-    text = (pattern or "").strip()
+    text = pattern or ""
+    if style not in UNSTRIPPED:
+        text = text.strip()
     return Matcher(text) if text in MATCH_ALL else STYLES[style](text)
 
 
@@ -134,6 +141,22 @@ def _compile_names(text: str, names: list[str]) -> Matcher:
     return Matcher(text, names=frozenset(stripped - {""}))
 
 
+def _compile_rust(text: str) -> Matcher:
+    if _NARROW_NAMES_ONLY.fullmatch(text):
+        return _compile_literal(text)
+    from anyhook.matching.rust_regex import to_ecmascript
+
+    translation = to_ecmascript(text)
+    if translation.problem is not None:
+        return Matcher(text, names=frozenset(), problem=translation.problem)
+    if translation.expression is None:
+        return Matcher(text, safe_length=-1)
+    compiled = _compile_expression(translation.expression)
+    if compiled.problem is not None:
+        return Matcher(text, names=frozenset(), problem=compiled.problem)
+    return replace(compiled, pattern=text)
+
+
 def _compile_expression(text: str) -> Matcher:
     if len(text) > LONGEST_PATTERN:
         return Matcher(text, safe_length=-1)
@@ -155,5 +178,9 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
     "expression": _compile_expression,
     # One name: the whole text.
     "equal": _compile_equal,
+    # Like `narrow`, with expressions of Rust; hooks with an invalid one are left out.
+    "rust": _compile_rust,
 }
 """How a pattern is read."""
+UNSTRIPPED = frozenset({"rust"})
+"""Styles in which blanks around a pattern belong to it."""
