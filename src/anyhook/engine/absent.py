@@ -23,8 +23,8 @@ ABSENT = frozenset(
 )
 """Codes of problems because of which configured hooks do not run."""
 UNREADABLE = frozenset(
-    "settings-unreadable settings-syntax settings-shape unknown-event unknown-type missing-field "
-    "wrong-type extension-unreadable".split()
+    "settings-unreadable settings-syntax settings-dropped settings-shape unknown-event "
+    "unknown-type missing-field wrong-type extension-unreadable".split()
 )
 """Codes of problems that may hide a configured hook."""
 MAX_LABELS = 5

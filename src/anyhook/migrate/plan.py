@@ -40,7 +40,9 @@ SCOPES: dict[str, frozenset[Layer]] = {
 }
 """Scope to the layers that are read; their hooks go into the target's file of that scope."""
 PACKAGE_LAYERS = frozenset({Layer.PLUGIN, Layer.EXTENSION})
-BROKEN_FILE_CODES = frozenset({"settings-unreadable", "settings-syntax", "settings-shape"})
+BROKEN_FILE_CODES = frozenset(
+    {"settings-unreadable", "settings-syntax", "settings-dropped", "settings-shape"}
+)
 """Codes of diagnostics on files that cannot be used at all."""
 IGNORED_PIECE_CODES = frozenset(
     {

@@ -47,12 +47,14 @@ ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 CODES: dict[str, tuple[Severity, str]] = {
     # settings files
     "settings-unreadable": (ERROR, "a settings file exists and cannot be read"),
-    "settings-syntax": (ERROR, "a settings file is not JSON with comments"),
+    "settings-syntax": (ERROR, "a settings file has not the syntax of its format"),
     "settings-kept": (
         WARNING,
         "a settings file was broken by an edit; its hooks stay in force as they were before",
     ),
     "settings-gone": (WARNING, "a settings file with hooks was deleted"),
+    "settings-dropped": (ERROR, "the agent drops a whole settings file because of a mistake in it"),
+    "unknown-member": (ERROR, "a settings file holds something that it may not hold"),
     "settings-shape": (ERROR, "a settings file does not hold an object"),
     "duplicate-key": (WARNING, "an object has the same key twice; only the last counts"),
     "unknown-event": (ERROR, "a key under `hooks` is no event of the agent"),
@@ -67,6 +69,9 @@ CODES: dict[str, tuple[Severity, str]] = {
     "missing-field": (ERROR, "a required field is missing; the hook is left out"),
     "required-member": (WARNING, "a settings file lacks a member that the agent expects"),
     "unknown-type": (ERROR, "a hook type that the agent does not have"),
+    "unsupported-type": (WARNING, "a hook type that the agent knows and does not run"),
+    "empty-member": (WARNING, "a member that must not be empty is; the hook is left out"),
+    "background-not-here": (WARNING, "the agent waits for a hook that should not be waited for"),
     "bad-timeout": (
         ERROR,
         "a timeout that is no positive number or below 10 ms; the default is used",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anyhook.settings.jsonc import parse, strip_comments
+from anyhook.settings.jsonc import SettingsSyntaxError, parse, strip_comments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,21 +44,34 @@ def is_toml(file: str) -> bool:
     return file.endswith(".toml")
 
 
-def parse_settings(text: str, file: str) -> SettingsDocument:
+def parse_settings(text: str, file: str, *, strict_json: bool = False) -> SettingsDocument:
     """Parse a settings file: TOML, or JSON with comments.
 
     Args:
         text: The text.
         file: Its path, for the format and for places.
+        strict_json: Whether JSON may have no comments, trailing commas and byte order mark.
 
     Raises:
         SettingsSyntaxError: If it is anything else.
     """
     if not is_toml(file):
-        return parse(text, file)
+        document = parse(text, file)
+        if strict_json and document.plain != text:
+            raise _find_addition(text, document.plain)
+        return document
     from anyhook.settings.toml import parse_toml
 
     return parse_toml(text, file)
+
+
+def _find_addition(text: str, plain: str) -> SettingsSyntaxError:
+    """Return the error for the first thing in a text that plain JSON does not have."""
+    pairs = enumerate(zip(text, plain, strict=True))
+    offset = next(index for index, (written, kept) in pairs if written != kept)
+    what = {"/": "a comment", ",": "a comma before a closing bracket"}
+    found = what.get(text[offset], "a byte order mark")
+    return SettingsSyntaxError(f"{found} is not allowed in this file", text, offset)
 
 
 def is_blank(text: str, file: str) -> bool:

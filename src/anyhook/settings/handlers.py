@@ -29,6 +29,7 @@ FIELD_KINDS: dict[str, tuple[type | tuple[type, ...], type, str]] = {
     "strings": (list, str, "a list of strings"),
     "object": (dict, object, "an object"),
     "texts": (dict, str, "an object of strings"),
+    "count": (int, object, "a whole number that is not negative"),
 }
 """`HandlerField.kind` to the type of the value, the type of its items, and a description."""
 
@@ -68,6 +69,12 @@ class HandlerReader:
         own_fields = COMMAND_FIELDS if is_command else set()
         known_fields = self.agent.handler_fields | own_fields | handler_type.fields.keys()
         reporter.report_unknown_fields(value, known_fields | self.definition_fields, path)
+        if self.agent.strict_handlers:
+            value = {key: value[key] for key in value if key in known_fields - {"args", "program"}}
+        if not handler_type.runs:
+            message = f"{self.agent.title} does not run hooks of this type; left out"
+            reporter.report("unsupported-type", message, (*path, "type"))
+            return None
         command: str | None = None
         argv: tuple[str, ...] | None = None
         is_usable = True
@@ -81,6 +88,11 @@ class HandlerReader:
         options = self._read_options(value, handler_type, path)
         if options is None or not is_usable:
             return None
+        background = bool(options.pop("background", False) or options.get("wakes"))
+        if background and not event.runs_background:
+            message = f"{self.agent.title} waits for hooks of {event.wire}; it runs as others do"
+            reporter.report("background-not-here", message, path)
+            background = False
         name = reporter.typed_member(value, "name", str, "a string", path)
         handler = HandlerSpec(
             kind=handler_type.kind,
@@ -98,7 +110,7 @@ class HandlerReader:
             origin=self.source.origin,
             condition=options.pop("condition", None),
             on_failure=options.pop("on_failure", "continue"),
-            background=bool(options.pop("background", False) or options.get("wakes")),
+            background=background,
             options=options,
             form=self.agent.form_name,
         )
@@ -154,6 +166,9 @@ class HandlerReader:
             if member is None and field.nullable and key in value:
                 options[field.option] = None
             elif member is not None and self._is_valid_option(key, field, member, path):
+                if field.option in options and key in value:
+                    message = f"{key!r} is another name of a member that stands here, too"
+                    self.reporter.report("duplicate-key", message, (*path, key))
                 meaning = field.values[member] if field.values else member
                 options[field.option] = self._fill_in(meaning)
             elif field.required:
@@ -166,6 +181,9 @@ class HandlerReader:
     def _is_valid_option(
         self, key: str, field: HandlerField, member: object, path: JsonPath
     ) -> bool:
+        if field.not_empty and isinstance(member, str) and not member.strip():
+            self.reporter.report("empty-member", f"{key} is empty; left out", (*path, key))
+            return False
         value_type, item_type, description = FIELD_KINDS[field.kind]
         if not _has_type(member, value_type, item_type):
             problem = f"{key} must be {description}; left out"
@@ -187,7 +205,11 @@ class HandlerReader:
         args: Any = value.get("args")
         if "program" in value:
             return self._read_program(value, path)
-        is_list = isinstance(command, list)
+        if self.agent.strict_handlers and isinstance(command, str) and not command.strip():
+            message = f"{self._name('command')} is empty; left out"
+            self.reporter.report("empty-member", message, self._at(path, "command"))
+            return None
+        is_list = isinstance(command, list) and not self.agent.strict_handlers
         is_line = isinstance(command, str) and command.strip() != ""
         words: list[Any] = []
         if (is_list or is_line) and (not args or isinstance(args, list)):
@@ -257,10 +279,15 @@ class HandlerReader:
 
     def _checked_seconds(self, timeout: Any, default: float, path: JsonPath) -> float:
         unit = self.agent.timeout_unit
-        if not _is_duration(timeout):
+        is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        if is_number and timeout == 0 and self.agent.zero_timeout:
+            return self.agent.zero_timeout
+        kind = "whole number" if self.agent.strict_handlers else "number"
+        is_fraction = self.agent.strict_handlers and isinstance(timeout, float)
+        if not _is_duration(timeout) or is_fraction:
             self.reporter.report(
                 "bad-timeout",
-                f"timeout must be a positive number, like {default / unit:.0f}, "
+                f"timeout must be a positive {kind}, like {default / unit:.0f}, "
                 f"not {json.dumps(timeout)}; {default:g} s is used",
                 path,
             )
@@ -322,6 +349,8 @@ class HandlerReader:
 def _has_type(value: Any, expected: type | tuple[type, ...], item_type: type) -> bool:
     # `True` is an instance of `int`.
     if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+        return False
+    if expected is int and (isinstance(value, bool) or value < 0):
         return False
     if item_type is object:
         return True

@@ -122,7 +122,8 @@ def _parse_content(
         return _broken(source, content)
     file = str(source.path)
     try:
-        document = parse_settings(content.decode(), file)
+        is_strict = source.file is not None and source.file.strict_json
+        document = parse_settings(content.decode(), file, strict_json=is_strict)
         return read_document(agent, source, document)
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}"

@@ -109,6 +109,7 @@ class _FileReader(Reporter):
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
         self._check_required_members()
+        self._check_members()
         self._check_misplaced()
         definitions = self._read_events()
         self._check_switch_object()
@@ -116,6 +117,10 @@ class _FileReader(Reporter):
         disabled = self._read_disabled()
         allowed_layers, allowed_layers_at = self._read_allowed_layers()
         redaction = self._read_redaction()
+        if self._is_dropped():
+            return LoadedFile(
+                self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
+            )
         return LoadedFile(
             self.source,
             exists=True,
@@ -129,6 +134,32 @@ class _FileReader(Reporter):
             redaction=redaction,
             diagnostics=tuple(self.diagnostics),
         )
+
+    def _is_dropped(self) -> bool:
+        """Return whether the agent drops the whole file because of its problems; report that."""
+        fatal_codes = self.source.file.fatal_codes if self.source.file is not None else frozenset()
+        faults: list[Diagnostic] = []
+        for index, problem in enumerate(self.diagnostics):
+            if problem.code in fatal_codes:
+                fault = problem.replace(severity=Severity.ERROR)
+                faults.append(fault)
+                self.diagnostics[index] = fault
+        if faults:
+            message = (
+                f"{self.agent.title} drops the whole file because of this; none of its hooks runs"
+            )
+            self.diagnostics.append(diagnose("settings-dropped", message, faults[0].place))
+        return bool(faults)
+
+    def _check_members(self) -> None:
+        """Report members of the root that the file may not have."""
+        members = self.source.file.members if self.source.file is not None else None
+        if members is None:
+            return
+        known = " and ".join(map(repr, sorted(members)))
+        for key in islice(self.document.value.keys() - members, MAX_REPORTED_KEYS):
+            message = f"{key!r} is not allowed here; the file holds {known}"
+            self.report("unknown-member", message, (key,))
 
     def _value_at(self, path: tuple[str, ...]) -> Any:
         return value_at(self.document.value, path)
@@ -238,8 +269,8 @@ class _FileReader(Reporter):
                 (*path, "matcher"),
             )
             return None
-        if matcher:
-            self._check_matcher(matcher, spec.matcher_style, (*path, "matcher"))
+        if matcher and not self._is_usable_matcher(matcher, spec, (*path, "matcher")):
+            return None
         sequential = self.typed_member(value, "sequential", bool, "true or false", path)
         limit = MAX_ITEMS - self.handler_count
         items = self.limited(items, "hooks", (*path, "hooks"), limit)
@@ -279,25 +310,30 @@ class _FileReader(Reporter):
     def _report_no_hooks(self, value: dict[str, Any], path: JsonPath) -> None:
         if "hooks" in value:
             self.report("wrong-type", "hooks must be a list of objects", (*path, "hooks"))
+        elif self.agent.hooks_optional:
+            self.report("no-handlers", 'a definition without "hooks"; nothing runs', path)
         elif "command" in value:
             message = 'the command must stand inside "hooks": [{"type": "command", "command": …}]'
             self.report("missing-field", message, path)
         else:
             self.report("missing-field", 'a definition needs "hooks": [{…}]; left out', path)
 
-    def _check_matcher(self, matcher: str, style: str, path: JsonPath) -> None:
-        compiled = compile_matcher(matcher, style)
+    def _is_usable_matcher(self, matcher: str, spec: EventSpec, path: JsonPath) -> bool:
+        """Report a matcher that is not valid or too costly; return whether its hooks can run."""
+        compiled = compile_matcher(matcher, spec.matcher_style)
+        if compiled.matches_nothing and spec.subject is None:
+            return True
         if compiled.is_never_evaluated:
             self.report("costly-matcher", explain_cost(compiled), path, severity=Severity.ERROR)
         elif compiled.safe_length < MAX_TOOL_NAME:
             self.report("costly-matcher", explain_cost(compiled), path)
         if compiled.problem:
-            self.report(
-                "bad-matcher",
-                f"{matcher!r} is no regular expression ({compiled.problem}); it only matches "
-                "itself",
-                path,
-            )
+            effect = "it only matches itself"
+            if compiled.matches_nothing:
+                effect = "the definition is left out"
+            problem = f"{matcher!r} is no regular expression ({compiled.problem}); {effect}"
+            self.report("bad-matcher", problem, path)
+        return not compiled.matches_nothing
 
     # -- switches
 

@@ -176,11 +176,15 @@ class AgentSpec(Record):
             that is run without a shell) to the agent's names of it, the strongest first; the first
             one is written. Members that are not here have their usual name.
         default_type: `type` of handlers that have none; `None` if it is required.
+        hooks_optional: Whether a definition may have no list of handlers.
+        strict_handlers: Whether handlers are read exactly as the agent does: commands are command
+            lines, timeouts are whole numbers, and members that the agent does not know are ignored.
         home_variable: Environment variable that overrides the home directory.
         config_dir: Template of the agent's directory in the home.
         config_variable: Environment variable that overrides `config_dir`.
         packages: Where extensions or plugins are, if the agent has them.
         timeout_unit: Unit of `timeout` in seconds.
+        zero_timeout: Seconds that a timeout of 0 means; 0 if it is a mistake.
         short_timeout: Seconds; a shorter timeout is reported as written in a wrong unit.
         long_timeout: Seconds; a longer timeout is reported as written in a wrong unit.
         handler_types: `type` of a handler to its description.
@@ -247,11 +251,14 @@ class AgentSpec(Record):
     entries: tuple[str, ...] = ("definition",)
     member_names: Mapping[str, tuple[str, ...]] = EMPTY
     default_type: str | None = None
+    hooks_optional: bool = False
+    strict_handlers: bool = False
     home_variable: str | None = None
     config_dir: str
     config_variable: str | None = None
     packages: Extensions | Plugins | None = None
     timeout_unit: float
+    zero_timeout: float = 0.0
     short_timeout: float = 0.0
     long_timeout: float = float("inf")
     handler_types: Mapping[str, HandlerType]

@@ -122,6 +122,7 @@ class EventSpec(Record, kw_only=False):
         handler_kinds: Kinds of handlers that run on the event; `None` for all.
         default_timeouts: Kind of handler to seconds, where it is not the handler type's default.
         max_timeouts: Layer to the upper limit of the timeouts of its hooks, in seconds.
+        runs_background: Whether handlers may run in the background; otherwise the agent waits.
         supports_conditions: Whether conditions (`if`) of handlers are evaluated; if not, a handler
             with a condition never runs.
         prompt_refusals: Fields of the answer of a prompt handler that refuses: as it is, and with
@@ -172,6 +173,7 @@ class EventSpec(Record, kw_only=False):
     handler_kinds: frozenset[str] | None = None
     default_timeouts: Mapping[str, float] = EMPTY
     max_timeouts: Mapping[Layer, float] = EMPTY
+    runs_background: bool = True
     supports_conditions: bool = False
     prompt_refusals: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
     no_opinion_output: str = "{}"

@@ -24,8 +24,10 @@ class HandlerField(Record, kw_only=False):
 
     Attributes:
         option: Name in `HandlerSpec.options`, or of an attribute of `HandlerSpec`.
-        kind: `string`, `strings`, `boolean`, `number`, `object` or `texts` (an object of strings).
+        kind: `string`, `strings`, `boolean`, `number`, `count` (a whole number, not negative),
+            `object` or `texts` (an object of strings).
         required: Whether a handler without it is ignored.
+        not_empty: Whether a handler in which it is blank is ignored.
         words: The strings that are allowed; empty if all are.
         values: Value in the settings to the value of the option, where they differ
             (`{True: "block", False: "continue"}`).
@@ -36,6 +38,7 @@ class HandlerField(Record, kw_only=False):
     option: str
     kind: str
     required: bool = False
+    not_empty: bool = False
     words: tuple[str, ...] = ()
     values: Mapping[Any, Any] = EMPTY
     nullable: bool = False
@@ -50,6 +53,7 @@ class HandlerType(Record, kw_only=False):
         fields: Members that only this type has.
         fixed: Options that every handler of the type gets.
         programs: Whether the agent supports a program with a list of arguments.
+        runs: Whether the agent runs its handlers; otherwise it knows the type and skips them.
     """
 
     kind: str
@@ -57,6 +61,7 @@ class HandlerType(Record, kw_only=False):
     fields: Mapping[str, HandlerField] = EMPTY
     fixed: Mapping[str, Any] = EMPTY
     programs: bool = False
+    runs: bool = True
 
     @property
     def fail_closed_member(self) -> tuple[str, Any] | None:
@@ -86,6 +91,9 @@ class SettingsFile(Record, kw_only=False):
         written_name: Name of the file that anyhook writes hooks into, where the path is a pattern.
         is_foreign: Whether it is the settings file of another agent, which this one reads as well.
             Hooks are never written into it, and it does not show that this agent is used.
+        strict_json: Whether it is JSON without comments, trailing commas and a byte order mark.
+        members: The members that its root may have; `None` if it holds other settings, too.
+        fatal_codes: Codes of the problems for which the agent drops the whole file.
     """
 
     layer: Layer
@@ -95,6 +103,9 @@ class SettingsFile(Record, kw_only=False):
     descending: bool = False
     written_name: str = ""
     is_foreign: bool = False
+    strict_json: bool = False
+    members: frozenset[str] | None = None
+    fatal_codes: frozenset[str] = frozenset()
 
 
 class HookToggle(Record, kw_only=False):
