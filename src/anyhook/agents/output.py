@@ -307,6 +307,28 @@ class _ExitReader:
             )
         return Status.RAN, self._with_denial(answer)
 
+    def merge_denial(self) -> tuple[Status, Answer]:
+        """Deny with the members at the top of the reply; inner objects have no effect."""
+        value = self.output.value if isinstance(self.output.value, dict) else {}
+        inner = {item.path[0] for item in self.context.agent.output_fields if len(item.path) > 1}
+        reply = {name: member for name, member in value.items() if name not in inner}
+        answer = read_reply(self.context, reply)
+        reason = answer.reason or self._denial("").reason
+        return Status.RAN, answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+
+    def fail_closed(self) -> tuple[Status, Answer]:
+        """Deny because of a failure, which `report_failure` reports."""
+        self.report_failure()
+        spec, label = self.context.spec, self.context.handler.label
+        cause = "its output is not JSON" if self.end.code == 0 else self.end.cause
+        reason = f"hook {label!r} failed ({cause}); {spec.wire} denies then"
+        return Status.WARNED, Answer(outcome=Outcome.DENY, reason=reason)
+
+    def give_stderr(self) -> tuple[Status, Answer]:
+        """Give standard error to the agent."""
+        text = trim(self.end.stderr)
+        return Status.RAN, Answer(context=text) if text else NO_OPINION
+
     def _can_block(self) -> bool:
         """Return whether exit code 2 denies; not if the command itself does not exist."""
         layers = self.context.spec.tolerates_missing_file
@@ -325,7 +347,8 @@ class _ExitReader:
         return Status.WARNED
 
     def _denial(self, reason: str) -> Answer:
-        default = f"blocked by hook {self.context.handler.label!r} ({self.end.cause})"
+        template = self.context.spec.exit_reason
+        default = template.format(label=self.context.handler.label, cause=self.end.cause)
         return Answer(outcome=Outcome.DENY, reason=reason or default)
 
     def _with_denial(self, answer: Answer) -> Answer:
@@ -365,6 +388,9 @@ ACTIONS: dict[OutputAction, Callable[[_ExitReader], tuple[Status, Answer]]] = {
     OutputAction.TEXT: _ExitReader.read_text,
     OutputAction.BLOCK: _ExitReader.block,
     OutputAction.APPLY_AND_BLOCK: _ExitReader.apply_reply_and_block,
+    OutputAction.MERGE_DENIAL: _ExitReader.merge_denial,
+    OutputAction.FAIL_CLOSED: _ExitReader.fail_closed,
+    OutputAction.STDERR_AS_CONTEXT: _ExitReader.give_stderr,
     OutputAction.DENY_TEXT: _ExitReader.deny_with_text,
     OutputAction.MESSAGE: _ExitReader.show_message,
     OutputAction.WARNING_MESSAGE: _ExitReader.show_warning,

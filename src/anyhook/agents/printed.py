@@ -93,6 +93,8 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
     text = ""
     for stream in rule.streams:
         text = text or trim(end.stdout if stream == "stdout" else end.stderr)
+    if rules.reports_progress:
+        text = _without_progress(text)
     if not text:
         return PrintedOutput("empty")
     if not rule.parses_json:
@@ -100,6 +102,19 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
     if rules.objects_only:
         return _classify_object(text)
     return _classify_json(text, strings_are_text=rules.strings_are_text)
+
+
+def _without_progress(text: str) -> str:
+    """Remove the lines that report progress: objects with `"type": "progress"`."""
+    if '"progress"' not in text:
+        return text
+    lines = [line for line in text.splitlines() if not _is_progress(line)]
+    return trim("\n".join(lines))
+
+
+def _is_progress(line: str) -> bool:
+    value = parse_object(line) if '"progress"' in line else None
+    return value is not None and value.get("type") == "progress"
 
 
 def _classify_json(text: str, *, strings_are_text: bool) -> PrintedOutput:

@@ -72,9 +72,10 @@ def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> Hand
     has_other_text = answer.stop or answer.llm_response is not None
     if not is_unexplained or has_other_text or "reason" not in spec.effective_fields:
         return result
-    if not rules.default_reason:
+    template = rules.default_reason if spec.default_reason is None else spec.default_reason
+    if not template:
         return result
-    reason = rules.default_reason.format(label=result.handler.label)
+    reason = template.format(label=result.handler.label)
     return replace(result, answer=answer.replace(reason=reason))
 
 

@@ -192,12 +192,20 @@ def _limit_continuation(
     )
 
 
+def _is_denying_failure(context: HookContext, result: HandlerResult) -> bool:
+    """Return whether a failure denies on the event, whatever the handler says."""
+    if result.timed_out:
+        return context.spec.blocks_at_timeout
+    has_failed = result.status in (Status.FAILED, Status.WARNED) and result.exit_code is None
+    return has_failed and result.handler.kind in context.spec.denying_failures
+
+
 def _deny_on_failure(
     context: HookContext, handler: HandlerSpec, result: HandlerResult
 ) -> HandlerResult:
     """Turn a failure into a denial, where the handler or the event says so."""
     spec = context.spec
-    denies_by_event = result.timed_out and spec.blocks_at_timeout
+    denies_by_event = _is_denying_failure(context, result)
     denies_by_handler = handler.on_failure == "block" and result.failed and spec.can_fail_closed
     denies = denies_by_event or denies_by_handler
     if not denies or result.answer.outcome is Outcome.DENY:

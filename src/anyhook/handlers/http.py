@@ -279,7 +279,7 @@ def _make_result(
     refused_variables: tuple[str, ...],
 ) -> HandlerResult:
     notes = payload_notes(context, handler) + truncation_notes(context, handler, reply.truncated)
-    problem = _find_problem(reply, refused_variables)
+    problem = _find_problem(context, reply, refused_variables)
     if problem is not None:
         result = _fail(context, handler, problem, status=Status.WARNED, started=started)
         return replace(
@@ -305,7 +305,9 @@ def _make_result(
     )
 
 
-def _find_problem(reply: _Reply, refused_variables: tuple[str, ...]) -> str | None:
+def _find_problem(
+    context: HookContext, reply: _Reply, refused_variables: tuple[str, ...]
+) -> str | None:
     """Return what is wrong with an answer; an empty body and a JSON object are right."""
     if not 200 <= reply.status < 300:
         hint = ""
@@ -317,6 +319,8 @@ def _find_problem(reply: _Reply, refused_variables: tuple[str, ...]) -> str | No
         return f"answered with status {reply.status}{hint}"
     if reply.truncated:
         return "answered with a reply that is too long to be read"
+    if context.rules.ignores_text_bodies:
+        return None
     text = trim(reply.text)
     try:
         is_valid = not text or isinstance(parse_json(text), dict)

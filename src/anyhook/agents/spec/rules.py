@@ -98,6 +98,11 @@ class EventSpec(Record, kw_only=False):
             error only reports a missing file; `None` if exit code 2 always denies.
         fails_closed: Whether `onFailure: block` makes a failed hook deny.
         blocks_at_timeout: Whether a timeout denies.
+        denying_failures: Kinds of handlers of which a failure denies, but no timeout: a command
+            that cannot be started, a request that is not answered with a status of 2xx.
+        default_reason: Reason of a denial without one, instead of `RuleSet.default_reason`.
+        exit_reason: Reason of a denial by exit code 2 without one, with `{label}` for the hook and
+            `{cause}` for how it ended.
         verdict_policy: How verdicts are combined, a key of `anyhook.engine.combine.VERDICTS`.
         reason_policy: Which reasons are combined: `carried` for those of the handlers with the
             winning verdict, `all` for those of all handlers.
@@ -157,6 +162,9 @@ class EventSpec(Record, kw_only=False):
     tolerates_missing_file: frozenset[Layer] | None = None
     fails_closed: bool = True
     blocks_at_timeout: bool = False
+    denying_failures: frozenset[str] = frozenset()
+    default_reason: str | None = None
+    exit_reason: str = "blocked by hook {label!r} ({cause})"
     verdict_policy: str = "strongest"
     reason_policy: str = "carried"
     field_policies: Mapping[str, str] = EMPTY
@@ -221,6 +229,12 @@ class OutputAction(StrEnum):
     """Deny; the reason is taken from stderr, from the JSON reply or from the text."""
     APPLY_AND_BLOCK = "apply_and_block"
     """Apply the members of the JSON reply, and deny in any case."""
+    MERGE_DENIAL = "merge_denial"
+    """Apply the members at the top of the JSON reply, and deny; standard error has no effect."""
+    FAIL_CLOSED = "fail_closed"
+    """Deny, because the command has failed; nothing that it printed has an effect."""
+    STDERR_AS_CONTEXT = "stderr_as_context"
+    """Give standard error to the agent; nothing else that was printed has an effect."""
     DENY_TEXT = "deny_text"
     """Deny with the text as the reason."""
     MESSAGE = "message"
@@ -330,6 +344,10 @@ class RuleSet(Record):
         exit_rules: Canonical name of an event to its exit rules; `*` for all other events.
         objects_only: Whether only text from `{` to `}` is JSON; otherwise any JSON text is.
         strings_are_text: Whether a JSON string is plain text, with its quotes.
+        ignores_text_bodies: Whether an HTTP answer that is not JSON is no output; otherwise the
+            hook has failed.
+        reports_progress: Whether lines of the output that are objects with `"type": "progress"`
+            are messages for the user and no part of the reply.
         async_replies: Whether a command whose output starts with the object `{"async": true}`
             runs in the background: its other output and its exit code have no effect.
         strict: Whether one wrong member, `null` included, invalidates the whole reply.
@@ -371,6 +389,8 @@ class RuleSet(Record):
     merged_by_agent: frozenset[str] = frozenset()
     objects_only: bool = False
     strings_are_text: bool = False
+    ignores_text_bodies: bool = False
+    reports_progress: bool = False
     async_replies: bool = False
     strict: bool = False
     blocks_despite_invalid_json: bool = True
