@@ -299,7 +299,7 @@ def _command_of_handler(
     return Command(
         argv=tuple(argv),
         env={**env, client.WORKER_ENV: "on"},
-        cwd=context.cwd,
+        cwd=context.directory_of(handler),
         payload=context.payload,
         timeout=handler.timeout,
     )

@@ -13,6 +13,7 @@ from anyhook.files import identity_of
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.settings.detect import trust_command
+from anyhook.settings.sources import find_root
 from anyhook.trust.scripts import command_files
 from anyhook.trust.subjects import Subject, SubjectReader, definition_key
 
@@ -72,7 +73,8 @@ class Guard:
 
     def variables(self, cwd: Path | None = None) -> dict[str, str]:
         """Return the variables that hold paths: the agent's, and those that the shim sets."""
-        paths = {"project_dir": self._project, "cwd": cwd or self._project}
+        root = find_root(self._project)
+        paths = {"project_dir": self._project, "cwd": cwd or self._project, "root": root}
         agents = [self._agent]
         if self._uses_shim():
             agents = [*map(get_agent, CODING_AGENTS), self._agent]
@@ -198,8 +200,9 @@ class Guard:
 
         In another directory than the project's, the same words can name other files.
         """
+        # A command with a directory of its own was read there.
         start = Path(os.path.realpath(cwd)) if cwd else self._project
-        if start == self._project:
+        if start == self._project or subject.handler.cwd is not None:
             return None
         key = (id(subject.handler), cwd)
         check = self._elsewhere.get(key)

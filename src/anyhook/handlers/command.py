@@ -99,10 +99,10 @@ async def _run_warm(
 ) -> ProcessResult | None:
     """Run a hook file on a worker; `None` if it must run as a process."""
     if handler.argv is None:
-        env = {**env, "PWD": context.directory_for(handler)}  # a shell would have set it
+        env = {**env, "PWD": context.directory_of(handler)}  # a shell would have set it
     return await run_warm(
         command,
-        cwd=context.directory_for(handler),
+        cwd=context.directory_of(handler),
         env=env,
         stdin=context.payload,
         timeout=handler.timeout,
@@ -119,7 +119,7 @@ async def _run_cold(
         return ProcessResult(timed_out=True, duration=spent)
     return await run_process(
         argv,
-        cwd=context.directory_for(handler),
+        cwd=context.directory_of(handler),
         env=env,
         stdin=context.payload,
         timeout=handler.timeout - spent,
@@ -145,7 +145,9 @@ def command_environment(
         key = FileKey(session, context.spec.canonical, handler.identity)
         env |= services.env_files.variables(env_file, key, context.epoch)
     env.update(handler.variables)
-    add_variables(env, handler.env)
+    set_by_agent = {name: env[name] for name in context.agent.protected_environment}
+    add_variables(env, handler.env, expands=context.rules.expands_handler_env)
+    env.update(set_by_agent)
     own = dict.fromkeys((*handler.variables, *handler.env))
     own_names = [name for name in own if name in env and not controls_shell(name)]
     if own_names:
@@ -253,8 +255,7 @@ def _report_run(
             "variable-repaired",
             f"{', '.join(repaired)}: not a valid environment value, and was truncated",
         )
-    directory = context.directory_for(handler)
-    if directory == context.cwd and str(context.event.cwd or directory) != directory:
+    if handler.cwd is None and str(context.event.cwd or context.cwd) != context.cwd:
         report(
             "missing-cwd",
             f"the directory {context.event.cwd!r} does not exist; it ran in {directory!r}",

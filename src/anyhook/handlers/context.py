@@ -13,6 +13,7 @@ from anyhook.agents.payloads import encode_event
 from anyhook.agents.translate import translate_event
 from anyhook.handlers.environment import sanitize_env
 from anyhook.model.json import dump_json, repair
+from anyhook.settings.sources import find_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -152,14 +153,15 @@ class HookContext:
             "cwd": str(self.given.cwd or self.cwd),
             "session_id": str(self.given.session_id or ""),
         }
+        sources = self.agent.hook_environment
+        if "root" in sources.values():
+            values["root"] = str(find_root(self.project_dir))
         variables = dict(self.inherits.of(layer))
-        for name, source in self.agent.hook_environment.items():
+        for name, source in sources.items():
             variables[name] = values.get(source, source.removeprefix("="))
         # The values of this process's own environment are valid: the system passed them.
         is_own = self.host_environ is os.environ
-        return variables, sanitize_env(
-            variables, self.agent.hook_environment if is_own else [*variables]
-        )
+        return variables, sanitize_env(variables, sources if is_own else [*variables])
 
     @cached_property
     def cwd(self) -> str:
@@ -169,11 +171,9 @@ class HookContext:
             return os.fspath(wanted)
         return str(self.project_dir)
 
-    def directory_for(self, handler: HandlerSpec) -> str:
-        """Return the working directory of a command, which can depend on its settings file."""
-        file = "" if handler.place is None else handler.place.file
-        project = str(self.project_dir)
-        return self.agent.directory_for(handler.layer, file, project) or self.cwd
+    def directory_of(self, handler: HandlerSpec) -> str:
+        """Return the directory in which a command runs."""
+        return handler.cwd or self.cwd
 
     def with_event(self, event: Event) -> HookContext:
         """Return the same context for a changed event."""

@@ -123,7 +123,7 @@ class Inheritance:
         return kept
 
 
-def add_variables(env: dict[str, str], own: Mapping[str, str]) -> None:
+def add_variables(env: dict[str, str], own: Mapping[str, str], *, expands: bool = True) -> None:
     """Add the variables of a hook to what it inherits.
 
     References in a value (`$NAME`) are resolved against the inherited variables only, so the order
@@ -133,10 +133,11 @@ def add_variables(env: dict[str, str], own: Mapping[str, str]) -> None:
     Args:
         env: What the hook inherits; changed in place.
         own: Its own variables, as they are configured.
+        expands: Whether references in values are resolved; otherwise values are literal.
     """
     values: dict[str, str] = {}
     for name, text in own.items():
-        value = expand(text, env)
+        value = expand(text, env) if expands else text
         if not controls_shell(name) and (name != "PATH" or value):
             values[name] = value
     env.update(values)

@@ -40,6 +40,7 @@ class HandlerSpec:
         description: Text for people.
         timeout: Seconds.
         env: Variables that are added to the command's environment.
+        cwd: Absolute path of the directory in which the command runs; `None` for the event's.
         variables: Name to value of the path variables that the command may use
             (`${extensionPath}`).
         placeholders: Name to the value of `${name}` in an argument of a program; never replaced in
@@ -64,6 +65,7 @@ class HandlerSpec:
     description: str | None = None
     timeout: float = 60.0
     env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     placeholders: Mapping[str, str] = field(default_factory=dict)
     forbidden: str | None = None
@@ -121,6 +123,7 @@ class HandlerSpec:
             self.on_failure,
             self.background,
             self.form,
+            self.cwd,
             repr(sorted(self.options.items())) if self.options else "",
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import MIN_TIMEOUT
@@ -104,6 +105,7 @@ class HandlerReader:
             description=reporter.typed_member(value, "description", str, "a string", path),
             timeout=self._read_timeout(event, handler_type, value, path),
             env={**self._read_env(value, path), **self.source.env},
+            cwd=self._working_directory(options.pop("cwd", None)),
             variables=self.source.path_variables,
             placeholders=self.source.placeholders,
             forbidden=self.source.forbidden,
@@ -263,6 +265,13 @@ class HandlerReader:
     def _at(self, path: JsonPath, member: str) -> JsonPath:
         """Return the path of a member of the handler, under the name that it is written with."""
         return (*path, self._name(member))
+
+    def _working_directory(self, cwd: str | None) -> str | None:
+        """Return the directory in which a command runs; `None` for the event's."""
+        directory = self.source.directory
+        if cwd is None:
+            return directory or None
+        return os.path.normpath(os.path.join(directory, cwd))  # noqa: PTH118 - a text is stored
 
     # -- the timeout
 

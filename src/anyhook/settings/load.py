@@ -58,6 +58,7 @@ def load_file(agent: AgentSpec, source: Source) -> LoadedFile:
         tuple(source.placeholders.items()),
         source.hooks_path,
         source.forms,
+        source.directory,
     )
     cached = _CACHE.get(key)
     if cached is not None and cached.stamp.is_current():

@@ -88,6 +88,7 @@ class Source:
         forbidden: Text that no command line for a shell may hold.
         hooks_path: Keys to the hooks, where they are not at the agent's usual place.
         file: The place that it was found at, if it is a settings file.
+        directory: Working directory of its commands; empty if it is the event's.
     """
 
     layer: Layer
@@ -100,6 +101,7 @@ class Source:
     forbidden: str | None = None
     hooks_path: tuple[str, ...] | None = None
     file: SettingsFile | None = None
+    directory: str = ""
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -181,7 +183,9 @@ def find_sources(
         real_path = os.path.realpath(place.path)
         if real_path not in real_paths:
             real_paths.add(real_path)
-            search.sources.append(Source(place.file.layer, place.path, file=place.file))
+            directory = _working_directory(agent, location, place)
+            source = Source(place.file.layer, place.path, file=place.file, directory=directory)
+            search.sources.append(source)
     for place in _place_patterns(agent, location):
         if is_pattern(place.path):
             search.watched += list_directories(place.path)
@@ -266,6 +270,18 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
         if file.layer in ADMINISTRATOR_LAYERS and not fields["system_dir"]:
             fields["system_dir"] = str(path.parent)
         yield _SettingsPlace(file, path)
+
+
+def _working_directory(agent: AgentSpec, location: Location, place: _SettingsPlace) -> str:
+    match agent.hook_directories.get(place.file.layer):
+        case "file":
+            return str(place.path.parent)
+        case "project":
+            return str(location.project)
+        case "root":
+            return str(find_root(location.project))
+        case _:
+            return ""
 
 
 def find_root(project: Path) -> Path:

@@ -227,7 +227,9 @@ def definition_members(subject: Subject) -> dict[str, Any]:
     Values that may hold secrets (variables, headers) are recorded by their digest.
     """
     handler = subject.handler
+    directory = {} if handler.cwd is None else {"directory": handler.cwd}
     return {
+        **directory,
         "event": subject.event,
         "matcher": subject.matcher,
         "name": handler.name,

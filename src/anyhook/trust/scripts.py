@@ -119,8 +119,10 @@ def command_files(
         handler: A command handler.
         project: Directory of the project.
         variables: Variables that hold paths, like `GEMINI_PROJECT_DIR`.
-        start: Where the command runs; by default in the project.
+        start: Where the command runs; by default in its own directory, else in the project.
     """
+    if start is None and handler.cwd is not None:
+        start = Path(handler.cwd)
     search = _PathSearch(handler, start or project, variables)
     scope = _Scope(project, start)
     runs_unnamed = search.runs_unnamed_files()
@@ -168,7 +170,8 @@ def missing_scripts(
     """List the files that a command surely means to run and that do not exist."""
     existing: set[str] = set()
     missing: dict[str, str] = {}
-    for word, path in _PathSearch(handler, project, variables).candidates(with_implied=False):
+    start = Path(handler.cwd) if handler.cwd is not None else project
+    for word, path in _PathSearch(handler, start, variables).candidates(with_implied=False):
         if os.path.exists(path):
             existing.add(word)
         elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
@@ -198,7 +201,7 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
     text = text.replace(LITERAL_DOLLAR, "$")
     if "/" not in text:
         return text
-    path = _resolve(text, str(project))
+    path = _resolve(text, handler.cwd or str(project))
     return None if path is None else Path(path)
 
 

@@ -183,4 +183,6 @@ def definition_key(definition: HookDefinition, handler: HandlerSpec) -> str:
         handler.timeout,
         sorted(handler.env.items()),
     ]
+    if handler.cwd is not None:
+        members.append(handler.cwd)
     return hashlib.sha256(json.dumps(members).encode()).hexdigest()

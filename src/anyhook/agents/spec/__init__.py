@@ -154,7 +154,8 @@ class AgentSpec(Record):
         settings_members: Member at the root of every settings file with hooks to the value that the
             agent expects (`{"version": 1}`); whoever writes hooks writes it.
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
-            their settings file) or `project`; of other layers it is the event's.
+            their settings file), `project` or `root` (the repository that holds the project); of
+            other layers it is the event's.
         settings_environment: Keys from the root of a settings file to variables for all processes
             of the agent; empty if there is no such member.
         layer_order: The order in which hooks of different layers run.
@@ -191,8 +192,9 @@ class AgentSpec(Record):
         foreign_types: `type` of handlers of other agents to the agent that has it.
         shell: Programs with options that run command lines; the first one that exists is used.
         shells: The same for each name that handlers can set as `shell`.
-        hook_environment: Variable that hooks get to what it holds: `project_dir`, `cwd`,
-            `session_id`, or `=TEXT` for a fixed text.
+        hook_environment: Variable that hooks get to what it holds: `project_dir`, `root` (of the
+            repository), `cwd`, `session_id`, or `=TEXT` for a fixed text.
+        protected_environment: Those of them that `env` of a handler does not override.
         quotes_variables_itself: Whether the agent quotes the values that it substitutes in command
             lines, so that authors write no quotes.
         env_file: The file in which hooks set variables for shell commands, if there is one.
@@ -266,6 +268,7 @@ class AgentSpec(Record):
     shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY
     hook_environment: Mapping[str, str]
+    protected_environment: frozenset[str] = frozenset()
     quotes_variables_itself: bool = False
     env_file: EnvFileRules | None = None
     stripped_prefixes: tuple[str, ...] = ()
@@ -483,22 +486,6 @@ class AgentSpec(Record):
         member = self.handler_types["command"].fail_closed_member
         name, value = member or ("onFailure", "block")
         return f"{name} is {json.dumps(value)}"
-
-    def directory_for(self, layer: Layer, file: str, project: str) -> str | None:
-        """Return the working directory of a command; `None` if it is the event's.
-
-        Args:
-            layer: Layer of the hook.
-            file: Its settings file.
-            project: Directory of the project.
-        """
-        match self.hook_directories.get(layer):
-            case "project":
-                return project
-            case "file":
-                return file.replace("\\", "/").rpartition("/")[0] or project
-            case _:
-                return None
 
     def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
         """Return the shells that can run a command line, each with its options, the best first.

@@ -367,6 +367,8 @@ class RuleSet(Record):
             `definition`, or `all` handlers of the event. `always`: all handlers of an event run in
             order, also without such a definition.
         ends_sequence: Whether a denial ends a sequence.
+        expands_handler_env: Whether variables in `env` of a handler are substituted; otherwise the
+            values are literal.
         handler_identity: When two handlers are the same one: `identity`, `name_and_command`, or
             `place` if every handler of a file runs.
         toggle_policy: Which layer decides whether hooks run: the one of the strongest `authority`,
@@ -402,6 +404,7 @@ class RuleSet(Record):
     chains_failures: bool = True
     sequence_scope: str = "definition"
     ends_sequence: bool = True
+    expands_handler_env: bool = True
     handler_identity: str = "identity"
     toggle_policy: str = "authority"
     enabled_by_default: bool = True
