@@ -10,6 +10,7 @@ from anyhook import BeforeTool, TrustStore
 from anyhook.agents import get_agent
 from anyhook.agents.spec import HandlerField
 from anyhook.engine.engine import Engine
+from anyhook.model.layers import Layer
 from anyhook.model.status import Status
 from anyhook.settings.sources import Location
 from tests.world import World

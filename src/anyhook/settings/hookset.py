@@ -73,6 +73,8 @@ class HookSet:
         rules = rules or self.agent.documented
         if rules.toggle_policy == "precedence":
             return self._switched_off_by_precedence(rules, handler)
+        if rules.toggle_policy == "any":
+            return self._switched_off_by_any(rules, handler)
         return self._switched_off_by_authority(rules, handler)
 
     def _switched_off_by_authority(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
@@ -83,6 +85,8 @@ class HookSet:
         needed = self.agent.authority[handler.layer]
         files = self._files_by_authority()
         for file in files:
+            if not self._switches(file, handler, rules):
+                continue
             if file.source.layer is handler.layer and file.enabled is not None:
                 if not file.enabled:
                     return str(file.enabled_at)
@@ -93,7 +97,8 @@ class HookSet:
                 continue
             if handler.identifier in file.disabled:
                 return str(file.disabled[handler.identifier])
-            if file.enabled is not None and not is_enabled:
+            switches = file.enabled is not None and self._switches(file, handler, rules)
+            if switches and not is_enabled:
                 if not file.enabled:
                     return str(file.enabled_at)
                 is_enabled = True
@@ -120,6 +125,23 @@ class HookSet:
         if file.enabled or self._is_protected(handler, file):
             return None
         return str(file.enabled_at)
+
+    def _switched_off_by_any(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
+        """Return the first switch that is off; no layer switches hooks on again."""
+        for file in self.files:
+            if file.enabled is not False or not self._switches(file, handler, rules):
+                continue
+            if not self._is_protected(handler, file):
+                return str(file.enabled_at)
+        return None
+
+    def _switches(self, file: LoadedFile, handler: HandlerSpec, rules: RuleSet) -> bool:
+        """Return whether the switches of a file can count for a handler."""
+        place = file.source.file
+        is_limited = place is not None and place.switches_itself
+        if is_limited or file.source.layer in rules.self_switching_layers:
+            return handler.place.file == str(file.source.path)
+        return True
 
     def _is_protected(self, handler: HandlerSpec, file: LoadedFile) -> bool:
         """Return whether the administrator's hooks run although a file switches all hooks off."""

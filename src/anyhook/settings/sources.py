@@ -6,7 +6,7 @@ import fnmatch
 import json
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Bytes. People write far smaller files; a repository must not be able to fill the memory.
 SIZE_LIMIT = 1024 * 1024
+ROOT_USER = 0
 ADMINISTRATOR_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
 """Layers whose first file lies in the directory `{system_dir}` of their other files."""
 
@@ -89,6 +90,7 @@ class Source:
         hooks_path: Keys to the hooks, where they are not at the agent's usual place.
         file: The place that it was found at, if it is a settings file.
         directory: Working directory of its commands; empty if it is the event's.
+        owner: User ID that the file has to belong to; `None` for any.
     """
 
     layer: Layer
@@ -102,6 +104,7 @@ class Source:
     hooks_path: tuple[str, ...] | None = None
     file: SettingsFile | None = None
     directory: str = ""
+    owner: int | None = None
 
     @property
     def forms(self) -> tuple[str, ...]:
@@ -183,8 +186,13 @@ def find_sources(
         real_path = os.path.realpath(place.path)
         if real_path not in real_paths:
             real_paths.add(real_path)
-            directory = _working_directory(agent, location, place)
-            source = Source(place.file.layer, place.path, file=place.file, directory=directory)
+            source = Source(
+                place.file.layer,
+                place.path,
+                file=place.file,
+                directory=_working_directory(agent, location, place),
+                owner=ROOT_USER if place.file.is_protected and not place.is_overridden else None,
+            )
             search.sources.append(source)
     for place in _place_patterns(agent, location):
         if is_pattern(place.path):
@@ -225,10 +233,17 @@ def written_file(agent: AgentSpec, location: Location, layer: Layer) -> Path | N
 
 @dataclass(frozen=True, slots=True)
 class _SettingsPlace:
-    """A place of settings: a file, or a pattern of files."""
+    """A place of settings: a file, or a pattern of files.
+
+    Attributes:
+        file: Its entry in the agent's tables.
+        path: The file or pattern.
+        is_overridden: Whether an environment variable names it.
+    """
 
     file: SettingsFile
     path: Path
+    is_overridden: bool
 
 
 def _settings_places(agent: AgentSpec, location: Location) -> list[_SettingsPlace]:
@@ -243,7 +258,7 @@ def _settings_places(agent: AgentSpec, location: Location) -> list[_SettingsPlac
         own_path = _written_path(place)
         if place.file.written_name and own_path not in paths:
             paths.append(own_path)
-        files += [_SettingsPlace(place.file, path) for path in paths]
+        files += [replace(place, path=path) for path in paths]
     return files
 
 
@@ -269,7 +284,7 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
         path = Path(override or template.format(**fields))
         if file.layer in ADMINISTRATOR_LAYERS and not fields["system_dir"]:
             fields["system_dir"] = str(path.parent)
-        yield _SettingsPlace(file, path)
+        yield _SettingsPlace(file, path, bool(override))
 
 
 def _working_directory(agent: AgentSpec, location: Location, place: _SettingsPlace) -> str:

@@ -372,7 +372,9 @@ class RuleSet(Record):
         handler_identity: When two handlers are the same one: `identity`, `name_and_command`, or
             `place` if every handler of a file runs.
         toggle_policy: Which layer decides whether hooks run: the one of the strongest `authority`,
-            or the one of the highest `precedence`.
+            or the one of the highest `precedence`. `any`: any file switches off all hooks but the
+            administrator's.
+        self_switching_layers: Layers whose switches only count for hooks of the same file.
         enabled_by_default: Whether hooks run if no settings file enables them.
         warning_audience: Who sees standard error of a command that failed.
         merged_by_agent: Fields of a decision that the agent merges with the event's own values.
@@ -407,6 +409,7 @@ class RuleSet(Record):
     expands_handler_env: bool = True
     handler_identity: str = "identity"
     toggle_policy: str = "authority"
+    self_switching_layers: frozenset[Layer] = frozenset()
     enabled_by_default: bool = True
     warning_audience: Audience = Audience.DEBUG
     default_reason: str = "blocked by hook '{label}'"

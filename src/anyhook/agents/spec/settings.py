@@ -94,6 +94,9 @@ class SettingsFile(Record, kw_only=False):
         strict_json: Whether it is JSON without comments, trailing commas and a byte order mark.
         members: The members that its root may have; `None` if it holds other settings, too.
         fatal_codes: Codes of the problems for which the agent drops the whole file.
+        is_protected: Whether only an administrator may be able to change it: a file that its group
+            or others may write is not read. At its usual place it also has to belong to root.
+        switches_itself: Whether its switches only count for its own hooks, not for its layer.
     """
 
     layer: Layer
@@ -106,6 +109,8 @@ class SettingsFile(Record, kw_only=False):
     strict_json: bool = False
     members: frozenset[str] | None = None
     fatal_codes: frozenset[str] = frozenset()
+    is_protected: bool = False
+    switches_itself: bool = False
 
 
 class HookToggle(Record, kw_only=False):
