@@ -150,7 +150,7 @@ def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str 
         subjects = agent.tools
     if not subjects:
         return None
-    if matcher.names is not None:
+    if matcher.names is not None and matcher.expression is None:
         return _find_dead_names(agent, spec, matcher, subjects)
     if any(matcher.matches(name) for name in subjects):
         return None

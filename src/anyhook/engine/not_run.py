@@ -74,7 +74,7 @@ def _explain(
     subject = spec.subject_of(event)
     names = match_names_in_form(engine.agent, engine.rules, event.name, subject, definition.form)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
-    if may_evaluate and not any(matcher.matches(name) for name in names):
+    if may_evaluate and not matcher.matches_any(names):
         return f"its matcher {matcher.pattern!r} does not match {subject!r}"
     if spec.handler_kinds is not None and handler.kind not in spec.handler_kinds:
         return f"{engine.agent.title} runs no {handler.kind} hooks on {spec.wire}"

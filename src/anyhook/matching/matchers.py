@@ -21,9 +21,10 @@ from regress import Regex, RegressError
 from anyhook.matching.complexity import LONGEST_PATTERN, LONGEST_SUBJECT, longest_safe_subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 MATCH_ALL = frozenset({"", "*"})
+MATCH_ALL_OR_ANY = frozenset({"", "*", ".*"})
 SHOWN_CHARACTERS = 60
 """Characters of a pattern that are shown in a message."""
 _NAMES_ONLY = re.compile(r"[A-Za-z0-9_\- ,|]*")
@@ -43,6 +44,9 @@ class Matcher:
         problem: Why it does not compile; then it matches its own text only, or nothing.
         safe_length: Characters of a subject up to which the expression is evaluated. On a longer
             one it may take too long, so it counts as a match and the guard runs.
+
+    With both names and an expression, a subject matches if it is one of the names, or if the
+    expression covers it; an alias of a subject matches only as one of the names.
     """
 
     pattern: str
@@ -63,14 +67,30 @@ class Matcher:
 
     def is_evaluated(self, subject: str | None) -> bool:
         """Return whether `matches` evaluates the pattern instead of assuming a match."""
-        return subject is None or self.names is not None or len(subject) <= self.safe_length
+        is_short = subject is None or len(subject) <= self.safe_length
+        return is_short or (self.names is not None and self.expression is None)
+
+    def matches_any(self, names: Sequence[str | None]) -> bool:
+        """Return whether the pattern covers a subject by one of its names.
+
+        Args:
+            names: The name of the subject, then its aliases.
+        """
+        subject, *aliases = names
+        if self.matches(subject):
+            return True
+        if self.names is not None:
+            return any(alias in self.names for alias in aliases)
+        return any(self.matches(alias) for alias in aliases)
 
     def matches(self, subject: str | None) -> bool:
         """Return whether the pattern covers a subject; an event without one is always covered."""
         if subject is None or self.pattern in MATCH_ALL:
             return True
-        if self.names is not None:
-            return subject in self.names
+        if self.names is not None and subject in self.names:
+            return True
+        if self.names is not None and self.expression is None:
+            return False
         if len(subject) > self.safe_length:
             return True
         if self.expression is None:
@@ -112,7 +132,7 @@ def compile_matcher(pattern: str | None, style: str = "usual") -> Matcher:
     """
     text = pattern or ""
     if style not in UNSTRIPPED:
-        text = text.strip()
+        text = _strip_unescaped(text)
     return Matcher(text) if text in MATCH_ALL else STYLES[style](text)
 
 
@@ -157,6 +177,66 @@ def _compile_rust(text: str) -> Matcher:
     return replace(compiled, pattern=text)
 
 
+def _compile_listed(text: str) -> Matcher:
+    """Compile alternatives that are names first; what is no name is an expression.
+
+    Source: Qwen Code 0.24.4, `hook-matcher.ts`.
+    """
+    if text in MATCH_ALL_OR_ANY:
+        return Matcher("*")
+    if "|" not in text or text.startswith(("^", "(")):
+        return _with_names(text, frozenset({text}))
+    entries = [_strip_unescaped(entry) for entry in _split_alternatives(text)]
+    names = frozenset(entry for entry in entries if entry)
+    if not names:
+        return Matcher(text, names=frozenset())
+    if not names.isdisjoint(MATCH_ALL_OR_ANY):
+        return Matcher("*")
+    return _with_names("|".join(entry for entry in entries if entry), names)
+
+
+def _with_names(expression: str, names: frozenset[str]) -> Matcher:
+    compiled = _compile_expression(expression)
+    if compiled.expression is None and compiled.problem is None:
+        return compiled
+    return replace(compiled, names=names)
+
+
+def _split_alternatives(text: str) -> list[str]:
+    """Split a pattern at each `|` outside of brackets, groups and escapes."""
+    entries: list[str] = []
+    current = ""
+    depth = 0
+    is_escaped = in_class = False
+    for char in text:
+        if char == "|" and not (is_escaped or in_class or depth):
+            entries.append(current)
+            current = ""
+            continue
+        current += char
+        if is_escaped:
+            is_escaped = False
+        elif char == "\\":
+            is_escaped = True
+        elif in_class:
+            in_class = char != "]"
+        elif char == "[":
+            in_class = True
+        elif char == "(":
+            depth += 1
+        elif char == ")":
+            depth = max(0, depth - 1)
+    return [*entries, current]
+
+
+def _strip_unescaped(text: str) -> str:
+    """Remove blanks at both ends, but not one at the end that a backslash escapes."""
+    stripped = text.strip()
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    is_escaped = backslashes % 2 == 1 and len(text.lstrip()) > len(stripped)
+    return text.lstrip()[: len(stripped) + 1] if is_escaped else stripped
+
+
 def _compile_expression(text: str) -> Matcher:
     if len(text) > LONGEST_PATTERN:
         return Matcher(text, safe_length=-1)
@@ -180,7 +260,11 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
     "equal": _compile_equal,
     # Like `narrow`, with expressions of Rust; hooks with an invalid one are left out.
     "rust": _compile_rust,
+    # Names separated by `|`, and an expression that is made of them.
+    "listed": _compile_listed,
 }
 """How a pattern is read."""
 UNSTRIPPED = frozenset({"rust"})
 """Styles in which blanks around a pattern belong to it."""
+SEARCHING_STYLES = frozenset({"expression", "listed"})
+"""Styles in which a plain name also covers every subject that contains it."""

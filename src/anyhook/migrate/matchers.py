@@ -11,7 +11,12 @@ import re
 from typing import TYPE_CHECKING
 
 from anyhook.agents.translate import translate_subject
-from anyhook.matching.matchers import MATCH_ALL, compile_matcher, explain_cost
+from anyhook.matching.matchers import (
+    MATCH_ALL,
+    SEARCHING_STYLES,
+    compile_matcher,
+    explain_cost,
+)
 from anyhook.migrate.matcher_pieces import MATCHES_EVERYTHING, NAME_LIST, split_matcher
 from anyhook.model.record import Record
 
@@ -163,7 +168,7 @@ def _translate_tools(
         return TranslatedMatcher(patterns=(text,))
     observed = _observed(source, source_event)
     # Such a release searches for a plain name anywhere in a tool's name.
-    is_searched = observed is not None and observed.matcher_style == "expression"
+    is_searched = observed is not None and observed.matcher_style in SEARCHING_STYLES
     is_name_list = NAME_LIST.match(text) is not None
     if is_searched and is_name_list and "" in text.split("|"):
         reason = f"{source.title} itself reads an empty alternative as every tool"
@@ -264,7 +269,7 @@ def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> _Transla
     is_user_tool = name not in canonical and name not in source.tools
     if is_user_tool and name not in source.renamed_tools:
         return _TranslatedPiece(names=(name,))
-    names = _tool_names(target, canonical.get(name, ""))
+    names = _tool_names(target, canonical.get(source.tool_aliases.get(name, name), ""))
     if not names:
         return _TranslatedPiece(missing=((name, _why_missing(source, name, target)),))
     return _TranslatedPiece(names=tuple(names))
@@ -355,7 +360,7 @@ def _any_mcp_tool(target: AgentSpec) -> str:
 def _write_pattern(observed: EventSpec | None, names: list[str], patterns: list[str]) -> str:
     """Write a matcher with the same meaning in every release of the target."""
     pieces = [*names, *patterns]
-    is_searched = observed is not None and observed.matcher_style == "expression"
+    is_searched = observed is not None and observed.matcher_style in SEARCHING_STYLES
     if not is_searched and all(map(_NAME.match, patterns)):
         return "|".join(pieces)
     return f"^{pieces[0]}$" if len(pieces) == 1 else f"^({'|'.join(pieces)})$"
