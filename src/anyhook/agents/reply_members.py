@@ -9,7 +9,7 @@ from anyhook.model.answers import STRENGTH, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from anyhook.agents.output_context import OutputContext
@@ -95,7 +95,7 @@ def _read_interrupt(context: OutputContext, item: OutputField, value: Any, field
 
 
 def _read_decision(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
-    words = item.words or context.agent.decision_words
+    words: Mapping[Any, tuple[Outcome, bool]] = item.words or context.agent.decision_words
     names = [show_word(word) for word in words]
     takes_booleans = True in words or False in words
     if not isinstance(value, bool if takes_booleans else str):
@@ -106,8 +106,8 @@ def _read_decision(context: OutputContext, item: OutputField, value: Any, fields
         _set_verdict(context, item, fields, *words[value])
     elif value in context.rules.accepted_decisions:
         context.report("output-no-effect", f"{shorten(value)} has no effect on this event")
-    elif value in context.agent.foreign_decisions:
-        outcome, approves = context.agent.foreign_decisions[value]
+    elif str(value) in context.agent.foreign_decisions:
+        outcome, approves = context.agent.foreign_decisions[str(value)]
         _set_verdict(context, item, fields, outcome, approves)
         context.report(
             "output-word",
@@ -117,7 +117,7 @@ def _read_decision(context: OutputContext, item: OutputField, value: Any, fields
     else:
         from anyhook.model.suggest import closest
 
-        suggestion = closest(value, names)
+        suggestion = closest(str(value), names)
         hint = f"write one of {', '.join(names)}"
         if suggestion is not None:
             hint = f"did you mean {suggestion!r}?"

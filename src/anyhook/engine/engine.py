@@ -612,10 +612,10 @@ class Engine:
         guard, shared_guard = self._guard, self._shared_guard
 
         def withhold(handler: HandlerSpec) -> HandlerResult | None:
-            return withhold_safely(guard.withhold, context.directory_for(handler), handler)
+            return withhold_safely(guard.withhold, context.directory_of(handler), handler)
 
         def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
-            return withhold_safely(shared_guard.withhold, context.directory_for(handler), handler)
+            return withhold_safely(shared_guard.withhold, context.directory_of(handler), handler)
 
         return replace(context, withhold=withhold, withhold_in_background=withhold_in_background)
 

@@ -258,7 +258,7 @@ def _report_run(
     if handler.cwd is None and str(context.event.cwd or context.cwd) != context.cwd:
         report(
             "missing-cwd",
-            f"the directory {context.event.cwd!r} does not exist; it ran in {directory!r}",
+            f"the directory {context.event.cwd!r} does not exist; it ran in {context.cwd!r}",
         )
     if process.stdout_truncated:
         report("output-truncated", "standard output was too long and is cut")

@@ -359,7 +359,7 @@ def _has_type(value: Any, expected: type | tuple[type, ...], item_type: type) ->
     # `True` is an instance of `int`.
     if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
         return False
-    if expected is int and (isinstance(value, bool) or value < 0):
+    if expected is int and isinstance(value, int) and value < 0:
         return False
     if item_type is object:
         return True

@@ -94,7 +94,7 @@ class OutputField(Record, kw_only=False):
     field: str
     kind: str
     events: frozenset[str] | None = None
-    words: Mapping[str | bool, tuple[Outcome, bool]] = EMPTY
+    words: Mapping[Any, tuple[Outcome, bool]] = EMPTY
     legacy: bool = False
 
     def belongs_to(self, event: str) -> bool:
