@@ -101,6 +101,13 @@ def test_matchers_of_a_form_see_its_names():
     assert [handler.command for handler in plan.handlers] == ["own", "bash"]
 
 
+def test_matchers_of_a_form_may_see_the_names_of_the_agent_too():
+    agent = AGENT.replace(forms={"pascal": PASCAL.replace(matches_both_names=True)})
+    file = read(("", "pascal"), {"PreToolUse": definition("a", "Bash") + definition("b", "shell")})
+    plan = make_plan(agent, agent.documented, file.definitions, "before_tool", "shell")
+    assert [handler.command for handler in plan.handlers] == ["a", "b"]
+
+
 def test_the_answer_of_a_form_is_translated_back():
     event, _ = decode_event(AGENT, CAMEL)
     answer = Answer(outcome=Outcome.ALLOW, tool_input={"command": "ls -l"})

@@ -37,9 +37,11 @@ def match_names_in_form(
     spec = form_rules(agent, rules, form).by_canonical.get(event)
     if spec is None:  # no definition of this form can be for the event
         return ()
-    if form and subject is not None:
-        subject = translate_subject_name(subject, event, agent, form_agent)
-    return form_agent.match_names(spec, subject)
+    if not form or subject is None:
+        return form_agent.match_names(spec, subject)
+    translated = translate_subject_name(subject, event, agent, form_agent)
+    names = form_agent.match_names(spec, translated)
+    return tuple(dict.fromkeys((*names, subject))) if form_agent.matches_both_names else names
 
 
 def answer_from_form(agent: AgentSpec, form: str, event: Event, answer: Answer) -> Answer:

@@ -89,7 +89,7 @@ def make_plan(
             continue
         if not all(matcher.is_evaluated(name) for name in names):
             problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
-        if any(matcher.matches(name) for name in names):
+        if matcher.matches_any(names):
             matched.append(definition)
     matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
     candidates = [

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MATCH_ALL = frozenset({"", "*"})
+MATCH_ALL_TOOLS = frozenset({"*", "**"})
+EMPTY_PATTERN = "it is empty"
 MATCH_ALL_OR_ANY = frozenset({"", "*", ".*"})
 SHOWN_CHARACTERS = 60
 """Characters of a pattern that are shown in a message."""
@@ -85,12 +87,14 @@ class Matcher:
 
     def matches(self, subject: str | None) -> bool:
         """Return whether the pattern covers a subject; an event without one is always covered."""
-        if subject is None or self.pattern in MATCH_ALL:
+        if subject is None:
             return True
         if self.names is not None and subject in self.names:
             return True
         if self.names is not None and self.expression is None:
             return False
+        if self.pattern in MATCH_ALL:
+            return True
         if len(subject) > self.safe_length:
             return True
         if self.expression is None:
@@ -128,8 +132,10 @@ def compile_matcher(pattern: str | None, style: str = "usual") -> Matcher:
 
     Args:
         pattern: As it was configured; `None` if it was not.
-        style: How it is read, a key of `STYLES`.
+        style: How it is read, a key of `STYLES` or `WHOLE_STYLES`.
     """
+    if pattern is not None and style in WHOLE_STYLES:
+        return WHOLE_STYLES[style](pattern)
     text = pattern or ""
     if style not in UNSTRIPPED:
         text = _strip_unescaped(text)
@@ -237,6 +243,29 @@ def _strip_unescaped(text: str) -> str:
     return text.lstrip()[: len(stripped) + 1] if is_escaped else stripped
 
 
+def _compile_whole(text: str) -> Matcher:
+    """Compile an expression that has to cover the whole subject; an invalid one matches nothing."""
+    if not text:
+        return Matcher(text, names=frozenset(), problem=EMPTY_PATTERN)
+    compiled = _compile_expression(f"^(?:{text})$")
+    if compiled.problem is not None:
+        return Matcher(text, names=frozenset(), problem=compiled.problem)
+    return replace(compiled, pattern=text)
+
+
+def _compile_names_or_whole(text: str) -> Matcher:
+    """Compile names separated by `|`, or an expression on the first name of the subject."""
+    if text in MATCH_ALL_TOOLS:
+        return Matcher("*")
+    names = frozenset(text.strip().split("|"))
+    compiled = _compile_whole(text)
+    return compiled if compiled.problem is not None else replace(compiled, names=names)
+
+
+def _compile_names_whole_or_all(text: str) -> Matcher:
+    return _compile_names_or_whole(text) if text else Matcher("*")
+
+
 def _compile_expression(text: str) -> Matcher:
     if len(text) > LONGEST_PATTERN:
         return Matcher(text, safe_length=-1)
@@ -266,5 +295,15 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
 """How a pattern is read."""
 UNSTRIPPED = frozenset({"rust"})
 """Styles in which blanks around a pattern belong to it."""
+WHOLE_STYLES: dict[str, Callable[[str], Matcher]] = {
+    # An expression that has to cover the whole subject.
+    "whole": _compile_whole,
+    # `*`, names separated by `|`, or such an expression.
+    "names_or_whole": _compile_names_or_whole,
+    # The same; an empty pattern matches everything.
+    "names_whole_or_all": _compile_names_whole_or_all,
+}
+"""How a pattern is read whose blanks belong to it, and of which an invalid one matches nothing."""
+
 SEARCHING_STYLES = frozenset({"expression", "listed"})
 """Styles in which a plain name also covers every subject that contains it."""

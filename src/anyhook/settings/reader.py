@@ -269,7 +269,7 @@ class _FileReader(Reporter):
                 (*path, "matcher"),
             )
             return None
-        if matcher and not self._is_usable_matcher(matcher, spec, (*path, "matcher")):
+        if matcher is not None and not self._is_usable_matcher(matcher, spec, (*path, "matcher")):
             return None
         sequential = self.typed_member(value, "sequential", bool, "true or false", path)
         limit = MAX_ITEMS - self.handler_count

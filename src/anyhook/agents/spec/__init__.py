@@ -122,6 +122,8 @@ class AgentSpec(Record):
         form_name: Name of this form in `forms`; empty for the agent itself.
         payload_members: Other members of every payload to their values in payloads of events that
             were built in Python.
+        matches_both_names: For a form: whether its matchers may name a tool as the agent itself
+            does, too.
         payload_terminator: Bytes that follow the JSON on the standard input of commands.
         documented: The default rule set, by the agent's reference.
         observed: How the newest release that was observed differs from the reference; `None` if
@@ -214,6 +216,7 @@ class AgentSpec(Record):
     forms: Mapping[str, AgentSpec] = EMPTY
     form_name: str = ""
     payload_members: Mapping[str, Any] = EMPTY
+    matches_both_names: bool = False
     payload_terminator: bytes = b""
     documented: RuleSet
     observed: Differences | None = None
