@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
 
 MARK = "anyhook.authoring"
-LARGEST = 1024 * 1024
+MAX_SIZE = 1024 * 1024
 """Bytes; a larger file is no hook file that people have written."""
 CALLS = {
     "deny": "deny",
@@ -61,13 +61,15 @@ def scan(path: Path) -> list[Use]:
         path: A file; one that is no hook file, or no Python, has none.
     """
     try:
-        text = read_user_file(path, LARGEST).decode()
+        text = read_user_file(path, MAX_SIZE).decode()
         tree = ast.parse(text) if MARK in text else None
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []
-    nodes = ast.walk(tree) if tree else ()
-    functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return [use for function in functions for use in _uses(function)]
+    uses: list[Use] = []
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            uses.extend(_uses(node))
+    return uses
 
 
 def builds_hooks(source: bytes) -> bool:
@@ -77,13 +79,12 @@ def builds_hooks(source: bytes) -> bool:
         source: A Python file. One that cannot be parsed counts as a hook file, so that the error
             of its import is reported.
     """
-    try:
-        tree = ast.parse(source)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    nodes = _parse(source)
+    if not nodes:
         return True
     classes: set[str] = set()
     modules: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "anyhook":
             for alias in node.names:
                 names = classes if alias.name == "Hooks" else modules
@@ -92,9 +93,12 @@ def builds_hooks(source: bytes) -> bool:
             for alias in node.names:
                 if alias.name.partition(".")[0] == "anyhook":
                     modules.add(alias.asname or "anyhook")
-    uses_class = any(isinstance(n, ast.Name) and n.id in classes for n in ast.walk(tree))
-    attributes = [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "Hooks"]
-    return uses_class or bool(modules and attributes)
+    for node in nodes:
+        if isinstance(node, ast.Name) and node.id in classes:
+            return True
+        if isinstance(node, ast.Attribute) and node.attr == "Hooks" and modules:
+            return True
+    return False
 
 
 def calls_run(source: bytes) -> bool:
@@ -104,12 +108,19 @@ def calls_run(source: bytes) -> bool:
         source: A Python file. One that cannot be parsed counts as one that does, so that the error
             of its import is reported.
     """
+    nodes = _parse(source)
+    for node in nodes:
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "run":
+            return True
+    return not nodes
+
+
+def _parse(source: bytes) -> list[ast.AST]:
+    """Return all nodes of a Python file; none if it cannot be parsed."""
     try:
-        tree = ast.parse(source)
+        return list(ast.walk(ast.parse(source)))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return True
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    return any(isinstance(c.func, ast.Attribute) and c.func.attr == "run" for c in calls)
+        return []
 
 
 NEVER_RUNS = (
@@ -129,8 +140,10 @@ def mentions_stop_hook_active(text: str) -> bool:
     Args:
         text: A script in any language.
     """
-    lines = (line.strip() for line in text.splitlines())
-    return any(STOP_FLAG in line and not line.startswith(COMMENTS) for line in lines)
+    for line in text.splitlines():
+        if STOP_FLAG in line and not line.strip().startswith(COMMENTS):
+            return True
+    return False
 
 
 def endless_uses(path: Path) -> list[Use]:
@@ -139,13 +152,15 @@ def endless_uses(path: Path) -> list[Use]:
     Args:
         path: A file; one that is no hook file, or no Python, has none.
     """
-    denying = [
-        use
-        for use in scan(path)
-        if "deny" in use.abilities and STOP_FLAG in event_class(use.event).record_names
-    ]
-    # a helper may look at it for them
-    return [] if not denying or mentions_stop_hook_active(path.read_text("utf-8")) else denying
+    denying: list[Use] = []
+    for use in scan(path):
+        has_flag = STOP_FLAG in event_class(use.event).record_names
+        if has_flag and "deny" in use.abilities:
+            denying.append(use)
+    # A helper may look at the flag for them.
+    if denying and mentions_stop_hook_active(path.read_text("utf-8")):
+        return []
+    return denying
 
 
 def gaps(uses: list[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
@@ -158,30 +173,32 @@ def gaps(uses: list[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
     Returns:
         Each function with what is missing, for people.
     """
-    found: list[tuple[Use, str]] = []
+    missing: list[tuple[Use, str]] = []
     for use in uses:
         spec = agent.by_canonical.get(use.event)
         if spec is None:
-            found.append((use, f"{agent.title} has no event {use.event}; it never runs there"))
+            missing.append((use, f"{agent.title} has no event {use.event}; it never runs there"))
             continue
         for ability in use.abilities:
-            how = support(agent, use.event, ability)
-            if how in (Support.NO, Support.PROMISED):
-                verb = "has no" if how is Support.NO else "ignores"
-                found.append((use, f"{agent.title} {verb} {NAMES[ability]} on {spec.wire}"))
-    return found
+            level = support(agent, use.event, ability)
+            if level in (Support.NO, Support.PROMISED):
+                verb = "has no" if level is Support.NO else "ignores"
+                missing.append((use, f"{agent.title} {verb} {NAMES[ability]} on {spec.wire}"))
+    return missing
 
 
 def _uses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Use]:
     for decorator in function.decorator_list:
-        call = decorator if isinstance(decorator, ast.Call) else None
-        target = call.func if call else decorator
+        target, arguments = decorator, []
+        if isinstance(decorator, ast.Call):
+            target, arguments = decorator.func, decorator.args
         if not isinstance(target, ast.Attribute):
             continue
-        arguments = call.args if call else []
-        texts = tuple(a.value for a in arguments if isinstance(a, ast.Constant))
         event = target.attr
-        subjects = tuple(text for text in texts if isinstance(text, str))
+        subjects: tuple[str, ...] = ()
+        for argument in arguments:
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                subjects += (argument.value,)
         if event == "on" and subjects:
             event, subjects = subjects[0], subjects[1:]
         if event_class(event).name == event:

@@ -46,23 +46,24 @@ FINE, NOTE, WRONG = "fine", "note", "wrong"
 MARKS = {FINE: ("✓", "green"), NOTE: ("!", "yellow"), WRONG: ("✗", "bold red")}
 NAME_LENGTH = 16
 """Characters of a socket's name without the suffix."""
-LONGEST_SOCKET = 103 if sys.platform == "darwin" else 107
+MAX_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
 """Bytes of the path of a socket that the system takes."""
-LARGEST_LOG = 16 * 1024 * 1024
+MAX_LOG_SIZE = 16 * 1024 * 1024
 """Bytes of the log of a worker that are read."""
-LEAST_SPACE = 1024 * 1024
+MIN_SPACE = 1024 * 1024
 """Bytes; sockets and locks need next to none, but a full disk has room for none at all."""
-PATIENCE = 10.0
-"""Seconds that the native client may take to say how it is used."""
+CLIENT_TIMEOUT = 10.0
+"""Seconds that the native client may take to print its usage."""
+OTHER_DIRECTORY = f"name a directory of your own in {RUNTIME_DIR_ENV}"
 
 
 class Check(NamedTuple):
-    """What one look found.
+    """The result of one check.
 
     Attributes:
-        name: What was looked at.
+        name: What was checked.
         state: `fine`; `note`: it works, and could work better; `wrong`: it does not work.
-        says: What was found.
+        says: The result, for people.
         do: What to do about it; empty if there is nothing to do.
     """
 
@@ -73,10 +74,10 @@ class Check(NamedTuple):
 
 
 class Diagnosis:
-    """What is looked at.
+    """What is checked.
 
     Args:
-        project: Directory whose hooks are looked at.
+        project: Directory whose hooks are checked.
         environ: Environment that the hooks would be started with.
     """
 
@@ -107,18 +108,20 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
         anyhook doctor --project ~/code/app --json
     """
     diagnosis = Diagnosis(existing_project(project), os.environ)
-    found = [check for look in LOOKS for check in look(diagnosis)]
-    is_wrong = any(check.state == WRONG for check in found)
+    checks: list[Check] = []
+    for look in LOOKS:
+        checks.extend(look(diagnosis))
+    is_wrong = any(check.state == WRONG for check in checks)
     if as_json:
         report: dict[str, Any] = {
             "ok": not is_wrong,
-            "checks": [check._asdict() for check in found],
+            "checks": [check._asdict() for check in checks],
             "workers": list(map(server_json, diagnosis.servers)),
         }
         print_json(report)
         return PROBLEMS if is_wrong else OK
     out = console()
-    for check in found:
+    for check in checks:
         mark, style = MARKS[check.state]
         head = Text.assemble((mark, style), f" {check.name}: ", (check.says, ""))
         out.print(head, soft_wrap=True)
@@ -130,13 +133,13 @@ def doctor(project: Project = HERE, as_json: AsJson = False) -> int:
 # -- what is installed
 
 
-def _look_at_anyhook(_patient: Diagnosis) -> Iterator[Check]:
+def _look_at_anyhook(_diagnosis: Diagnosis) -> Iterator[Check]:
     version = ".".join(map(str, sys.version_info[:3]))
     says = f"{__version__}, with Python {version} at {show_path(sys.executable)}"
     yield Check("anyhook", FINE, says)
 
 
-def _look_at_client(_patient: Diagnosis) -> Iterator[Check]:
+def _look_at_client(_diagnosis: Diagnosis) -> Iterator[Check]:
     name = "native client"
     path = native_client()
     if path is None:
@@ -149,7 +152,7 @@ def _look_at_client(_patient: Diagnosis) -> Iterator[Check]:
         )
         return
     try:
-        done = subprocess.run([path], capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run([path], capture_output=True, timeout=CLIENT_TIMEOUT, check=False)
         problem = "" if done.returncode == USAGE else f"it ends with {done.returncode}"
     except OSError as error:
         problem = error.strerror or str(error)
@@ -168,49 +171,56 @@ def _look_at_client(_patient: Diagnosis) -> Iterator[Check]:
 def _look_at_directory(diagnosis: Diagnosis) -> Iterator[Check]:
     name, path = "runtime directory", diagnosis.directory
     shown = show_path(path)
-    other = f"name a directory of your own in {RUNTIME_DIR_ENV}"
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
-        yield _place_to_be(name, path)
+        yield _check_future_directory(name, path)
     except OSError as error:
-        yield Check(name, WRONG, f"{shown}: {error.strerror}", other)
+        yield Check(name, WRONG, f"{shown}: {error.strerror}", OTHER_DIRECTORY)
     else:
-        mode = stat.S_IMODE(found.st_mode)
-        problems = (
-            (not stat.S_ISDIR(found.st_mode), "it is no directory", other),
-            (found.st_uid != os.getuid(), f"it belongs to user {found.st_uid}", other),
-            (
-                bool(mode & 0o077),
-                f"it is open to others (mode {mode:04o}), so no worker is used",
-                f"chmod 700 {shown}",
-            ),
-            (not os.access(path, os.W_OK | os.X_OK), "it cannot be written", other),
-            (_space(path) < LEAST_SPACE, "its disk is full", "make room"),
-        )
-        wrong = [Check(name, WRONG, f"{shown}: {what}", do) for bad, what, do in problems if bad]
-        says = f"{shown}, yours alone, mode {mode:04o}"
-        yield wrong[0] if wrong else Check(name, FINE, says)
+        problem, do = _problem_of_directory(path, status)
+        if problem:
+            yield Check(name, WRONG, f"{shown}: {problem}", do)
+        else:
+            mode = stat.S_IMODE(status.st_mode)
+            yield Check(name, FINE, f"{shown}, yours alone, mode {mode:04o}")
     length = len(os.fsencode(path)) + len("/") + NAME_LENGTH + len(SOCKET)
-    if length > LONGEST_SOCKET:
-        says = f"paths of sockets there have {length} bytes; the system takes {LONGEST_SOCKET}"
+    if length > MAX_SOCKET_PATH:
+        says = f"paths of sockets there have {length} bytes; the system takes {MAX_SOCKET_PATH}"
         yield Check(name, WRONG, says, f"name a shorter one in {RUNTIME_DIR_ENV}")
 
 
-def _place_to_be(name: str, path: str) -> Check:
-    """Look whether the directory can be made; only its last part is."""
+def _problem_of_directory(path: str, status: os.stat_result) -> tuple[str, str]:
+    """Return what keeps workers out of a directory, and what to do; empty if nothing does."""
+    mode = stat.S_IMODE(status.st_mode)
+    if not stat.S_ISDIR(status.st_mode):
+        return "it is no directory", OTHER_DIRECTORY
+    if status.st_uid != os.getuid():
+        return f"it belongs to user {status.st_uid}", OTHER_DIRECTORY
+    if mode & 0o077:
+        problem = f"it is open to others (mode {mode:04o}), so no worker is used"
+        return problem, f"chmod 700 {show_path(path)}"
+    if not os.access(path, os.W_OK | os.X_OK):
+        return "it cannot be written", OTHER_DIRECTORY
+    if _space(path) < MIN_SPACE:
+        return "its disk is full", "make room"
+    return "", ""
+
+
+def _check_future_directory(name: str, path: str) -> Check:
+    """Check whether the directory can be made; only its last part is."""
     parent = os.path.dirname(path) or "."  # noqa: PTH120 - as clients read it
     if os.access(parent, os.W_OK | os.X_OK):
         return Check(name, FINE, f"{show_path(path)} is made at the first event")
     says = f"{show_path(path)} is not there, and cannot be made in {show_path(parent)}"
-    return Check(name, WRONG, says, f"name a directory of your own in {RUNTIME_DIR_ENV}")
+    return Check(name, WRONG, says, OTHER_DIRECTORY)
 
 
 def _space(path: str) -> int:
     try:
         return shutil.disk_usage(path).free
     except OSError:
-        return LEAST_SPACE
+        return MIN_SPACE
 
 
 def _look_at_switch(diagnosis: Diagnosis) -> Iterator[Check]:
@@ -260,7 +270,7 @@ def _look_at_server(status: Mapping[str, Any]) -> Iterator[Check]:
 def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
     for path in list_logs(diagnosis.directory):
         try:
-            lines = read_user_file(path, LARGEST_LOG).decode("utf-8", "replace").splitlines()
+            lines = read_user_file(path, MAX_LOG_SIZE).decode("utf-8", "replace").splitlines()
         except OSError:
             continue
         last = printable(lines[-1]) if lines else "it is empty"
@@ -272,9 +282,11 @@ def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
 
 
 def _look_at_hooks(diagnosis: Diagnosis) -> Iterator[Check]:
-    found = [check for agent in CODING_AGENTS for check in _hooks_of(diagnosis, agent)]
-    yield from dict.fromkeys(found)
-    if not found:
+    checks: dict[Check, None] = {}  # settings of several agents may have the same hook
+    for agent in CODING_AGENTS:
+        checks.update(dict.fromkeys(_hooks_of(diagnosis, agent)))
+    yield from checks
+    if not checks:
         says = f"no settings of {show_path(str(diagnosis.project))} run a hook file"
         yield Check("hooks", FINE, says, "write one and wire it in: anyhook init")
 
@@ -283,30 +295,27 @@ def _hooks_of(diagnosis: Diagnosis, agent: str) -> Iterator[Check]:
     engine = Engine.load(
         diagnosis.project, agent=agent, environ=diagnosis.environ, on_message=discard
     )
-    for handler in (h for d in engine.definitions for h in d.handlers):
-        files = hook_files(engine, handler)
-        if handler.kind != "command" or not files:
-            continue
-        place = show_place(handler.place, engine.project_dir)
-        name = f"{engine.agent.title}, {show_path(str(files[0]), engine.project_dir)} ({place})"
-        how = warm_command(handler)
-        missing = _missing(how, diagnosis.environ) if how else ""
-        if missing:
-            says = f"there is no program {missing}, so the hook does not run"
-            yield Check(name, WRONG, says, _install(files[0], engine, handler))
-        elif how is not None:
-            is_native = Path(how.program).name == NATIVE
-            by = "" if is_native else ", by way of an interpreter"
-            yield Check(name, FINE, f"through the worker{by}")
-        else:
-            says = "starts an interpreter on every event"
-            yield Check(name, NOTE, says, _install(files[0], engine, handler))
+    for definition in engine.definitions:
+        for handler in definition.handlers:
+            files = hook_files(engine, handler) if handler.kind == "command" else []
+            if files:
+                yield _check_hook(diagnosis, engine, handler, files[0])
 
 
-def _missing(how: HookCommand, environ: Mapping[str, str]) -> str:
-    """Name the program that a command needs and that is not there; empty if all are."""
-    needed = [name for name in (how.program, how.python) if name and "$" not in name]
-    return next((n for n in needed if not _is_there(which(n, environ))), "")
+def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:
+    place = show_place(handler.place, engine.project_dir)
+    name = f"{engine.agent.title}, {show_path(str(file), engine.project_dir)} ({place})"
+    command = warm_command(handler)
+    if command is None:
+        says = "starts an interpreter on every event"
+        return Check(name, NOTE, says, _install(file, engine, handler))
+    for program in (command.program, command.python):
+        if program and "$" not in program and not _is_there(which(program, diagnosis.environ)):
+            says = f"there is no program {program}, so the hook does not run"
+            return Check(name, WRONG, says, _install(file, engine, handler))
+    if Path(command.program).name == NATIVE:
+        return Check(name, FINE, "through the worker")
+    return Check(name, FINE, "through the worker, by way of an interpreter")
 
 
 def _is_there(program: str) -> bool:

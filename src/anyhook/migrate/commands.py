@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.agents import get_agent
-from anyhook.authoring.inspect import LARGEST, MARK
+from anyhook.authoring.inspect import MARK, MAX_SIZE
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
@@ -183,6 +183,6 @@ def is_portable(command: str, files: Sequence[Path]) -> bool:
 
 def _is_hook_file(file: Path) -> bool:
     try:
-        return file.suffix == ".py" and MARK.encode() in read_user_file(file, LARGEST)
+        return file.suffix == ".py" and MARK.encode() in read_user_file(file, MAX_SIZE)
     except (OSError, ValueError):
         return False
