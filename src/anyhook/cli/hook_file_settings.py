@@ -88,11 +88,9 @@ def _definition(
     }
     if {"name", "env"} <= agent.handler_fields:
         handler["name"] = installation.file.stem
-    # `10`, as people write it, not `10.0`.
     timeout = installation.hooks.timeout
     if timeout is not None:
-        units = (timeout + TIMEOUT_MARGIN) / agent.timeout_unit
-        handler["timeout"] = int(units) if units == int(units) else units
+        handler["timeout"] = agent.write_timeout(timeout + TIMEOUT_MARGIN)
     matcher = _matcher(agent, spec, functions)
     if matcher is None:
         return {"hooks": [handler]}

@@ -21,7 +21,7 @@ def timeout_seconds(
     agent: AgentSpec, event: EventSpec, layer: Layer, timeout: float | None
 ) -> float:
     """Return the seconds that a command has for a `timeout` in the settings of an agent."""
-    seconds = _default_seconds(agent, event) if timeout is None else timeout * agent.timeout_unit
+    seconds = _default_seconds(agent, event) if timeout is None else agent.read_timeout(timeout)
     return min(seconds, event.max_timeouts.get(layer, math.inf))
 
 
@@ -61,8 +61,7 @@ def _write_timeout(
     seconds = min(seconds, event.max_timeouts.get(layer, math.inf))
     if not is_written and seconds <= _default_seconds(agent, event):
         return None
-    units = round(seconds / agent.timeout_unit, 6)
-    return int(units) if units == int(units) else units
+    return agent.write_timeout(seconds)
 
 
 # -- the timeout before the hook was migrated

@@ -283,11 +283,21 @@ class HandlerReader:
         seconds = default
         timeout = value.get("timeout")
         if timeout is not None:
-            seconds = self._checked_seconds(timeout, default, self._at(path, "timeout"))
+            if handler_type.numeric_strings:
+                timeout = _read_number(timeout)
+            unit = self.agent.timeout_unit
+            if _is_duration(timeout):
+                unit = handler_type.timeout_unit(timeout, unit)
+            seconds = self._checked_seconds(timeout, unit, default, self._at(path, "timeout"))
+            if unit != self.agent.timeout_unit and seconds < handler_type.milliseconds_from:
+                self.reporter.report(
+                    "timeout-unit",
+                    f"{timeout:g} is read as milliseconds; write {seconds:g}, which is in seconds",
+                    self._at(path, "timeout"),
+                )
         return min(seconds, event.max_timeouts.get(self.source.layer, math.inf))
 
-    def _checked_seconds(self, timeout: Any, default: float, path: JsonPath) -> float:
-        unit = self.agent.timeout_unit
+    def _checked_seconds(self, timeout: Any, unit: float, default: float, path: JsonPath) -> float:
         is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
         if is_number and timeout == 0 and self.agent.zero_timeout:
             return self.agent.zero_timeout
@@ -372,6 +382,16 @@ def _is_valid_argument(value: object) -> bool:
     if not isinstance(value, str):
         return True
     return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
+
+
+def _read_number(value: Any) -> Any:
+    """Return the number that a string contains; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
 
 
 def _is_duration(value: object) -> bool:

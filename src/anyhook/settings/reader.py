@@ -379,7 +379,10 @@ class _FileReader(Reporter):
         for toggle, value in self._toggles("enabled", "off"):
             if not isinstance(value, bool):
                 self._report_type(toggle.path, "true or false")
-            elif enabled is None:
+                if not toggle.coerces:
+                    continue
+                value = isinstance(value, dict | list) or bool(value)  # noqa: PLW2901
+            if enabled is None:
                 enabled = value is (toggle.kind == "enabled")
                 place = self.document.place(toggle.path)
         return enabled, place

@@ -308,7 +308,8 @@ def find_root(project: Path) -> Path:
 
 
 def _find_extensions(search: SourceSearch, spec: Extensions) -> None:
-    root = Path(spec.directory.format(home=search.location.home))
+    config = config_dir(search.agent, search.location)
+    root = Path(spec.directory.format(home=search.location.home, config=config))
     search.watched += [root, root / spec.enablement]
     try:
         directories = sorted(root.iterdir()) if root.is_dir() else []
@@ -340,6 +341,11 @@ def _find_extension(
     if not _is_enabled(overrides.get(name), project):
         return
     paths = {"extension": str(base), "project": str(project)}
+    named_hooks = manifest.get("hooks") if spec.manifest_hooks else None
+    if isinstance(named_hooks, dict):
+        hooks_file = base / spec.manifest
+    elif isinstance(named_hooks, str) and (base / named_hooks).is_file():
+        hooks_file = base / named_hooks
     source = Source(
         Layer.EXTENSION,
         hooks_file,

@@ -490,6 +490,18 @@ class AgentSpec(Record):
         name, value = member or ("onFailure", "block")
         return f"{name} is {json.dumps(value)}"
 
+    def read_timeout(self, timeout: float) -> float:
+        """Return the seconds that a `timeout` of a command means."""
+        return timeout * self.handler_types["command"].timeout_unit(timeout, self.timeout_unit)
+
+    def write_timeout(self, seconds: float) -> float:
+        """Return the `timeout` of a command that means some seconds; whole numbers as `int`."""
+        command = self.handler_types["command"]
+        timeout = round(seconds / self.timeout_unit, 6)
+        unit = command.timeout_unit(timeout, self.timeout_unit)
+        timeout = round(seconds / unit, 6)
+        return int(timeout) if timeout == int(timeout) else timeout
+
     def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
         """Return the shells that can run a command line, each with its options, the best first.
 
@@ -507,7 +519,7 @@ class AgentSpec(Record):
         return {name: tuple(synonyms) for synonyms in names.values() for name in synonyms}
 
     def match_names(self, spec: EventSpec, subject: str | None) -> tuple[str | None, ...]:
-        """Return the names that matchers are applied to: of a tool, all of its names.
+        """Return the names that matchers are applied to: the subject, then its aliases.
 
         Args:
             spec: The event.
@@ -515,4 +527,5 @@ class AgentSpec(Record):
         """
         if subject is None or spec.subject != "tool_name":
             return (subject,)
-        return self._names_by_tool_name.get(subject, (subject,))
+        synonyms = self._names_by_tool_name.get(subject, ())
+        return (subject, *[name for name in synonyms if name != subject])

@@ -54,6 +54,9 @@ class HandlerType(Record, kw_only=False):
         fixed: Options that every handler of the type gets.
         programs: Whether the agent supports a program with a list of arguments.
         runs: Whether the agent runs its handlers; otherwise it knows the type and skips them.
+        milliseconds_from: A timeout of this value or more is in milliseconds, not in the agent's
+            unit.
+        numeric_strings: Whether a timeout may be a string that contains a number.
     """
 
     kind: str
@@ -62,6 +65,8 @@ class HandlerType(Record, kw_only=False):
     fixed: Mapping[str, Any] = EMPTY
     programs: bool = False
     runs: bool = True
+    milliseconds_from: float = float("inf")
+    numeric_strings: bool = False
 
     @property
     def fail_closed_member(self) -> tuple[str, Any] | None:
@@ -72,6 +77,15 @@ class HandlerType(Record, kw_only=False):
             written = [value for value, meaning in field.values.items() if meaning == "block"]
             return name, written[0] if written else "block"
         return None
+
+    def timeout_unit(self, timeout: float, unit: float) -> float:
+        """Return the unit of a timeout in seconds.
+
+        Args:
+            timeout: As it is written.
+            unit: The agent's unit in seconds.
+        """
+        return 0.001 if timeout >= self.milliseconds_from else unit
 
 
 class SettingsFile(Record, kw_only=False):
@@ -125,6 +139,7 @@ class HookToggle(Record, kw_only=False):
         keeps: For `only`: the layers whose hooks still run.
         value: For `only`: the value that its list must contain; `None` if it is a boolean.
         or_true: Whether `true` means a list of all values.
+        coerces: Whether any value that is true in JavaScript counts as `true`.
     """
 
     path: tuple[str, ...]
@@ -134,19 +149,23 @@ class HookToggle(Record, kw_only=False):
     keeps: frozenset[Layer] = frozenset()
     value: str | None = None
     or_true: bool = False
+    coerces: bool = False
 
 
 class Extensions(Record):
     """Where extensions are installed and which files they have.
 
     Attributes:
-        directory: Template of the directory that contains the directory of each extension.
+        directory: Template of the directory that contains the directory of each extension, with
+            `{home}` and `{config}`.
         manifest: File name of the manifest.
         hooks: Path of the hooks file in the extension.
         enablement: File in `directory` that disables extensions.
         install_record: File in the extension that holds the real path of a linked one.
         path_variables: Variable to the path that it holds: `extension` or `project`.
         text_variables: Variable to its text.
+        manifest_hooks: Whether the member `hooks` of the manifest may hold the hooks, or the path
+            of their file.
     """
 
     finder = "extensions"
@@ -158,6 +177,7 @@ class Extensions(Record):
     install_record: str
     path_variables: Mapping[str, str]
     text_variables: Mapping[str, str]
+    manifest_hooks: bool = False
 
 
 class Plugins(Record):
