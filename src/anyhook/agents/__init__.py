@@ -79,7 +79,7 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     ]
     if in_environment:
         # A fork sets the variables of the agent that it was made from, too.
-        originals = {entry.extends for entry in in_environment}
+        originals = {name for entry in in_environment for name in entry.extends}
         candidates = [entry for entry in in_environment if entry.name not in originals]
     return candidates[0].name if candidates else None
 

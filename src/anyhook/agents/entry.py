@@ -48,7 +48,7 @@ class AgentEntry(Record):
         transcript_part: A part of the path of its transcripts.
         tools: Tool names by which it differs from other agents with the same events.
         variables: Environment variables that it sets for hooks.
-        extends: Name of the agent that it is a fork of, whose variables it sets too; empty if none.
+        extends: Names of the agents that it descends from, or whose variables it sets too.
     """
 
     name: str
@@ -62,4 +62,4 @@ class AgentEntry(Record):
     transcript_part: str
     tools: frozenset[str] = frozenset()
     variables: tuple[str, ...]
-    extends: str = ""
+    extends: frozenset[str] = frozenset()

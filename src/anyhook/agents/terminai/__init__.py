@@ -13,5 +13,5 @@ ENTRY = GEMINI.replace(
         "execute_repl manage_processes file_operations agent_control".split()
     ),
     variables=("TERMINAI_PROJECT_DIR",),
-    extends="gemini",
+    extends=frozenset({"gemini"}),
 )
