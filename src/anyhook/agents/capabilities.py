@@ -114,6 +114,8 @@ def _has_ability(agent: AgentSpec, spec: EventSpec | None, ability: str) -> bool
     field, sample = ABILITIES[ability]
     if spec is None or field not in spec.effective_fields or field in spec.inverted_fields:
         return False
+    if spec.field_policies.get(field) == "sequence_only":
+        return False
     # Where any output sets some fields, a reply with another field has a side effect.
     if spec.any_output_sets and field not in spec.any_output_sets:
         return False

@@ -53,12 +53,14 @@ class HookOutput(Record, kw_only=False):
         answer: The answer.
         diagnostics: What was ignored, repaired or dropped.
         failed: Whether a hook that must not fail has failed.
+        reply: The JSON object that was applied, if the rule set combines replies (`Coercions`).
     """
 
     status: Status
     answer: Answer
     diagnostics: tuple[Diagnostic, ...]
     failed: bool
+    reply: Mapping[str, Any] | None = None
 
 
 def decode_exit(
@@ -87,6 +89,8 @@ def decode_exit(
     output = classify_output(rules, rule, end)
     exit_reader = _ExitReader(context, end, output, tools)
     action: OutputAction = getattr(rule, output.form)
+    if output.form == "text" and output.stream == "stderr" and rule.stderr_text is not None:
+        action = rule.stderr_text
     status, answer = ACTIONS[action](exit_reader)
     if end.code == 0 and end.stderr and "stderr" not in rule.streams:
         _report_decision_on_stderr(context, trim(end.stderr))
@@ -101,7 +105,9 @@ def decode_exit(
         or (status is Status.WARNED and spec.can_block)
         or context.has_reported(INVALID)
     )
-    return HookOutput(status, answer, tuple(context.diagnostics), failed)
+    is_applied = action is OutputAction.APPLY and isinstance(output.value, dict)
+    reply = output.value if is_applied and spec.combines_replies else None
+    return HookOutput(status, answer, tuple(context.diagnostics), failed, reply)
 
 
 def decode_text(
@@ -227,11 +233,19 @@ class _ExitReader:
         return (Status.WARNED, NO_OPINION) if answer is None else (Status.RAN, answer)
 
     def show_message(self) -> tuple[Status, Answer]:
-        return Status.RAN, Answer(outcome=Outcome.ALLOW, system_message=self.output.text)
+        return Status.RAN, self._allowance(self.context.rules.text_reason, self.output.text)
 
     def show_warning(self) -> tuple[Status, Answer]:
-        message = f"Warning: {self.output.text}"
-        return Status.WARNED, Answer(outcome=Outcome.ALLOW, system_message=message)
+        reason = self.context.rules.warning_reason
+        if reason is not None:
+            reason = reason.format(text=self.output.text)
+        return Status.WARNED, self._allowance(reason, f"Warning: {self.output.text}")
+
+    @staticmethod
+    def _allowance(reason: str | None, message: str) -> Answer:
+        if reason is None:
+            return Answer(outcome=Outcome.ALLOW, system_message=message)
+        return Answer(outcome=Outcome.ALLOW, reason=reason, system_message=message)
 
     def deny_with_text(self) -> tuple[Status, Answer]:
         self._report_powerless_exit()
@@ -260,7 +274,11 @@ class _ExitReader:
         return Status.WARNED, NO_OPINION
 
     def read_text(self) -> tuple[Status, Answer]:
-        return Status.RAN, read_plain_text(self.context, self.output, self.tools)
+        answer = read_plain_text(self.context, self.output, self.tools)
+        reason = self.context.rules.text_reason
+        if reason is not None:
+            answer = answer.replace(outcome=Outcome.ALLOW, reason=reason)
+        return Status.RAN, answer
 
     # -- exit code 2
 

@@ -18,11 +18,13 @@ USES = {
     PlainText.SYSTEM_MESSAGE: "a message for the user",
     PlainText.TOOL_NAMES: "a message for the user",
     PlainText.CONTEXT: "text for the agent",
+    PlainText.CLEAN_CONTEXT: "text for the agent",
     PlainText.PATH: "looked into for a path",
     PlainText.NOTHING: "written to the log",
 }
 _TOOL_NAMES = r"(?a)[\w.:-]+(?:\s*,\s*[\w.:-]+)*\Z"
 _ANSI = r"\x1b\[[0-9;?]*[ -/]*[@-~]"
+_CONTROLS = r"[\x00-\x09\x0b-\x1f\x7f-\x9f]"
 
 
 def read_plain_text(
@@ -49,6 +51,8 @@ def read_plain_text(
             return _read_tool_names(context, text, tools)
         case PlainText.CONTEXT:
             return Answer(context=text)
+        case PlainText.CLEAN_CONTEXT:
+            return Answer(context=_clean(text))
         case PlainText.PATH:
             return _read_path(text)
         case PlainText.NOTHING:
@@ -87,6 +91,10 @@ def _is_tool(agent: AgentSpec, name: str) -> bool:
         or name in agent.vocabulary.canonical
         or name.startswith(agent.tool_prefix)
     )
+
+
+def _clean(text: str) -> str:
+    return re.sub(_CONTROLS, "", re.sub(_ANSI, "", text))
 
 
 def _read_path(text: str) -> Answer:

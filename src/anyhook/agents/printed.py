@@ -58,6 +58,7 @@ class PrintedOutput(Record, kw_only=False):
         value: The value of JSON.
         error: Why text is not JSON.
         is_encoded_twice: Whether the JSON was a string that contains JSON.
+        stream: The stream that it was read from: `stdout` or `stderr`.
     """
 
     form: str
@@ -65,6 +66,7 @@ class PrintedOutput(Record, kw_only=False):
     value: Any = None
     error: str = ""
     is_encoded_twice: bool = False
+    stream: str = "stdout"
 
     @property
     def cause(self) -> str:
@@ -90,18 +92,26 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
         kept = trim(end.stdout)
         if not kept or kept.startswith("{"):
             return PrintedOutput("truncated", kept)
-    text = ""
     for stream in rule.streams:
-        text = text or trim(end.stdout if stream == "stdout" else end.stderr)
-    if rules.reports_progress:
-        text = _without_progress(text)
-    if not text:
-        return PrintedOutput("empty")
+        text = trim(end.stdout if stream == "stdout" else end.stderr)
+        if rules.reports_progress:
+            text = _without_progress(text)
+        if text:
+            return _classify_text(rules, rule, text).replace(stream=stream)
+    return PrintedOutput("empty")
+
+
+def _classify_text(rules: RuleSet, rule: ExitRule, text: str) -> PrintedOutput:
     if not rule.parses_json:
         return PrintedOutput("text", text)
     if rules.objects_only:
         return _classify_object(text)
-    return _classify_json(text, strings_are_text=rules.strings_are_text)
+    output = _classify_json(text, strings_are_text=rules.strings_are_text)
+    if output.form == "json" and rules.values_are_text and not isinstance(output.value, dict):
+        return PrintedOutput("text", text)
+    if output.form == "text" and rules.broken_objects_fail and text.startswith("{"):
+        return output.replace(form="malformed")
+    return output
 
 
 def _without_progress(text: str) -> str:

@@ -30,6 +30,9 @@ _MISSING = object()
 def read_reply(context: OutputContext, reply: Mapping[str, Any]) -> Answer:
     """Return the answer that a JSON object is, and report what is wrong with it."""
     fields = _read_members(context, reply)
+    coercions = context.rules.loaded_coercions
+    if coercions is not None and coercions.read_reply is not None:
+        coercions.read_reply(context.spec.canonical, reply, fields)
     repeats_keys = _report_repeated_keys(context, reply)
     if repeats_keys and not context.rules.last_duplicate_wins:
         _read_repeated_verdicts(context, reply, fields)

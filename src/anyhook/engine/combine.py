@@ -50,9 +50,11 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
     if not grouped:
         return NO_DECISION
     draft = DecisionDraft(event, spec.wire)
-    answered = [(group, r) for group, r in grouped if r.answer is not NO_OPINION]
+    answered = [
+        (group, r) for group, r in grouped if r.answer is not NO_OPINION or r.reply is not None
+    ]
     if answered:
-        set_verdict(spec, draft, [result for _, result in answered])
+        set_verdict(rules, spec, draft, [result for _, result in answered])
         _set_fields(rules, spec, draft, answered)
     flat = tuple(result for _, result in grouped)
     problems = [problem for result in flat for problem in result.diagnostics]

@@ -127,7 +127,7 @@ def _decode_again(
     agent = engine.agent.form(form)
     output = decode_exit(agent, rules, spec, result.handler, end, tools=tools)
     answer = answer_from_form(engine.agent, form, event, output.answer)
-    return replace(result, status=output.status, answer=answer)
+    return replace(result, status=output.status, answer=answer, reply=output.reply)
 
 
 RuledDecision = tuple["RuleSet", Decision]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from anyhook.engine.forms import form_rules, match_names_in_form
@@ -92,6 +92,8 @@ def make_plan(
         if matcher.matches_any(names):
             matched.append(definition)
     matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
+    if rules.one_handler_per_name:
+        matched = _keep_first_of_name(matched)
     candidates = [
         handler
         for definition in matched
@@ -111,6 +113,22 @@ def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
         or handler.kind in spec.handler_kinds
         or handler.layer is Layer.RUNTIME
     )
+
+
+def _keep_first_of_name(definitions: list[HookDefinition]) -> list[HookDefinition]:
+    """Remove the handlers whose name an earlier one of the same layer and matcher has."""
+    seen: set[tuple[object, ...]] = set()
+    kept: list[HookDefinition] = []
+    for definition in definitions:
+        handlers: list[HandlerSpec] = []
+        for handler in definition.handlers:
+            name = handler.name or _key(handler) or id(handler)
+            key = (definition.layer, definition.matcher, definition.sequential, name)
+            if key not in seen:
+                seen.add(key)
+                handlers.append(handler)
+        kept.append(replace(definition, handlers=tuple(handlers)))
+    return kept
 
 
 def _remove_duplicates(agent: AgentSpec, rules: RuleSet, handlers: list[HandlerSpec]) -> set[int]:
@@ -156,9 +174,22 @@ def _place(handler: HandlerSpec) -> tuple[object, ...]:
     return (handler.place, id(handler))
 
 
+def _name_and_key(handler: HandlerSpec) -> tuple[object, ...]:
+    key = _key(handler)
+    if key is None:
+        return handler.identity
+    return (f"{handler.name}:{key}" if handler.name else key,)
+
+
+def _key(handler: HandlerSpec) -> str | None:
+    """Return the command, the URL or the prompt; `None` for other handlers."""
+    return handler.command or handler.options.get("url") or handler.options.get("prompt")
+
+
 IDENTITIES: dict[str, Callable[[HandlerSpec], tuple[object, ...]]] = {
     "identity": _identity,
     "name_and_command": _name_and_command,
     "place": _place,
+    "name_and_key": _name_and_key,
 }
-"""Functions that return what two handlers must share to be the same (`RuleSet.same`)."""
+"""What two handlers must share to be the same (`RuleSet.handler_identity`)."""

@@ -84,6 +84,10 @@ def _blames(entries: list[FieldValue]) -> list[Blame]:
     return [entry.blame() for entry in entries]
 
 
+def _leave_out(_draft: DecisionDraft, _name: str, _entries: list[FieldValue]) -> None:
+    """Leave the field out: only the next handler of a sequence sees it."""
+
+
 # -- flags and texts
 
 
@@ -268,6 +272,7 @@ POLICIES: dict[str, Policy] = {
 NAMED_POLICIES: dict[str, Policy] = {
     "every_context": _collect_every,
     "last": _take_last,
+    "sequence_only": _leave_out,
     # The same as `last`. Besides, the value is a complete input: the engine does not complete it
     # with members of the event (`anyhook.engine.run`).
     "replace": _take_last,

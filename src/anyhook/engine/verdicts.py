@@ -17,20 +17,26 @@ from anyhook.model.sequence import carries, strongest_outcome
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyhook.agents.spec import EventSpec
+    from anyhook.agents.spec import EventSpec, RuleSet
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.draft import DecisionDraft
 
 
-def set_verdict(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
+def set_verdict(
+    rules: RuleSet, spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
+) -> None:
     """Set the outcome, the stop and the reason of a decision.
 
     Args:
+        rules: The rule set.
         spec: The event.
         draft: The decision.
         results: The results that hold an answer, in plan order.
     """
-    VERDICTS[spec.verdict_policy](spec, draft, results)
+    if spec.combines_replies:
+        _decide_by_replies(rules, spec, draft, results)
+    else:
+        VERDICTS[spec.verdict_policy](spec, draft, results)
 
 
 def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
@@ -92,6 +98,30 @@ def _report_overruled(draft: DecisionDraft, result: HandlerResult, layer: Layer)
 
 def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerResult]) -> None:
     """Leave the verdict out: the event has none."""
+
+
+def _decide_by_replies(
+    rules: RuleSet, spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
+) -> None:
+    """Let the release combine the replies, and interpret the combined one."""
+    coercions = rules.loaded_coercions
+    if coercions is None or coercions.decide is None or coercions.reply_of is None:
+        return
+    reply_of = coercions.reply_of
+    replies = [
+        result.reply if result.reply is not None else reply_of(result.answer) for result in results
+    ]
+    verdict = coercions.decide(spec.canonical, replies)
+    outcome = verdict.get("outcome", Outcome.NONE)
+    if outcome is Outcome.NONE:
+        return
+    carriers = _set_outcome(draft, results, outcome)
+    if not carriers:  # only together the replies mean this
+        carriers = results
+        draft.set("outcome", outcome, [Blame(result.handler, str(outcome)) for result in results])
+    if verdict.get("reason"):
+        reason = verdict["reason"]
+        draft.set("reason", reason, [Blame(result.handler, reason) for result in carriers])
 
 
 VERDICTS: dict[str, Callable[[EventSpec, DecisionDraft, list[HandlerResult]], None]] = {

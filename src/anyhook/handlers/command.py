@@ -221,6 +221,7 @@ def _make_result(
             error=TOO_LONG if output.status is Status.FAILED else None,
             diagnostics=(*notes, *output.diagnostics),
             failed=output.failed,
+            reply=output.reply,
         )
     return replace(
         result,

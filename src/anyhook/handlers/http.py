@@ -302,6 +302,7 @@ def _make_result(
         truncated=reply.truncated,
         diagnostics=(*notes, *output.diagnostics),
         failed=output.failed,
+        reply=output.reply,
     )
 
 

@@ -254,7 +254,7 @@ class _Shim:
 
         matcher = compile_matcher(self.options.matcher, spec.matcher_style)
         subject = spec.subject_of(event)
-        return any(matcher.matches(name) for name in self.source.match_names(spec, subject))
+        return matcher.matches_any(self.source.match_names(spec, subject))
 
     def _condition_holds(self, event: Event) -> bool:
         from anyhook.matching.conditions import compile_condition
@@ -467,7 +467,7 @@ def _may_fail(exchange: _Exchange) -> bool:
     host = exchange.host
     rules = host.rule_sets.get("observed", host.documented)
     observed = rules.by_canonical.get(exchange.host_spec.canonical)
-    takes_last_verdict = observed is not None and observed.verdict_policy == "last"
+    takes_last_verdict = observed is not None and observed.allowance_cancels
     return not exchange.host_spec.reads_all_output and not takes_last_verdict
 
 

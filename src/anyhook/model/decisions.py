@@ -46,6 +46,7 @@ class HandlerResult:
         error: Why it failed.
         diagnostics: Problems with the handler or its output.
         failed: Whether it failed in a way that `onFailure: block` turns into a denial.
+        reply: The JSON object that it answered with, where the agent combines replies.
     """
 
     handler: HandlerSpec
@@ -61,6 +62,7 @@ class HandlerResult:
     error: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: bool = False
+    reply: Mapping[str, Any] | None = None
 
     @property
     def timed_out(self) -> bool:

@@ -15,10 +15,10 @@ from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from anyhook.model.answers import Outcome
+    from anyhook.model.answers import Answer, Outcome
     from anyhook.model.event import Event
     from anyhook.model.layers import Layer
 
@@ -33,6 +33,8 @@ class PlainText(StrEnum):
     TOOL_NAMES = "tool_names"
     """Comma-separated tool names select these tools (mode ANY); other text is a system message."""
     CONTEXT = "context"
+    CLEAN_CONTEXT = "clean_context"
+    """Context, without terminal codes and control characters."""
     PATH = "path"
     """The last line that is not blank is a path."""
     NOTHING = "nothing"
@@ -103,7 +105,9 @@ class EventSpec(Record, kw_only=False):
         default_reason: Reason of a denial without one, instead of `RuleSet.default_reason`.
         exit_reason: Reason of a denial by exit code 2 without one, with `{label}` for the hook and
             `{cause}` for how it ended.
-        verdict_policy: How verdicts are combined, a key of `anyhook.engine.combine.VERDICTS`.
+        verdict_policy: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`;
+            `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
+            with `last_reply` the allowance of a later handler cancels a denial.
         reason_policy: Which reasons are combined: `carried` for those of the handlers with the
             winning verdict, `all` for those of all handlers.
         field_policies: Field of an answer to the policy by which it is combined
@@ -202,6 +206,16 @@ class EventSpec(Record, kw_only=False):
         return field in self.denial_fields and outcome in ("deny", "ask")
 
     @property
+    def combines_replies(self) -> bool:
+        """Whether the replies of several handlers are combined before they are interpreted."""
+        return self.verdict_policy in ("replies", "last_reply")
+
+    @property
+    def allowance_cancels(self) -> bool:
+        """Whether the allowance of a handler cancels the denial of one before it."""
+        return self.verdict_policy in ("last", "last_reply")
+
+    @property
     def shows_stderr(self) -> bool:
         """Whether exit code 2 shows standard error to the user, and does not deny."""
         return not self.can_block and self.block_audience is Audience.USER
@@ -259,6 +273,7 @@ class ExitRule(Record, kw_only=False):
         empty: For no output.
         streams: The streams that are read; the first one that is not blank counts.
         parses_json: Whether the output may be JSON; otherwise all of it is text.
+        stderr_text: For text on standard error, where it differs from `text`.
         hint: Added to the report of the failure, on events that exit code 2 can deny.
     """
 
@@ -268,6 +283,7 @@ class ExitRule(Record, kw_only=False):
     empty: OutputAction
     streams: tuple[str, ...] = ("stdout",)
     parses_json: bool = True
+    stderr_text: OutputAction | None = None
     hint: str = ""
 
     @classmethod
@@ -312,11 +328,19 @@ class Coercions(Record):
             the last value that a handler set; returns the fields to set, `None` to remove one.
         chain: Field of an answer to a function that changes the event for the next handler of a
             sequence: takes the event's value and the answer's.
+        read_reply: Corrects the fields that were read from a reply: takes the canonical name of
+            the event, the reply and the fields, which it changes; `None` if there is no need.
+        decide: Returns the verdict (`outcome`, `reason`) of all replies to an event: takes its
+            canonical name and the replies in plan order; for the verdict policy `replies`.
+        reply_of: Returns the reply that an answer stands for, if the handler gave none.
     """
 
     read_member: Callable[[str, object, dict[str, Any]], None]
     policies: Mapping[str, Callable[[Mapping[str, Any], dict[str, Any], Any], dict[str, Any]]]
     chain: Mapping[str, Callable[[Any, Any], Any]]
+    read_reply: Callable[[str, Mapping[str, Any], dict[str, Any]], None] | None = None
+    decide: Callable[[str, Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
+    reply_of: Callable[[Answer], dict[str, Any]] | None = None
 
 
 class Differences(Record):
@@ -348,6 +372,11 @@ class RuleSet(Record):
             hook has failed.
         reports_progress: Whether lines of the output that are objects with `"type": "progress"`
             are messages for the user and no part of the reply.
+        values_are_text: Whether any JSON but an object is plain text.
+        broken_objects_fail: Whether text that starts with `{` and is no JSON is malformed, and not
+            plain text.
+        text_reason: Reason of the allowance that plain text is, if it has one.
+        warning_reason: The same for a command that failed, with `{text}`.
         async_replies: Whether a command whose output starts with the object `{"async": true}`
             runs in the background: its other output and its exit code have no effect.
         strict: Whether one wrong member, `null` included, invalidates the whole reply.
@@ -370,7 +399,10 @@ class RuleSet(Record):
         expands_handler_env: Whether variables in `env` of a handler are substituted; otherwise the
             values are literal.
         handler_identity: When two handlers are the same one: `identity`, `name_and_command`, or
-            `place` if every handler of a file runs.
+            `name_and_key` (the name, with the command, the URL or the prompt), or `place` if every
+            handler of a file runs.
+        one_handler_per_name: Whether, of handlers of one layer with the same matcher, only the
+            first of each name is kept, also if the commands differ.
         toggle_policy: Which layer decides whether hooks run: the one of the strongest `authority`,
             or the one of the highest `precedence`. `any`: any file switches off all hooks but the
             administrator's.
@@ -395,6 +427,10 @@ class RuleSet(Record):
     strings_are_text: bool = False
     ignores_text_bodies: bool = False
     reports_progress: bool = False
+    values_are_text: bool = False
+    broken_objects_fail: bool = False
+    text_reason: str | None = None
+    warning_reason: str | None = None
     async_replies: bool = False
     strict: bool = False
     blocks_despite_invalid_json: bool = True
@@ -408,6 +444,7 @@ class RuleSet(Record):
     ends_sequence: bool = True
     expands_handler_env: bool = True
     handler_identity: str = "identity"
+    one_handler_per_name: bool = False
     toggle_policy: str = "authority"
     self_switching_layers: frozenset[Layer] = frozenset()
     enabled_by_default: bool = True
