@@ -23,6 +23,7 @@ NAMES = (
     "claude",
     "terminai",
     "cursor",
+    "qwen",
     "generic",
 )
 

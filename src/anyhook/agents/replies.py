@@ -71,6 +71,8 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
             return _decision_word(agent, item, answer)
         case "not_boolean":
             return False
+        case "denies_if_false":
+            return False if answer.outcome is Outcome.DENY else None
         case "interrupt":  # only a denial can interrupt the agent
             return True if answer.outcome is Outcome.DENY else None
         case _:

@@ -87,6 +87,16 @@ def _read_not_boolean(
         report_wrong_type(context, item, value, BOOLEAN.label)
 
 
+def _read_denies_if_false(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a member that denies if it is false; `true` is no verdict."""
+    if not has_kind(BOOLEAN, value):
+        report_wrong_type(context, item, value, BOOLEAN.label)
+    elif value is False:
+        _set_verdict(context, item, fields, Outcome.DENY, False)
+
+
 def _read_interrupt(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
     if has_kind(BOOLEAN, value):
         fields[item.field] = fields.get(item.field, False) or value
@@ -202,6 +212,7 @@ MEMBER_READERS: dict[str, MemberReader] = {
     **dict.fromkeys(VALUE_KINDS, _read_value),
     "decision": _read_decision,
     "not_boolean": _read_not_boolean,
+    "denies_if_false": _read_denies_if_false,
     "interrupt": _read_interrupt,
     "action": _read_action,
     "content": _read_content,
@@ -212,5 +223,5 @@ MEMBER_READERS: dict[str, MemberReader] = {
 }
 """`OutputField.kind` to its reader."""
 
-CUMULATIVE_KINDS = frozenset({"decision", "not_boolean", "interrupt"})
+CUMULATIVE_KINDS = frozenset({"decision", "not_boolean", "denies_if_false", "interrupt"})
 """Kinds of members of which the strongest value counts, if a reply has a key several times."""

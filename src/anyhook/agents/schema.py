@@ -107,6 +107,7 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "not_boolean": {"type": "boolean"},
     "interrupt": {"type": "boolean"},
+    "denies_if_false": {"type": "boolean"},
     "object": {"type": "object"},
     "array": {"type": "array"},
     "number": {"type": "number"},

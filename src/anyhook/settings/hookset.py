@@ -168,7 +168,9 @@ class HookSet:
     def header_variables(self, layer: Layer) -> frozenset[str] | None:
         """Return the variables that headers may hold; `None` if all are allowed."""
         web = self.agent.web
-        names = self._merge_lists(web.allowed_variables, layer) if web else None
+        if web is None or not web.allowed_variables:
+            return None
+        names = self._merge_lists(web.allowed_variables, layer)
         return None if names is None else frozenset(names)
 
     def named_hosts(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ ENTRY = AgentEntry(
         "BeforeTool AfterTool PreCompress Notification".split()
     ),
     required_members=frozenset({"timestamp"}),
+    absent_members=frozenset({"permission_mode", "prompt_id"}),
     transcript_part="/.gemini/",
     tools=frozenset(
         "run_shell_command write_file replace list_directory glob google_web_search "

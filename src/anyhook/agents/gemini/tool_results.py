@@ -44,6 +44,9 @@ def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
         result = result.replace(error=failure["message"])
     text = _unwrap(result.text)
     if call.tool == "shell":
+        if error and not text and _split_report(error):
+            # Qwen Code sends the report of a command that failed as its error.
+            result, text = result.replace(error=None), error
         return _read_shell_report(result, text)
     display = response.get("returnDisplay")
     path = display.get("filePath") if isinstance(display, dict) else None

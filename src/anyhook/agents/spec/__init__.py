@@ -409,8 +409,11 @@ class AgentSpec(Record):
         if fields is None:
             by_path: dict[Path, OutputField] = {}
             for item in self.output_fields:
-                if item.path not in by_path or item.belongs_to(event):
+                if item.belongs_to(event):
+                    by_path.pop(item.path, None)  # so that it is read at its own place
                     by_path[item.path] = item
+                else:
+                    by_path.setdefault(item.path, item)
             fields = self._output_fields_by_event[event] = tuple(by_path.values())
         return fields
 

@@ -249,11 +249,12 @@ class WebRules(Record):
 
     Attributes:
         allowed_urls: Keys from the root of a settings file to the list of URL patterns.
-        allowed_variables: Keys to the list of variables that headers may contain.
+        allowed_variables: Keys to the list of variables that headers may contain; empty if there
+            is no such setting.
     """
 
     allowed_urls: tuple[str, ...]
-    allowed_variables: tuple[str, ...]
+    allowed_variables: tuple[str, ...] = ()
 
 
 class EnvFileRules(Record):

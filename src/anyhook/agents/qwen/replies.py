@@ -1,0 +1,157 @@
+"""What hooks of Qwen Code print: the members of JSON replies, and the exit codes."""
+
+from __future__ import annotations
+
+from anyhook.agents.gemini.replies import BLOCKS, SPECIFIC, WARNS
+from anyhook.agents.spec import EXIT_1_HINT, ExitRule, ExitRules, OutputAction, OutputField
+from anyhook.agents.spec.rules import EMPTY
+from anyhook.model.answers import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+DECISION_WORDS = {
+    # The first one is written: the events of the list of things to do know no other denial.
+    "block": (Outcome.DENY, False),
+    "deny": (Outcome.DENY, False),
+    "allow": (Outcome.ALLOW, False),
+    "approve": (Outcome.ALLOW, True),
+    "ask": (Outcome.ASK, False),
+}
+BEHAVIOR_WORDS = {"allow": (Outcome.ALLOW, True), "deny": (Outcome.DENY, False)}
+PERMISSION_WORDS = {**BEHAVIOR_WORDS, "ask": (Outcome.ASK, False)}
+FALSE = {"false": (Outcome.DENY, False)}
+"""The verdict of `continue: false`."""
+
+STOP_DENIES = (
+    "post_tool_batch",
+    "before_prompt",
+    "user_prompt_expansion",
+    "subagent_stop",
+)
+"""Events on which `continue: false` is a denial: the turn goes on. So it is on PreToolUse."""
+TOP_LEVEL = (
+    "post_tool_batch",
+    "before_prompt",
+    "user_prompt_expansion",
+    "after_agent",
+    "subagent_stop",
+    "todo_created",
+    "todo_completed",
+)
+"""Events that a top-level `decision` denies."""
+
+
+def _member(
+    path: str,
+    field: str,
+    kind: str,
+    *events: str,
+    words: Mapping[str, tuple[Outcome, bool]] = EMPTY,
+    legacy: bool = False,
+) -> OutputField:
+    """Return a member of replies to some events; without any, to all events."""
+    return OutputField(
+        tuple(path.split(".")), field, kind, frozenset(events) or None, words, legacy
+    )
+
+
+OUTPUT = (
+    _member("decision", "outcome", "decision", *TOP_LEVEL),
+    _member("reason", "reason", "string", *TOP_LEVEL),
+    # PostToolUse ignores a decision, and PreToolUse prefers the permission decision.
+    _member("stopReason", "reason", "string", "before_tool", legacy=True),
+    _member("decision", "outcome", "decision", "before_tool", "after_tool", legacy=True),
+    _member("reason", "reason", "string", "before_tool", "after_tool", legacy=True),
+    _member("continue", "outcome", "denies_if_false", "after_tool", words=FALSE),
+    _member("stopReason", "reason", "string", "after_tool"),
+    _member(
+        "continue",
+        "outcome",
+        "denies_if_false",
+        "before_tool",
+        *STOP_DENIES,
+        words=FALSE,
+        legacy=True,
+    ),
+    _member("stopReason", "reason", "string", *STOP_DENIES, legacy=True),
+    _member("continue", "stop", "not_boolean", "after_agent"),
+    _member("stopReason", "stop_reason", "string", "after_agent"),
+    _member("systemMessage", "system_message", "string"),
+    _member("suppressOutput", "suppress_output", "boolean"),
+    _member(
+        f"{SPECIFIC}.permissionDecision",
+        "outcome",
+        "decision",
+        "before_tool",
+        words=PERMISSION_WORDS,
+    ),
+    _member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", "before_tool"),
+    _member(f"{SPECIFIC}.updatedInput", "tool_input", "object", "before_tool"),
+    _member(f"{SPECIFIC}.additionalContext", "context", "string"),
+    _member(
+        f"{SPECIFIC}.decision.behavior",
+        "outcome",
+        "decision",
+        "permission_request",
+        words=BEHAVIOR_WORDS,
+    ),
+    _member(f"{SPECIFIC}.decision.message", "reason", "string", "permission_request"),
+    _member(f"{SPECIFIC}.decision.updatedInput", "tool_input", "object", "permission_request"),
+    _member(
+        f"{SPECIFIC}.decision.updatedPermissions",
+        "extra.updated_permissions",
+        "array",
+        "permission_request",
+    ),
+    _member(f"{SPECIFIC}.decision.interrupt", "stop", "interrupt", "permission_request"),
+)
+
+FOREIGN_MEMBERS = {
+    ("additionalContext",): '"hookSpecificOutput": {"additionalContext": "…"}',
+    ("permissionDecision",): '"hookSpecificOutput": {"permissionDecision": "deny"}',
+    ("updatedInput",): "a denial with the arguments to use as the reason",
+    (SPECIFIC, "tool_input"): "a denial with the arguments to use as the reason",
+    (SPECIFIC, "updatedToolOutput"): '"continue": false with the text to show as "stopReason"',
+    (SPECIFIC, "llm_request"): "nothing: requests to the model cannot be changed",
+    (SPECIFIC, "llm_response"): "nothing: responses of the model cannot be changed",
+    (SPECIFIC, "toolConfig"): "nothing: tools cannot be filtered",
+    (SPECIFIC, "tailToolCallRequest"): "nothing: hooks cannot call tools",
+}
+
+SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)
+EXITS = ExitRules(
+    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
+)
+
+BOTH = ("stdout", "stderr")
+
+
+def _reads_both(text: OutputAction, stderr_text: OutputAction | None = None) -> ExitRule:
+    """Return the rule that reads stdout, or stderr if stdout is blank."""
+    return ExitRule(
+        OutputAction.APPLY,
+        OutputAction.WARN,
+        text,
+        OutputAction.NOTHING,
+        BOTH,
+        stderr_text=stderr_text,
+    )
+
+
+DENIES = ExitRule(
+    OutputAction.APPLY,
+    OutputAction.DENY_TEXT,
+    OutputAction.DENY_TEXT,
+    OutputAction.NOTHING,
+    streams=("stderr",),
+)
+WARNS_BOTH = _reads_both(OutputAction.WARNING_MESSAGE)
+OBSERVED_EXITS = ExitRules(
+    {0: _reads_both(OutputAction.MESSAGE), 2: DENIES}, other=WARNS_BOTH, signal=WARNS_BOTH
+)
+CONTEXT_EXITS = OBSERVED_EXITS.replace(
+    codes={0: _reads_both(OutputAction.TEXT, OutputAction.MESSAGE), 2: DENIES}
+)
+"""For events that take plain text on standard output as context."""
