@@ -24,6 +24,7 @@ NAMES = (
     "terminai",
     "cursor",
     "qwen",
+    "opencode",
     "generic",
 )
 

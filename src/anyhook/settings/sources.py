@@ -206,7 +206,10 @@ def find_sources(
 def config_dir(agent: AgentSpec, location: Location) -> Path:
     """Return the agent's own directory in the home."""
     override = location.environ.get(agent.config_variable) if agent.config_variable else None
-    return Path(override or agent.config_dir.format(home=location.home))
+    if override:
+        return Path(override)
+    config_home = location.environ.get("XDG_CONFIG_HOME") or location.home / ".config"
+    return Path(agent.config_dir.format(home=location.home, config_home=config_home))
 
 
 def places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]:

@@ -25,6 +25,7 @@ from anyhook.agents.spec.rules import (
 )
 from anyhook.agents.spec.settings import (
     MIN_TIMEOUT,
+    Companion,
     EnvFileRules,
     Extensions,
     HandlerField,
@@ -56,6 +57,7 @@ __all__ = [
     "MIN_TIMEOUT",
     "AgentSpec",
     "Coercions",
+    "Companion",
     "Continuation",
     "Denial",
     "Differences",
@@ -158,6 +160,7 @@ class AgentSpec(Record):
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
             their settings file), `project` or `root` (the repository that holds the project); of
             other layers it is the event's.
+        companions: Files that `install` generates beside the settings of each scope.
         settings_environment: Keys from the root of a settings file to variables for all processes
             of the agent; empty if there is no such member.
         layer_order: The order in which hooks of different layers run.
@@ -183,7 +186,8 @@ class AgentSpec(Record):
         strict_handlers: Whether handlers are read exactly as the agent does: commands are command
             lines, timeouts are whole numbers, and members that the agent does not know are ignored.
         home_variable: Environment variable that overrides the home directory.
-        config_dir: Template of the agent's directory in the home.
+        config_dir: Template of the agent's directory in the home, with `{home}`, or with
+            `{config_home}` for the user's directory of settings (`$XDG_CONFIG_HOME`).
         config_variable: Environment variable that overrides `config_dir`.
         packages: Where extensions or plugins are, if the agent has them.
         timeout_unit: Unit of `timeout` in seconds.
@@ -241,6 +245,7 @@ class AgentSpec(Record):
     settings: tuple[SettingsFile, ...]
     settings_members: Mapping[str, Any] = EMPTY
     hook_directories: Mapping[Layer, str] = EMPTY
+    companions: tuple[Companion, ...] = ()
     settings_environment: tuple[str, ...] = ()
     layer_order: tuple[Layer, ...]
     interleaved_layers: frozenset[Layer] = frozenset()

@@ -127,6 +127,23 @@ class SettingsFile(Record, kw_only=False):
     switches_itself: bool = False
 
 
+class Companion(Record):
+    """A file that the agent needs beside a settings file to run the hooks in it.
+
+    `anyhook install` generates it, and `anyhook uninstall` removes it with the last hook.
+
+    Attributes:
+        path: The file, relative to the directory of the settings file.
+        template: `PACKAGE:FILE` of its text. In it `__COMMAND__` stands for the command that runs
+            the hooks, a JSON list of words, and `__DIGEST__` for a checksum of the text.
+        command: The words of that command behind the name of the program.
+    """
+
+    path: str
+    template: str
+    command: tuple[str, ...]
+
+
 class HookToggle(Record, kw_only=False):
     """A setting that enables or disables hooks.
 

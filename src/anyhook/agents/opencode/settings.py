@@ -1,0 +1,52 @@
+"""The settings of hooks of OpenCode: a file of anyhook's own, and the plugin beside it."""
+
+from __future__ import annotations
+
+from anyhook.agents.spec import Companion, HandlerField, HandlerType, HookToggle, SettingsFile
+from anyhook.model.layers import Layer
+
+ON_FAILURE = HandlerField("on_failure", "string", words=("continue", "block"))
+CONDITION = HandlerField("condition", "string")
+
+HANDLER_TYPES = {
+    "command": HandlerType(
+        "command",
+        60.0,
+        {
+            "if": CONDITION,
+            "shell": HandlerField("shell", "string", words=("bash", "powershell")),
+            "async": HandlerField("background", "boolean"),
+            "onFailure": ON_FAILURE,
+        },
+        programs=True,
+    ),
+    "http": HandlerType(
+        "http",
+        60.0,
+        {
+            "if": CONDITION,
+            "url": HandlerField("url", "string", required=True),
+            "headers": HandlerField("headers", "texts"),
+            "allowedEnvVars": HandlerField("allowed_variables", "strings"),
+            "onFailure": ON_FAILURE,
+        },
+    ),
+}
+
+SETTINGS = (
+    SettingsFile(Layer.PROJECT, {"*": "{project}/.opencode/anyhook.json"}),
+    SettingsFile(Layer.USER, {"*": "{config}/anyhook.json"}),
+)
+LAYER_ORDER = (Layer.RUNTIME, Layer.USER, Layer.PROJECT)
+PRECEDENCE = (Layer.USER, Layer.PROJECT)
+AUTHORITY = {Layer.PROJECT: 0, Layer.USER: 2, Layer.RUNTIME: 4}
+HOOK_TOGGLES = (
+    HookToggle(("hooksConfig", "enabled"), "enabled"),
+    HookToggle(("hooksConfig", "disabled"), "disabled"),
+)
+
+PLUGIN = Companion(
+    path="plugins/anyhook.js",
+    template="anyhook.agents.opencode:plugin.js",
+    command=("dispatch", "--agent", "opencode"),
+)

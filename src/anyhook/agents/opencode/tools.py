@@ -1,0 +1,84 @@
+"""The tools of OpenCode 1.18."""
+
+from __future__ import annotations
+
+from anyhook.model.tools import Tool, Vocabulary
+
+TOOLS = (
+    "apply_patch",
+    "bash",
+    "edit",
+    "glob",
+    "grep",
+    "invalid",
+    "lsp",
+    "plan_exit",
+    "question",
+    "read",
+    "skill",
+    "task",
+    "todowrite",
+    "webfetch",
+    "websearch",
+    "write",
+)
+
+TOOL_TABLE = {
+    "shell": Tool(
+        ("bash",),
+        {"directory": "workdir"},
+        without=frozenset({"background"}),
+    ),
+    "read_file": Tool(("read",), {"file_path": "filePath"}),
+    "write_file": Tool(("write",), {"file_path": "filePath"}),
+    "edit_file": Tool(
+        ("edit",),
+        {
+            "file_path": "filePath",
+            "old_string": "oldString",
+            "new_string": "newString",
+            "replace_all": "replaceAll",
+        },
+    ),
+    "glob": Tool(("glob",)),
+    "grep": Tool(("grep",), {"glob": "include"}),
+    "web_fetch": Tool(("webfetch",)),
+    "web_search": Tool(("websearch",)),
+    "agent": Tool(("task",), {"agent_type": "subagent_type"}),
+    "ask_user": Tool(("question",)),
+    "write_todos": Tool(("todowrite",)),
+    "skill": Tool(("skill",)),
+    "exit_plan_mode": Tool(("plan_exit",)),
+}
+
+RENAMED_TOOLS = {
+    "Agent": "task",
+    "AskUserQuestion": "question",
+    "Bash": "bash",
+    "Edit": "edit",
+    "ExitPlanMode": "plan_exit",
+    "Glob": "glob",
+    "Grep": "grep",
+    "MultiEdit": "edit",
+    "Read": "read",
+    "Skill": "skill",
+    "Task": "task",
+    "TodoWrite": "todowrite",
+    "WebFetch": "webfetch",
+    "WebSearch": "websearch",
+    "Write": "write",
+    "activate_skill": "skill",
+    "edit_file": "edit",
+    "google_web_search": "websearch",
+    "grep_search": "grep",
+    "invoke_agent": "task",
+    "read_file": "read",
+    "replace": "edit",
+    "run_shell_command": "bash",
+    "shell": "bash",
+    "web_fetch": "webfetch",
+    "write_file": "write",
+    "write_todos": "todowrite",
+}
+
+VOCABULARY = Vocabulary(agent="OpenCode", tools=TOOL_TABLE, mcp_name="{server}_{tool}")
