@@ -28,6 +28,7 @@ GROUPS = {
     "Run hooks": {
         "run": "run:run",
         "serve": "serve:serve",
+        "dispatch": "dispatch:dispatch",
         "worker": "worker:worker",
         "doctor": "doctor:doctor",
         "bench": "bench:bench",
