@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Annotated
@@ -44,9 +45,7 @@ def dispatch(
     for problem in problems:
         server.send_message(problem)
     engine.messages.on_message = server.send_message
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         anyio.run(server.serve, sys.stdin.buffer)
-    except KeyboardInterrupt:
-        pass
     engine.close()
     os._exit(OK)  # a thread may still wait for a line

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rich.text import Text
 
 from anyhook import __version__
-from anyhook.agents import CODING_AGENTS
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS, USAGE
 from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path, show_place
@@ -26,6 +26,7 @@ from anyhook.files import read_user_file
 from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
+from anyhook.settings.companions import check_companions, find_companion
 from anyhook.trust.scripts import named_files
 from anyhook.worker.client import RUNTIME_DIR_ENV, SOCKET, WORKER_ENV, which
 from anyhook.worker.commands import NATIVE, native_client, read_command, read_line
@@ -318,6 +319,38 @@ def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file
     return Check(name, FINE, "through the worker, by way of an interpreter")
 
 
+def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
+    """Look at the generated files without which an agent runs no hooks."""
+    for name in CODING_AGENTS:
+        agent = get_agent(name)
+        if not agent.companions:
+            continue
+        engine = Engine.load(
+            diagnosis.project, agent=name, environ=diagnosis.environ, on_message=discard
+        )
+        for problem in check_companions(agent, engine.hooks):
+            place = show_path(problem.place.file if problem.place else "", engine.project_dir)
+            message, _, remedy = problem.message.partition("; ")
+            yield Check(f"{agent.title}, {place}", WRONG, message, remedy)
+        yield from _companion_programs(engine, diagnosis)
+
+
+def _companion_programs(engine: Engine, diagnosis: Diagnosis) -> Iterator[Check]:
+    """Look whether the programs that companions start are there."""
+    for file in engine.hooks.files:
+        for companion in engine.agent.companions if file.definitions else ():
+            found = find_companion(companion, file.source.path)
+            if not found.command:
+                continue
+            program = found.command[0]
+            name = f"{engine.agent.title}, {show_path(str(found.path), engine.project_dir)}"
+            if _is_there(which(program, diagnosis.environ)):
+                yield Check(name, FINE, f"sends events to {program}")
+            else:
+                says = f"there is no program {program}, so every tool is denied"
+                yield Check(name, WRONG, says, "pipx install anyhook")
+
+
 def _is_there(program: str) -> bool:
     return os.access(program, os.F_OK if program.endswith(".py") else os.X_OK)
 
@@ -355,5 +388,6 @@ LOOKS = (
     _look_at_workers,
     _look_at_logs,
     _look_at_hooks,
+    _look_at_companions,
 )
 """The checks, in the order in which they are reported."""

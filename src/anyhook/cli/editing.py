@@ -56,17 +56,19 @@ class Edit:
         agent: The agent whose settings it holds.
         path: The file.
         before: Its text; `None` if it does not exist.
-        after: Its new text.
+        after: Its new text; `None` to remove it.
     """
 
     agent: AgentSpec
     path: Path
     before: str | None
-    after: str
+    after: str | None
 
     @property
     def changes(self) -> bool:
         """Whether the text changes."""
+        if self.after is None:
+            return self.before is not None
         return self.after != (self.before or "")
 
 
@@ -158,7 +160,12 @@ def write_edits(
         starter.path.parent.mkdir(exist_ok=True)
         replace_file(starter.path, starter.text.encode())
         written.append(starter.path)
+    removed: list[Path] = []
     for edit in changed:
+        if edit.after is None:
+            edit.path.unlink(missing_ok=True)
+            removed.append(edit.path)
+            continue
         copy = write_atomically(edit.path, edit.after, expected=edit.before, backup=backup)
         written.append(edit.path)
         if copy is not None:
@@ -166,6 +173,8 @@ def write_edits(
     if not options.as_json:
         for path in written:
             console().print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
+        for path in removed:
+            console().print(Text.assemble(("removed", "green"), f"  {show_path(str(path))}"))
         for path in backups:
             console().print(f"before   {show_path(str(path))}", markup=False)
     return True
@@ -195,9 +204,9 @@ def _show_difference(edit: Edit) -> None:
     name = show_path(str(edit.path))
     lines = difflib.unified_diff(
         (edit.before or "").splitlines(),
-        edit.after.splitlines(),
+        (edit.after or "").splitlines(),
         name if edit.before is not None else os.devnull,
-        name,
+        name if edit.after is not None else os.devnull,
         lineterm="",
         n=2,
     )

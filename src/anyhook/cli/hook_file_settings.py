@@ -40,6 +40,7 @@ class Installation:
         project: Directory of the project.
         scope: Whose settings: a key of `LAYERS`.
         launcher: The words of the command before the hook file.
+        program: The words that start anyhook itself.
         hooks: The hooks of the file.
     """
 
@@ -47,6 +48,7 @@ class Installation:
     project: Path
     scope: str
     launcher: tuple[str, ...]
+    program: tuple[str, ...]
     hooks: Hooks
 
 

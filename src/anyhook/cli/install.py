@@ -17,6 +17,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run
 from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, USAGE
+from anyhook.cli.companion_files import SHARED_PROGRAM, companion_edits, program_words
 from anyhook.cli.editing import (
     LAYERS,
     Edit,
@@ -99,15 +100,16 @@ def init(
     stay_inside(directory, path)
     specs = _select_agents(directory, agents)
     launcher = _choose_launcher(python, scope, cold=cold)
+    program = program_words(scope, python)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
     if path.exists():
-        installation = Installation(path, directory, scope, launcher, _load(path))
+        installation = Installation(path, directory, scope, launcher, program, _load(path))
         return _install(installation, path, specs, options)
     # The hooks are read from a copy: the file itself is written only if the user agrees.
     with TemporaryDirectory() as scratch:
         copy = Path(scratch) / STARTER_PATH.name
         copy.write_text(STARTER_TEXT, encoding="utf-8")
-        installation = Installation(path, directory, scope, launcher, _load(copy))
+        installation = Installation(path, directory, scope, launcher, program, _load(copy))
         return _install(installation, copy, specs, options, StarterFile(path, STARTER_TEXT))
 
 
@@ -135,7 +137,8 @@ def install(
     directory = existing_project(project)
     specs = _select_agents(directory, agents)
     launcher = _choose_launcher(python, scope, cold=cold)
-    installation = Installation(file, directory, scope, launcher, _load(file))
+    program = program_words(scope, python)
+    installation = Installation(file, directory, scope, launcher, program, _load(file))
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
     return _install(installation, file, specs, options)
 
@@ -165,7 +168,10 @@ def uninstall(
     for name in dict.fromkeys(names):
         agent = get_agent(name)
         try:
-            edits.append(remove_hook_file(agent, directory, scope, file))
+            edit = remove_hook_file(agent, directory, scope, file)
+            edits.append(edit)
+            if edit.changes:
+                edits += companion_edits(edit, directory, scope, program_words(scope))
         except SettingsError as error:  # the other files are still edited
             print_error(str(error))
             exit_code = USAGE
@@ -199,17 +205,22 @@ def _install(
 ) -> int:
     """Edit the settings of agents. `source` has the text of the hook file."""
     edits = [add_hook_file(agent, installation) for agent in agents]
+    companions: list[Edit] = []
+    for edit in edits:
+        companions += companion_edits(
+            edit, installation.project, installation.scope, installation.program
+        )
     unsupported = unsupported_by_agent(source, agents)
-    written = write_edits(edits, options, starter)
+    written = write_edits([*edits, *companions], options, starter)
     if written and installation.scope != "user":
         for edit in edits:
             _trust_written_hooks(edit, installation)
     if options.as_json:
-        print_json(_result_json(edits, unsupported, written=written))
+        print_json(_result_json([*edits, *companions], unsupported, written=written))
         return OK
     out = console()
     print_unsupported(out, unsupported)
-    warning = _launcher_problem(installation.launcher)
+    warning = _launcher_problem(installation.program if companions else installation.launcher)
     if warning:
         console(stderr=True).print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
     if written:
@@ -301,7 +312,7 @@ def _choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str
 
 def _launcher_problem(launcher: tuple[str, ...]) -> str | None:
     """Return what the command needs and this machine lacks."""
-    if launcher == PROGRAM and not shutil.which(PROGRAM[0]):
+    if launcher in (PROGRAM, SHARED_PROGRAM) and not shutil.which(PROGRAM[0]):
         return (
             "the command starts anyhook, but anyhook is not on the PATH here; install it where the "
             "agent finds it, for example with: pipx install anyhook"

@@ -13,6 +13,7 @@ from rich.progress import Progress
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.companion_files import companion_edits, program_words
 from anyhook.cli.editing import Edit, WriteOptions, read_text, settings_file, write_edits
 from anyhook.cli.install import is_here
 from anyhook.cli.migrate_report import (
@@ -145,6 +146,7 @@ def migrate(
     before = read_text(path)
     after, notes = merge_into(migration, before or "", str(path))
     edit = Edit(target_agent, path, before, after)
+    companions = companion_edits(edit, directory, scope, program_words(scope))
     losses = [*migration.losses, *notes]
     proof_options = None
     if proved and migration.entries:
@@ -161,7 +163,8 @@ def migrate(
     refusal = _refusal(migration, proof, strict=strict)
     written = False
     if refusal is None:
-        written = write_edits([edit], WriteOptions(yes, dry_run, as_json), backup=True)
+        options = WriteOptions(yes, dry_run, as_json)
+        written = write_edits([edit, *companions], options, backup=True)
         if written and not as_json and scope == "project":
             console().print(f"Under anyhook itself: anyhook trust --agent {target_agent.name}")
     elif not as_json:

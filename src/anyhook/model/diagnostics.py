@@ -115,6 +115,9 @@ CODES: dict[str, tuple[Severity, str]] = {
     ),
     "missing-script": (ERROR, "a command names a script that does not exist"),
     "extension-unreadable": (ERROR, "an extension's manifest or hooks cannot be read"),
+    "companion-missing": (ERROR, "the file without which the agent runs no hooks is missing"),
+    "companion-outdated": (WARNING, "a generated file is of another release of anyhook"),
+    "companion-changed": (ERROR, "a generated file without which no hook runs was edited"),
     # the agent and its hooks
     "agent-assumed": (WARNING, "no agent has hooks here; the default agent's rules hold"),
     "other-agent": (WARNING, "hooks of another agent are here and are not loaded"),

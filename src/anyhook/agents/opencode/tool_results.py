@@ -29,9 +29,7 @@ def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
     metadata = response.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     truncated = metadata.get("truncated")
-    result = result.replace(
-        text=text, truncated=truncated if isinstance(truncated, bool) else None
-    )
+    result = result.replace(text=text, truncated=truncated if isinstance(truncated, bool) else None)
     path = metadata.get("filepath") or call.arguments.get("file_path")
     if isinstance(path, str):
         result = result.replace(file_path=path)
