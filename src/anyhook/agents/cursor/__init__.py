@@ -20,5 +20,5 @@ ENTRY = AgentEntry(
     transcript_part="/.cursor/",
     variables=("CURSOR_VERSION", "CURSOR_PROJECT_DIR"),
     # Cursor sets `CLAUDE_PROJECT_DIR`, too.
-    extends="claude",
+    extends=frozenset({"claude"}),
 )

@@ -54,7 +54,7 @@ OUTPUT = (
     OutputField(("text",), "extra.text", "string", frozenset({"agent_response"})),
 )
 
-FOREIGN_MEMBERS = {
+FOREIGN_MEMBERS: dict[tuple[str, ...], str] = {
     ("hookSpecificOutput",): "its members at the top level: args, output, context, decision",
     ("permissionDecision",): '"decision": "deny" (or "allow")',
     ("permissionDecisionReason",): '"reason"',
