@@ -270,13 +270,19 @@ class BeforeToolDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellBeforeTool], _ShellBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read"], /
+        self, subject: Literal["read_file", "Read", "read"], /
     ) -> Callable[[_ReadFileBeforeTool], _ReadFileBeforeTool]: ...
     @overload
     def __call__(
@@ -284,15 +290,15 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesBeforeTool], _ReadManyFilesBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file"], /
+        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
     ) -> Callable[[_WriteFileBeforeTool], _WriteFileBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileBeforeTool], _EditFileBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookBeforeTool], _EditNotebookBeforeTool]: ...
     @overload
     def __call__(
@@ -308,23 +314,29 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_GrepBeforeTool], _GrepBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_fetch", "WebFetch"], /
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
     ) -> Callable[[_WebFetchBeforeTool], _WebFetchBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
     ) -> Callable[[_WebSearchBeforeTool], _WebSearchBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+        self,
+        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        /,
     ) -> Callable[[_AgentBeforeTool], _AgentBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserBeforeTool], _AskUserBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosBeforeTool], _WriteTodosBeforeTool]: ...
     @overload
     def __call__(
@@ -340,7 +352,7 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_EnterPlanModeBeforeTool], _EnterPlanModeBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
     ) -> Callable[[_ExitPlanModeBeforeTool], _ExitPlanModeBeforeTool]: ...
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeBeforeTool], _SomeBeforeTool]: ...
@@ -388,13 +400,19 @@ class AfterToolDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellAfterTool], _ShellAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read"], /
+        self, subject: Literal["read_file", "Read", "read"], /
     ) -> Callable[[_ReadFileAfterTool], _ReadFileAfterTool]: ...
     @overload
     def __call__(
@@ -402,15 +420,15 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesAfterTool], _ReadManyFilesAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file"], /
+        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
     ) -> Callable[[_WriteFileAfterTool], _WriteFileAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileAfterTool], _EditFileAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookAfterTool], _EditNotebookAfterTool]: ...
     @overload
     def __call__(
@@ -426,23 +444,29 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_GrepAfterTool], _GrepAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_fetch", "WebFetch"], /
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
     ) -> Callable[[_WebFetchAfterTool], _WebFetchAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
     ) -> Callable[[_WebSearchAfterTool], _WebSearchAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+        self,
+        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        /,
     ) -> Callable[[_AgentAfterTool], _AgentAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserAfterTool], _AskUserAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosAfterTool], _WriteTodosAfterTool]: ...
     @overload
     def __call__(
@@ -458,7 +482,7 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_EnterPlanModeAfterTool], _EnterPlanModeAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
     ) -> Callable[[_ExitPlanModeAfterTool], _ExitPlanModeAfterTool]: ...
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeAfterTool], _SomeAfterTool]: ...
@@ -598,13 +622,19 @@ class PermissionRequestDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellPermissionRequest], _ShellPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read"], /
+        self, subject: Literal["read_file", "Read", "read"], /
     ) -> Callable[[_ReadFilePermissionRequest], _ReadFilePermissionRequest]: ...
     @overload
     def __call__(
@@ -612,15 +642,15 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPermissionRequest], _ReadManyFilesPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file"], /
+        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
     ) -> Callable[[_WriteFilePermissionRequest], _WriteFilePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFilePermissionRequest], _EditFilePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookPermissionRequest], _EditNotebookPermissionRequest]: ...
     @overload
     def __call__(
@@ -636,23 +666,29 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_GrepPermissionRequest], _GrepPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_fetch", "WebFetch"], /
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
     ) -> Callable[[_WebFetchPermissionRequest], _WebFetchPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
     ) -> Callable[[_WebSearchPermissionRequest], _WebSearchPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+        self,
+        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        /,
     ) -> Callable[[_AgentPermissionRequest], _AgentPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserPermissionRequest], _AskUserPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosPermissionRequest], _WriteTodosPermissionRequest]: ...
     @overload
     def __call__(
@@ -668,7 +704,7 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_EnterPlanModePermissionRequest], _EnterPlanModePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
     ) -> Callable[[_ExitPlanModePermissionRequest], _ExitPlanModePermissionRequest]: ...
     @overload
     def __call__(
@@ -742,13 +778,19 @@ class PermissionDeniedDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellPermissionDenied], _ShellPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read"], /
+        self, subject: Literal["read_file", "Read", "read"], /
     ) -> Callable[[_ReadFilePermissionDenied], _ReadFilePermissionDenied]: ...
     @overload
     def __call__(
@@ -756,15 +798,15 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPermissionDenied], _ReadManyFilesPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file"], /
+        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
     ) -> Callable[[_WriteFilePermissionDenied], _WriteFilePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFilePermissionDenied], _EditFilePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookPermissionDenied], _EditNotebookPermissionDenied]: ...
     @overload
     def __call__(
@@ -780,23 +822,29 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_GrepPermissionDenied], _GrepPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_fetch", "WebFetch"], /
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
     ) -> Callable[[_WebFetchPermissionDenied], _WebFetchPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
     ) -> Callable[[_WebSearchPermissionDenied], _WebSearchPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+        self,
+        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        /,
     ) -> Callable[[_AgentPermissionDenied], _AgentPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserPermissionDenied], _AskUserPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosPermissionDenied], _WriteTodosPermissionDenied]: ...
     @overload
     def __call__(
@@ -812,7 +860,7 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_EnterPlanModePermissionDenied], _EnterPlanModePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
     ) -> Callable[[_ExitPlanModePermissionDenied], _ExitPlanModePermissionDenied]: ...
     @overload
     def __call__(
@@ -886,13 +934,19 @@ class PostToolUseFailureDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellPostToolUseFailure], _ShellPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read"], /
+        self, subject: Literal["read_file", "Read", "read"], /
     ) -> Callable[[_ReadFilePostToolUseFailure], _ReadFilePostToolUseFailure]: ...
     @overload
     def __call__(
@@ -900,15 +954,15 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPostToolUseFailure], _ReadManyFilesPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file"], /
+        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
     ) -> Callable[[_WriteFilePostToolUseFailure], _WriteFilePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFilePostToolUseFailure], _EditFilePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookPostToolUseFailure], _EditNotebookPostToolUseFailure]: ...
     @overload
     def __call__(
@@ -924,23 +978,29 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_GrepPostToolUseFailure], _GrepPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_fetch", "WebFetch"], /
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
     ) -> Callable[[_WebFetchPostToolUseFailure], _WebFetchPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
     ) -> Callable[[_WebSearchPostToolUseFailure], _WebSearchPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+        self,
+        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        /,
     ) -> Callable[[_AgentPostToolUseFailure], _AgentPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserPostToolUseFailure], _AskUserPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosPostToolUseFailure], _WriteTodosPostToolUseFailure]: ...
     @overload
     def __call__(
@@ -956,7 +1016,7 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_EnterPlanModePostToolUseFailure], _EnterPlanModePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
     ) -> Callable[[_ExitPlanModePostToolUseFailure], _ExitPlanModePostToolUseFailure]: ...
     @overload
     def __call__(
@@ -1228,13 +1288,19 @@ class BeforeMcpCallDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellBeforeMcpCall], _ShellBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read"], /
+        self, subject: Literal["read_file", "Read", "read"], /
     ) -> Callable[[_ReadFileBeforeMcpCall], _ReadFileBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1242,15 +1308,15 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesBeforeMcpCall], _ReadManyFilesBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file"], /
+        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
     ) -> Callable[[_WriteFileBeforeMcpCall], _WriteFileBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileBeforeMcpCall], _EditFileBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookBeforeMcpCall], _EditNotebookBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1266,23 +1332,29 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_GrepBeforeMcpCall], _GrepBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_fetch", "WebFetch"], /
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
     ) -> Callable[[_WebFetchBeforeMcpCall], _WebFetchBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
     ) -> Callable[[_WebSearchBeforeMcpCall], _WebSearchBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+        self,
+        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        /,
     ) -> Callable[[_AgentBeforeMcpCall], _AgentBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserBeforeMcpCall], _AskUserBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosBeforeMcpCall], _WriteTodosBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1298,7 +1370,7 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_EnterPlanModeBeforeMcpCall], _EnterPlanModeBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
     ) -> Callable[[_ExitPlanModeBeforeMcpCall], _ExitPlanModeBeforeMcpCall]: ...
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeBeforeMcpCall], _SomeBeforeMcpCall]: ...
@@ -1358,13 +1430,19 @@ class AfterMcpCallDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellAfterMcpCall], _ShellAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read"], /
+        self, subject: Literal["read_file", "Read", "read"], /
     ) -> Callable[[_ReadFileAfterMcpCall], _ReadFileAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1372,15 +1450,15 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesAfterMcpCall], _ReadManyFilesAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file"], /
+        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
     ) -> Callable[[_WriteFileAfterMcpCall], _WriteFileAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileAfterMcpCall], _EditFileAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookAfterMcpCall], _EditNotebookAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1396,23 +1474,29 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_GrepAfterMcpCall], _GrepAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_fetch", "WebFetch"], /
+        self, subject: Literal["web_fetch", "WebFetch", "webfetch"], /
     ) -> Callable[[_WebFetchAfterMcpCall], _WebFetchAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["web_search", "google_web_search", "WebSearch", "search_web"], /
+        self,
+        subject: Literal["web_search", "google_web_search", "WebSearch", "search_web", "websearch"],
+        /,
     ) -> Callable[[_WebSearchAfterMcpCall], _WebSearchAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task"], /
+        self,
+        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        /,
     ) -> Callable[[_AgentAfterMcpCall], _AgentAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserAfterMcpCall], _AskUserAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosAfterMcpCall], _WriteTodosAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1428,7 +1512,7 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_EnterPlanModeAfterMcpCall], _EnterPlanModeAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["exit_plan_mode", "ExitPlanMode"], /
+        self, subject: Literal["exit_plan_mode", "ExitPlanMode", "plan_exit"], /
     ) -> Callable[[_ExitPlanModeAfterMcpCall], _ExitPlanModeAfterMcpCall]: ...
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeAfterMcpCall], _SomeAfterMcpCall]: ...
