@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 
 import pytest
 
@@ -269,6 +270,63 @@ class TestHooksAreRequired:
         with pytest.raises(RequiredHooksError, match=r"settings\.json:1"):
             Engine.load(gemini_project, trust_once=True, require=require, on_message=str)
 
+    @pytest.mark.parametrize(
+        ("definition", "reason"),
+        [
+            ({"hooks": [{"type": "command", "command": "./none.sh"}]}, "none.sh does not exist"),
+            ({"hooks": [{"type": "command", "command": "no-such-program"}]}, "no program"),
+            ({"matcher": "Bash(rm *)", **DENY}, "is a permission rule"),
+            ({"matcher": "Bsh", **DENY}, "did you mean 'Bash'"),
+            ({"matcher": "run_shell_command|Raed", **DENY}, "'Raed' is no tool of Claude Code"),
+            ({"matcher": "mcp__github", **DENY}, "names a server and no tool"),
+            ({"hooks": [{"type": "prompt", "prompt": "Is it safe?"}]}, "pass ask=…"),
+            ({"hooks": [{"type": "agent", "prompt": "Is it safe?"}]}, "pass ask=…"),
+            ({"hooks": [{"type": "mcp_tool", "server": "a", "tool": "b"}]}, "pass mcp=…"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    @pytest.mark.parametrize("require", [True, {"before_tool"}])
+    def test_a_guard_that_can_never_run_is_an_error(self, project, definition, reason, require):
+        file = {"hooks": {"PreToolUse": [definition, {"matcher": "Bash", **DENY}]}}
+        write(project / ".claude" / "settings.json", json.dumps(file))
+
+        with pytest.raises(RequiredHooksError, match=re.escape(reason)):
+            Engine.load(project, trust_once=True, require=require)
+        assert Engine.load(project, trust_once=True, on_message=str).definitions
+
+    def test_a_matcher_of_an_event_with_known_subjects_is_checked_too(self, project):
+        file = {"hooks": {"SessionStart": [{"matcher": "start-up|begin", **DENY}]}}
+        write(project / ".claude" / "settings.json", json.dumps(file))
+
+        with pytest.raises(RequiredHooksError, match="startup"):
+            Engine.load(project, trust_once=True, require={"session_start"})
+
+    @pytest.mark.parametrize("matcher", ["delete_account", "Bash|Raed", "account_.*", "mcp__a__b"])
+    def test_a_matcher_may_name_a_tool_of_the_host(self, project, matcher):
+        file = {"hooks": {"PreToolUse": [{"matcher": matcher, **DENY}]}}
+        write(project / ".claude" / "settings.json", json.dumps(file))
+
+        Engine.load(project, trust_once=True, require=True)
+
+    def test_a_hook_that_cannot_run_on_another_event_does_not_count(self, project):
+        prompt = {"hooks": [{"type": "prompt", "prompt": "Is it done?"}]}
+        write(
+            project / ".claude" / "settings.json",
+            json.dumps({"hooks": {"PreToolUse": [DENY], "Stop": [prompt]}}),
+        )
+
+        Engine.load(project, trust_once=True, require={"before_tool"})
+
+    def test_a_model_that_is_there_makes_a_prompt_run(self, project):
+        async def ask(_question):
+            return '{"ok": true}'
+
+        prompt = {"hooks": [{"type": "prompt", "prompt": "Is it safe?"}]}
+        file = {"hooks": {"PreToolUse": [prompt]}}
+        write(project / ".claude" / "settings.json", json.dumps(file))
+
+        Engine.load(project, trust_once=True, require=True, ask=ask)
+
     def test_hooks_on_another_event_do_not_count(self, gemini_project):
         with pytest.raises(RequiredHooksError, match="no hook is configured on AfterTool"):
             Engine.load(gemini_project, trust_once=True, require={"after_tool"})
@@ -325,3 +383,22 @@ class TestOptionsOfAnEngine:
         monkeypatch.chdir(gemini_project / "src")
 
         assert Engine.load(".", agent="gemini", trust_once=True).definitions != ()
+
+
+class TestAHookOfTheHost:
+    @pytest.mark.parametrize(
+        ("register", "reason"),
+        [
+            (lambda e: e.register("before_tool", None), "a function that takes the event"),
+            (lambda e: e.register("before_tool", str, matcher=["shell"]), "matcher is a text"),
+            (lambda e: e.register("before_tool", str, matcher="write_("), "is no pattern"),
+            (lambda e: e.on("before_tool", matcher="write_("), "is no pattern"),
+            (lambda e: e.on("before_tool", matcher="shell")(5), "a function that takes the event"),
+            (lambda e: e.on(lambda event: None), "name the event"),
+        ],
+    )
+    def test_that_would_never_run_is_refused(self, project, register, reason):
+        engine = Engine.load(project, agent="gemini", on_message=str)
+
+        with pytest.raises(UsageError, match=reason):
+            register(engine)

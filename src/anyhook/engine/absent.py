@@ -106,6 +106,7 @@ def check_required(
     disabled: DisabledHooks,
     diagnostics: Collection[Diagnostic],
     runs: Callable[[HandlerSpec], bool],
+    unrunnable: Iterable[Diagnostic],
 ) -> None:
     """Check that the hooks that the host requires run.
 
@@ -117,6 +118,7 @@ def check_required(
         disabled: The hooks that were removed from these files.
         diagnostics: The problems of the engine.
         runs: Returns whether a handler is switched on and trusted.
+        unrunnable: The required hooks of these that can never run; not evaluated if none are.
 
     Raises:
         RequiredHooksError: With the reasons.
@@ -131,6 +133,7 @@ def check_required(
             if spec.canonical in required:
                 reasons += _absent_on(spec, hooks, disabled, runs)
     reasons += [diagnostic for diagnostic in diagnostics if diagnostic.code in UNREADABLE]
+    reasons += unrunnable
     if required is True and not any(runs(handler) for handler in _handlers_of(hooks)):
         reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
     if reasons:

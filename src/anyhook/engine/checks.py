@@ -58,9 +58,8 @@ def check_hooks(  # noqa: PLR0917 - what a check looks at
         yield from _check_matcher(form, spec, definition, may_match)
         for handler in definition.handlers:
             path_variables = {**environ, **variables, **handler.variables}
-            yield from _check_shell(agent, handler, environ)
+            yield from check_start(agent, handler, project, path_variables, environ)
             if handler.kind == "command":
-                yield from _check_command(handler, project, path_variables, environ)
                 yield from _check_quotes(handler, project, variables)
             yield from _check_timeout(agent, handler)
             if handler.kind == "command":
@@ -139,6 +138,48 @@ def _rule_as_matcher(spec: EventSpec, matcher: Matcher) -> str:
     tool = rule.partition("(")[0].strip()
     instead = f'; write the matcher {tool!r} and "if": "{rule}"' if spec.supports_conditions else ""
     return f"{rule!r} is a permission rule and no tool name{instead}"
+
+
+def check_never_matches(
+    agent: AgentSpec,
+    spec: EventSpec,
+    definition: HookDefinition,
+    may_match: Callable[[HookDefinition], bool],
+) -> Diagnostic | None:
+    """Report a matcher that matches nothing in any host; `None` if it may match something.
+
+    A host may have tools of its own. So a name of a tool that does not exist is reported if it is a
+    name of another agent's tool, or close to one of this agent.
+    """
+    matcher = compile_matcher(definition.matcher, spec.matcher_style)
+    for diagnostic in _check_matcher(agent, spec, definition, may_match):
+        is_rule = _PERMISSION_RULE.fullmatch(matcher.pattern) is not None
+        if diagnostic.code == "dead-matcher" and (is_rule or _covers_nothing(agent, spec, matcher)):
+            return diagnostic
+    return None
+
+
+def _covers_nothing(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> bool:
+    if spec.subjects:
+        return not any(map(matcher.matches, spec.subjects))
+    names = matcher.names
+    if names is None:
+        names = frozenset(re.findall(r"\w{2,}", matcher.pattern))
+        if not names:
+            return False
+    for name in names:
+        if _can_occur(agent, spec, name, agent.tools) or not _is_slip(agent, name):
+            return False
+    return True
+
+
+def _is_slip(agent: AgentSpec, name: str) -> bool:
+    """Return whether a name of no tool is hardly the one of a host's own tool."""
+    prefixes = [*agent.foreign_tool_prefixes]
+    if agent.tool_prefix:
+        prefixes.append(agent.tool_prefix)
+    is_renamed = name in agent.renamed_tools or name.startswith(tuple(prefixes))
+    return is_renamed or closest(name, agent.tools) is not None
 
 
 def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str | None:
@@ -237,10 +278,23 @@ def _dead_tool_pattern(agent: AgentSpec, matcher: Matcher) -> str | None:
 # -- commands
 
 
+def check_start(
+    agent: AgentSpec,
+    handler: HandlerSpec,
+    project: Path,
+    path_variables: Mapping[str, str],
+    environ: Mapping[str, str],
+) -> Iterator[Diagnostic]:
+    """Report what keeps a command from being started: no shell, no script, no program."""
+    if handler.kind == "command":
+        yield from _check_shell(agent, handler, environ)
+        yield from _check_command(handler, project, path_variables, environ)
+
+
 def _check_shell(
     agent: AgentSpec, handler: HandlerSpec, environ: Mapping[str, str]
 ) -> Iterator[Diagnostic]:
-    if handler.kind != "command" or handler.argv is not None:
+    if handler.argv is not None:
         return
     shells = agent.shells_for(handler.options.get("shell", ""))
     if find_shell(shells, environ.get("PATH"), _own_path(handler, environ)) is None:

@@ -33,6 +33,7 @@ from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
+from anyhook.engine.unrunnable import unrunnable_hooks
 from anyhook.errors import EngineClosedError, EventError, UsageError
 from anyhook.handlers.background import Background
 from anyhook.handlers.context import HookContext
@@ -40,6 +41,7 @@ from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.services import Services
+from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
 from anyhook.model.diagnostics import Place
@@ -192,12 +194,14 @@ class Engine:
             UnknownNameError: If there is no such agent, rule set or event.
             UsageError: If the directory does not exist, if several agents have hooks and `agent` is
                 not given, or if an argument has a wrong type.
-            RequiredHooksError: If hooks that are required do not run.
+            RequiredHooksError: If hooks that are required do not run, or never can: their script
+                does not exist, their matcher matches nothing, or `ask` or `mcp` is missing.
         """
         _check_options(require, on_message, trust_once=trust_once, warm=warm)
         project = _find_directory(project_dir, home)
         choice = choose_agent(agents_with_hooks(project, home=home, environ=environ), agent)
         spec = get_agent(choice.agent)
+        services = Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts))
         engine = cls(
             Location.of(project, home=home, environ=environ, home_variable=spec.home_variable),
             spec,
@@ -208,7 +212,7 @@ class Engine:
             max_processes=max_processes,
             output_limit=output_limit,
             warm=warm,
-            services=Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts)),
+            services=services,
             detected=choice.diagnostics,
             on_message=on_message,
         )
@@ -220,6 +224,15 @@ class Engine:
             disabled=engine.disabled,
             diagnostics=engine.diagnostics,
             runs=engine.runs,
+            unrunnable=unrunnable_hooks(
+                engine.hooks,
+                engine.rules,
+                engine.required,
+                location=engine._location,
+                guard=engine.guard,
+                services=services,
+                runs=engine.runs,
+            ),
         )
         return engine
 
@@ -458,8 +471,14 @@ class Engine:
 
         Raises:
             UnknownNameError: If the agent has no such event.
+            UsageError: If the function cannot be called, or the matcher is no valid pattern.
         """
         spec = self.agent.event(event)
+        if not callable(function):
+            raise UsageError(
+                f"a hook on {event} is a function that takes the event, not {function!r}"
+            )
+        _check_matcher(spec, matcher)
         code = getattr(function, "__code__", None)
         place = Place(code.co_filename, code.co_firstlineno) if code else Place("<runtime>")
         handler = HandlerSpec(
@@ -506,7 +525,16 @@ class Engine:
     def on(
         self, event: str, *, matcher: str | None = None, **options: Any
     ) -> Callable[[FunctionT], FunctionT]:
-        """Register the decorated function as a hook; takes the options of `register`."""
+        """Register the decorated function as a hook; takes the options of `register`.
+
+        Raises:
+            UnknownNameError: If the agent has no such event.
+            UsageError: If the matcher is no valid pattern, or if the decorator is used without one,
+                like `@engine.on` in place of `@engine.on("before_tool")`.
+        """
+        if not isinstance(event, str):
+            raise UsageError(f'name the event, like @engine.on("before_tool"), not {event!r}')
+        _check_matcher(self.agent.event(event), matcher)
 
         def decorate(function: FunctionT) -> FunctionT:
             self.register(event, function, matcher=matcher, **options)
@@ -667,6 +695,21 @@ def _check_options(
         raise UsageError(f"warm is True or False, not {warm!r}; see also Engine.register_file")
     if on_message is not None and not callable(on_message):
         raise UsageError(f"on_message is a function that takes a text, not {on_message!r}")
+
+
+def _check_matcher(spec: EventSpec, matcher: object) -> None:
+    """Check a matcher that the host gives: a guard that matches nothing would never run.
+
+    Raises:
+        UsageError: If it is no text or no valid pattern.
+    """
+    if matcher is None:
+        return
+    if not isinstance(matcher, str):
+        raise UsageError(f'matcher is a text, like "write_file|edit", not {matcher!r}')
+    problem = compile_matcher(matcher, spec.matcher_style).problem
+    if problem:
+        raise UsageError(f"the matcher {matcher!r} on {spec.wire} is no pattern: {problem}")
 
 
 def _find_directory(

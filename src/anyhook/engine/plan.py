@@ -98,13 +98,13 @@ def make_plan(
         handler
         for definition in matched
         for handler in definition.handlers
-        if _runs_on(spec, handler) and is_on(handler)
+        if runs_on(spec, handler) and is_on(handler)
     ]
     groups = _group(rules, matched, _remove_duplicates(agent, rules, candidates))
     return Plan(groups, tuple(problems) if groups else (), is_final)
 
 
-def _runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
+def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
     """Return whether an event runs this kind of handler, and conditions if the handler has one."""
     if handler.condition is not None and not spec.supports_conditions:
         return False

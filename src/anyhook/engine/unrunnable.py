@@ -1,0 +1,69 @@
+"""Hooks that are switched on and trusted, and can still never run: for hosts that require hooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from anyhook.engine.checks import check_never_matches, check_start
+from anyhook.engine.plan import runs_on
+from anyhook.model.diagnostics import Diagnostic, diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from anyhook.agents.spec import RuleSet
+    from anyhook.engine.guard import Guard
+    from anyhook.handlers.services import Services
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.settings.hookset import HookSet
+    from anyhook.settings.sources import Location
+
+SERVICES = {"prompt": "ask", "agent": "ask", "mcp_tool": "mcp"}
+"""Kind of a handler to the option of `Engine.load` without which it has no opinion."""
+
+
+def unrunnable_hooks(
+    hooks: HookSet,
+    rules: RuleSet,
+    required: bool | frozenset[str],
+    *,
+    location: Location,
+    guard: Guard,
+    services: Services,
+    runs: Callable[[HandlerSpec], bool],
+) -> Iterator[Diagnostic]:
+    """Report the required hooks that can never run, whatever happens.
+
+    A matcher that names an unknown tool may mean a tool of the host; it is reported if it is a slip
+    (a name of another agent, or close to a name of this one).
+
+    Args:
+        hooks: The hooks of the settings files.
+        rules: The rule set.
+        required: Whether all hooks are required, or the events whose hooks are.
+        location: The project, and the environment that commands inherit.
+        guard: Has the variables of the agent, and decides which matchers may be evaluated.
+        services: What the host has set up.
+        runs: Returns whether a handler is switched on and trusted.
+    """
+    agent = hooks.agent
+    for definition in hooks.definitions:
+        if required is False or (required is not True and definition.event not in required):
+            continue
+        spec = rules.by_canonical[definition.event]
+        handlers = [handler for handler in definition.handlers if runs(handler)]
+        dead = check_never_matches(agent, spec, definition, guard.may_match)
+        if dead is not None and handlers:
+            yield dead
+        for handler in handlers:
+            variables = {**location.environ, **guard.variables(), **handler.variables}
+            yield from check_start(agent, handler, location.project, variables, location.environ)
+            reason = ""
+            service = SERVICES.get(handler.kind)
+            if not runs_on(spec, handler):
+                reason = "its type or its condition never runs on this event"
+            elif service and getattr(services, service) is None:
+                reason = f"it needs a service of this program; pass {service}=… to Engine.load"
+            if reason:
+                text = f"{handler.label!r} on {spec.wire} does not run: {reason}"
+                yield diagnose("no-hooks", text, handler.place, handler=handler.label)
