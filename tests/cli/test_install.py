@@ -488,12 +488,40 @@ def test_uninstall_goes_on_where_a_file_is_broken(world, run, hook_file):
 
 
 def test_init_leaves_nothing_behind_that_was_not_agreed(world, run):
-    assert run("init", "--yes")[0] == 64
+    assert run("init")[0] == 64
     assert run("init", "--agent", "claude")[0] == 64
     assert not (world.project / ".anyhook").exists()
 
 
+@pytest.mark.parametrize("options", [(), ("--json",), ("--agent", "gemini")])
+def test_uninstall_of_a_file_that_no_settings_run_is_an_error(world, run, hook_file, options):
+    run("install", str(hook_file), "--agent", "gemini", "--yes")
+
+    code, _, err = run("uninstall", "hooks/my gard.py", "--yes", *options)
+
+    assert code == 64
+    assert "no settings of the scope 'project' run hooks/my gard.py" in " ".join(err.split())
+    assert run("uninstall", str(hook_file), "--yes")[0] == 0
+
+
 # -- init
+
+
+def test_init_without_any_agent_writes_the_file_and_names_the_next_command(world, run):
+    code, out, err = run("init", "--yes")
+
+    assert code == 0, err
+    assert "No agent is found" in out
+    assert "anyhook install .anyhook/guard.py --agent" in out
+    assert not (world.project / ".claude").exists()
+    assert run("test", ".anyhook/guard.py")[0] == 0
+
+
+def test_install_without_any_agent_asks_for_one(world, run, hook_file):
+    code, _, err = run("install", str(hook_file), "--yes")
+
+    assert code == 64
+    assert "name one: --agent" in " ".join(err.split())
 
 
 def test_init_writes_a_starter_that_works(world, run, anyhook_on_the_path):

@@ -72,6 +72,7 @@ Cold = Annotated[
 ]
 HookPath = Annotated[Path, typer.Argument(metavar="FILE", help="The hook file.")]
 
+NO_AGENT = "no agent is found in this project or your home"
 SHARED_PYTHON = "python3"
 """The interpreter in settings that are shared by all users of a project."""
 
@@ -88,7 +89,8 @@ def init(
 ) -> int:
     """Write a first hook file and configure it for your agents.
 
-    It shows the changes and asks before it writes.
+    It shows the changes and asks before it writes. Without `--agent`, your agents are those with
+    settings in the project or in your home; if there are none, only the file is written.
 
     For example:
 
@@ -136,6 +138,9 @@ def install(
     """
     directory = existing_project(project)
     specs = _select_agents(directory, agents)
+    if not specs:
+        options = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
+        raise UsageError(f"{NO_AGENT}; name one: {options}")
     launcher = _choose_launcher(python, scope, cold=cold)
     program = program_words(scope, python)
     installation = Installation(file, directory, scope, launcher, program, _load(file))
@@ -178,6 +183,10 @@ def uninstall(
         except UsageError:  # this agent has no settings of the scope
             if agents:
                 raise
+    if exit_code == OK and not any(edit.changes for edit in edits):
+        raise UsageError(
+            f"no settings of the scope {scope!r} run {show_path(str(file))}; see: anyhook list"
+        )
     written = write_edits(edits, WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json))
     if as_json:
         print_json(_result_json(edits, {}, written=written))
@@ -220,14 +229,19 @@ def _install(
         return OK
     out = console()
     print_unsupported(out, unsupported)
+    file, project = installation.file.resolve(), installation.project.resolve()
+    shown = shlex.quote(str(file.relative_to(project) if file.is_relative_to(project) else file))
+    if not agents:
+        names = ", ".join(CODING_AGENTS)
+        out.print(f"{NO_AGENT.capitalize()}. Configure the file for one ({names}):", soft_wrap=True)
+        out.print(f"  anyhook install {shown} --agent NAME", markup=False, soft_wrap=True)
+        return OK
     warning = _launcher_problem(installation.program if companions else installation.launcher)
     if warning:
         console(stderr=True).print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
     if written:
-        file, project = installation.file.resolve(), installation.project.resolve()
-        shown = file.relative_to(project) if file.is_relative_to(project) else file
         out.print("Next, try its examples:")
-        out.print(f"  anyhook test {shlex.quote(str(shown))}", markup=False, soft_wrap=True)
+        out.print(f"  anyhook test {shown}", markup=False, soft_wrap=True)
     return OK
 
 
@@ -272,11 +286,7 @@ def _select_agents(project: Path, names: list[str] | None) -> list[AgentSpec]:
         return [get_agent(name) for name in dict.fromkeys(names)]
     agents = [get_agent(name) for name in CODING_AGENTS]
     location = Location.of(project)
-    present = [agent for agent in agents if is_here(agent, location)]
-    if not present:
-        choices = " or ".join(f"--agent {agent.name}" for agent in agents)
-        raise UsageError(f"no agent is found in this project or your home; name one: {choices}")
-    return present
+    return [agent for agent in agents if is_here(agent, location)]
 
 
 def is_here(agent: AgentSpec, location: Location) -> bool:
