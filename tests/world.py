@@ -36,6 +36,16 @@ class World:
             "ANYHOOK_WORKER": "off",
         }
         own = f".{agent if agent != 'generic' else 'anyhook'}"
+        if agent == "cursor":
+            self.files = {
+                "project": self.project / own / "hooks.json",
+                "user": self.home / own / "hooks.json",
+                "managed": self.system / "managed-settings.json",
+                "local:claude": self.project / ".claude" / "settings.local.json",
+                "project:claude": self.project / ".claude" / "settings.json",
+                "user:claude": self.home / ".claude" / "settings.json",
+            }
+            return
         self.files = {
             "project": self.project / own / "settings.json",
             "local": self.project / own / "settings.local.json",
@@ -55,7 +65,8 @@ class World:
         text = content if isinstance(content, str) else json.dumps(content, indent=2)
         _, _, agent = layer.partition(":")
         other = self.project / f".{agent}" / "settings.json"
-        return self.write(other if agent else self.files[layer], text)
+        path = self.files.get(layer) or other
+        return self.write(path, text)
 
     def write(self, path: Path, text: str) -> Path:
         """Write a file; one that starts with `#!` may be executed."""

@@ -87,7 +87,8 @@ def test_the_generic_form_keeps_everything_and_comes_back(agent, payload):
 def test_the_marks_of_an_agent_agree_with_its_tables(agent):
     tables, known = get_agent(agent), AGENTS[agent]
 
-    assert {spec.wire for spec in tables.events} == known.events
+    forms = [tables, *tables.forms.values()]
+    assert {spec.wire for form in forms for spec in form.events} == known.events
     assert tables.event_key == known.event_key
     assert known.tools <= set(tables.tools)
     for other, rival in AGENTS.items():

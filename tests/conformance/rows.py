@@ -37,3 +37,14 @@ def parametrize(feature: str):
     """Run a test once for every row of a feature that is no gap."""
     rows = [row for row in load(feature) if "gap" not in row]
     return pytest.mark.parametrize("row", rows, ids=[row["id"] for row in rows])
+
+
+def parametrize_rules(feature: str):
+    """Run a test for every row and rule set; a row that names a rule set is for that alone."""
+    pairs = []
+    for row in load(feature):
+        for rules in ("documented", "observed"):
+            if "gap" not in row and row["given"].get("rules", rules) == rules:
+                given = {**row["given"], "rules": rules}
+                pairs.append(pytest.param({**row, "given": given}, id=f"{row['id']}-{rules}"))
+    return pytest.mark.parametrize("row", pairs)

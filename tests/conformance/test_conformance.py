@@ -120,7 +120,47 @@ TERMINAI_FIELDS = {
         "tool_response": {"llmContent": "a"},
     },
 }
-FIELDS_OF = {"gemini": FIELDS, "claude": CLAUDE_FIELDS, "terminai": TERMINAI_FIELDS}
+CURSOR_TOOL = {"tool_name": "Shell", "tool_input": {"command": "ls"}, "tool_use_id": "t1"}
+CURSOR_FIELDS = {
+    "sessionStart": {"session_id": "s1", "is_background_agent": False, "composer_mode": "agent"},
+    "sessionEnd": {"session_id": "s1", "reason": "completed", "duration_ms": 5},
+    "beforeSubmitPrompt": {"prompt": "hello", "attachments": []},
+    "preToolUse": CURSOR_TOOL,
+    "postToolUse": {**CURSOR_TOOL, "tool_output": '{"exitCode":0,"stdout":"a"}', "duration": 7},
+    "postToolUseFailure": {**CURSOR_TOOL, "error_message": "no", "failure_type": "error"},
+    "subagentStart": {"subagent_id": "a1", "subagent_type": "explore", "task": "look"},
+    "subagentStop": {"subagent_type": "explore", "status": "completed", "loop_count": 0},
+    "beforeShellExecution": {"command": "ls -l", "sandbox": False},
+    "afterShellExecution": {"command": "ls -l", "output": "a", "duration": 7, "sandbox": False},
+    "beforeMCPExecution": {
+        "tool_name": "create_issue",
+        "tool_input": '{"title":"t"}',
+        "mcp_server_name": "github",
+        "command": "npx github",
+    },
+    "afterMCPExecution": {
+        "tool_name": "create_issue",
+        "tool_input": '{"title":"t"}',
+        "mcp_server_name": "github",
+        "result_json": "{}",
+        "duration": 7,
+    },
+    "beforeReadFile": {"file_path": "/p/a", "content": "x", "attachments": []},
+    "afterFileEdit": {"file_path": "/p/a", "edits": [{"old_string": "a", "new_string": "b"}]},
+    "preCompact": {"trigger": "auto", "context_usage_percent": 85},
+    "stop": {"status": "completed", "loop_count": 0},
+    "afterAgentResponse": {"text": "done"},
+    "afterAgentThought": {"text": "hm", "duration_ms": 5},
+    "beforeTabFileRead": {"file_path": "/p/a", "content": "x"},
+    "afterTabFileEdit": {"file_path": "/p/a", "edits": []},
+    "workspaceOpen": {},
+}
+FIELDS_OF = {
+    "gemini": FIELDS,
+    "claude": CLAUDE_FIELDS,
+    "terminai": TERMINAI_FIELDS,
+    "cursor": CURSOR_FIELDS,
+}
 
 
 @rows.parametrize("dispatch")
@@ -136,6 +176,11 @@ def test_claude(row, tmp_path):
 @rows.parametrize("terminai")
 def test_terminai(row, tmp_path):
     check_dispatch(row, tmp_path, "terminai")
+
+
+@rows.parametrize_rules("cursor")
+def test_cursor(row, tmp_path):
+    check_dispatch(row, tmp_path, "cursor")
 
 
 @rows.parametrize("replies")
@@ -199,6 +244,11 @@ def test_claude_settings(row, tmp_path):
 @rows.parametrize("terminai_settings")
 def test_terminai_settings(row, tmp_path):
     check_settings(row, tmp_path, "terminai")
+
+
+@rows.parametrize("cursor_settings")
+def test_cursor_settings(row, tmp_path):
+    check_settings(row, tmp_path, "cursor")
 
 
 def check_settings(row, tmp_path, agent):
@@ -412,20 +462,30 @@ def spoken(given, world):
     for i, says in enumerate(given["says"], 1):
         name = says.get("name", f"h{i}")
         hook = {"name": name, "type": "command", **fill(says.get("hook", {}), world)}
-        hook["command"] = says.get("command") or command(
-            {"record": f"{world.project}/seen-{name}.json", **says}
-        )
+        line = command({"record": f"{world.project}/seen-{name}.json", **says})
+        if "name" not in world.agent.handler_fields:
+            # A script of this name: it is the label of a hook that has none.
+            del hook["name"]
+            line = str(world.write(world.home / name, f"#!/bin/sh\n{line}\n"))
+        hook["command"] = says.get("command") or line
         definition = {"matcher": says.get("matcher", "*"), "hooks": [hook]}
+        if world.agent.entries == ("handler",):
+            matcher = {"matcher": says["matcher"]} if "matcher" in says else {}
+            definition = {**matcher, **hook}
         by_layer.setdefault(says.get("layer", "project"), []).append(definition)
     for layer, definitions in by_layer.items():
         if given.get("sequential"):
             hooks = [hook for d in definitions for hook in d["hooks"]]
             definitions = [{"sequential": True, "hooks": hooks}]
-        world.settings(layer, {"hooks": {given["event"]: definitions}})
+        members = world.agent.settings_members
+        world.settings(layer, {**members, "hooks": {given["event"]: definitions}})
 
 
 def payload(given, world):
     name = given["event"]
+    if world.agent.name == "cursor":
+        sent = cursor_payload(name, world) | given.get("fields", {})
+        return {key: value for key, value in sent.items() if key not in given.get("without", ())}
     sent = {
         "session_id": "s1",
         "transcript_path": "",
@@ -436,6 +496,24 @@ def payload(given, world):
         **given.get("fields", {}),
     }
     return {key: value for key, value in sent.items() if key not in given.get("without", ())}
+
+
+def cursor_payload(name, world):
+    workspace = {
+        "hook_event_name": name,
+        "cursor_version": "3.9.16",
+        "workspace_roots": [str(world.project)],
+        "user_email": None,
+    }
+    if name == "workspaceOpen":
+        return workspace
+    session = {
+        "conversation_id": "s1",
+        "generation_id": "g1",
+        "model": "gpt-5.5",
+        "transcript_path": None,
+    }
+    return {**session, **workspace, **CURSOR_FIELDS[name]}
 
 
 def fill(value, world):

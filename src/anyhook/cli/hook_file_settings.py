@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from anyhook.cli.editing import Edit, parsed, read_text, settings_file
+from anyhook.matching.matchers import SEARCHING_STYLES
 from anyhook.migrate.merge import switched_on, with_required_members
 from anyhook.settings.edit import add_item
 from anyhook.settings.kept import remove_handler
@@ -102,19 +103,27 @@ def _definition(
 def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -> str | None:
     """Return a matcher for all subjects of functions, by the agent's names."""
     is_tool_event = spec.subject == "tool_name"
+    is_expression = spec.matcher_style in SEARCHING_STYLES
+    if not spec.writes_matchers:
+        return None
     if spec.subject is None or any(not function.subjects for function in functions):
-        # `*` is no valid expression.
-        return "*" if is_tool_event and spec.matcher_style != "expression" else None
+        return "*" if is_tool_event and not is_expression else None  # `*` is no expression
     names: list[str] = []
     for function in functions:
         for subject in function.subjects:
             names += _tool_names(agent, subject) if is_tool_event else [subject]
     unique = list(dict.fromkeys(names))
-    is_pattern = spec.matcher_style == "expression" or any("*" in name for name in unique)
-    if not is_tool_event or not is_pattern:
+    has_patterns = is_tool_event and any("*" in name for name in unique)
+    if not is_expression and not has_patterns:
         return "|".join(unique)
-    patterns = [name.replace(".", r"\.").replace("*", ".*") for name in unique]
+    escape = _escape_dots if is_tool_event else re.escape
+    patterns = [escape(name).replace(r"\*", "*").replace("*", ".*") for name in unique]
     return f"^(?:{'|'.join(patterns)})$"
+
+
+def _escape_dots(name: str) -> str:
+    """Escape the only special character that names of tools have."""
+    return name.replace(".", r"\.")
 
 
 def _tool_names(agent: AgentSpec, subject: str) -> list[str]:

@@ -285,6 +285,8 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
     "literal": _compile_literal,
     # Always an expression.
     "expression": _compile_expression,
+    # Always an expression, with the blanks around it.
+    "untrimmed": _compile_expression,
     # One name: the whole text.
     "equal": _compile_equal,
     # Like `narrow`, with expressions of Rust; hooks with an invalid one are left out.
@@ -293,7 +295,7 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
     "listed": _compile_listed,
 }
 """How a pattern is read."""
-UNSTRIPPED = frozenset({"rust"})
+UNSTRIPPED = frozenset({"rust", "untrimmed"})
 """Styles in which blanks around a pattern belong to it."""
 WHOLE_STYLES: dict[str, Callable[[str], Matcher]] = {
     # An expression that has to cover the whole subject.
@@ -305,5 +307,5 @@ WHOLE_STYLES: dict[str, Callable[[str], Matcher]] = {
 }
 """How a pattern is read whose blanks belong to it, and of which an invalid one matches nothing."""
 
-SEARCHING_STYLES = frozenset({"expression", "listed"})
+SEARCHING_STYLES = frozenset({"expression", "untrimmed", "listed"})
 """Styles in which a plain name also covers every subject that contains it."""

@@ -249,11 +249,11 @@ class _FileReader(Reporter):
         if is_entry_flat:
             items: list[tuple[JsonPath, object]] = [(path, value)]
         else:
-            self._check_definition_fields(value, path)
             hooks = value.get("hooks")
             if DEFINITION not in agent.entries:
                 self._report_nested(path)
                 return None
+            self._check_definition_fields(value, path)
             if not isinstance(hooks, list):
                 self._report_no_hooks(value, path)
                 return None

@@ -45,7 +45,7 @@ def _event(
         wire,
         payload_keys=payload_keys,
         payload_forms=payload_forms,
-        matcher_style="expression",
+        matcher_style="untrimmed",
         plain_text=PlainText.NOTHING,
         stdout_audience=Audience.DEBUG,
         **attributes,
@@ -95,6 +95,8 @@ def _notice(canonical: str, wire: str, *arguments: Any, **attributes: Any) -> Ev
 
 OWN_DIRECTORY = {"cwd": "cwd"}
 TOOL = {"subject": "tool_name"}
+# The reference does not say what matchers of MCP calls see; payloads have the bare name.
+MCP_TOOL = {**TOOL, "writes_matchers": False}
 CONTINUATION = Continuation(count="loop_count", option="loop_limit", limit=5)
 AGENT_KEYS = {"agent_type": "subagent_type", "agent_id": "subagent_id"}
 JSON_INPUT = {"tool_input": "json_text"}
@@ -161,8 +163,11 @@ EVENTS = (
         denial_fields=MESSAGE,
         outcomes=ASKS_TOO,
         reason_audience=Audience.AGENT,
+        **MCP_TOOL,
     ),
-    _notice("after_mcp_call", "afterMCPExecution", {"tool_use_id": None}, JSON_INPUT),
+    _notice(
+        "after_mcp_call", "afterMCPExecution", {"tool_use_id": None}, JSON_INPUT, **MCP_TOOL
+    ),
     _gate("before_file_read", "beforeReadFile", matcher_text="Read"),
     _notice("after_file_edit", "afterFileEdit", matcher_text="Write"),
     _notice("before_compress", "preCompact", effective_fields=MESSAGE),

@@ -46,7 +46,7 @@ OUTPUT = (
     _member("user_message", "reason", "string", *SHOWING),
     _member("user_message", "system_message", "string", "before_compress"),
     _member("updated_input", "tool_input", "object", "before_tool"),
-    _member("additional_context", "context", "string", "session_start", "after_tool"),
+    _member("additional_context", "context", "string", "session_start", "after_tool", "before_prompt"),
     _member("updated_mcp_tool_output", "extra.updated_mcp_tool_output", "object", "after_tool"),
     _member("env", "extra.env", "object", "session_start"),
     _member("pluginPaths", "extra.plugin_paths", "array", "workspace_open"),
@@ -69,8 +69,7 @@ FOREIGN_MEMBERS = {
 }
 
 FAILS = ExitRule.always(OutputAction.WARN)
-SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.WARN, OutputAction.WARN)
-"""Without output there is no JSON, so the hook has failed (ljos 0.35.5, vibetime #40)."""
+SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.WARN, OutputAction.NOTHING)
 EXITS = ExitRules(
     {0: SUCCEEDS, 1: FAILS.replace(hint=EXIT_1_HINT), 2: ExitRule.always(OutputAction.BLOCK)},
     other=FAILS,

@@ -83,6 +83,8 @@ class EventSpec(Record, kw_only=False):
         subject: Field of the event that matchers are applied to; `None` if it has none.
         subjects: The values that the subject can have; empty if any text is possible.
         matcher_text: What matchers are applied to if there is no `subject`; `None` if nothing.
+        writes_matchers: Whether anyhook writes matchers; it does not where it is unknown what the
+            agent applies them to.
         matcher_style: Syntax of matchers, a key of `anyhook.matching.matchers.STYLES`.
         effective_fields: Fields of an answer that have an effect; others are reported.
         denial_fields: Fields of an answer that have an effect only beside a denial or a question.
@@ -150,6 +152,7 @@ class EventSpec(Record, kw_only=False):
     subject: str | None = None
     subjects: tuple[str, ...] = ()
     matcher_text: str | None = None
+    writes_matchers: bool = True
     matcher_style: str = "usual"
     effective_fields: frozenset[str] = frozenset()
     denial_fields: frozenset[str] = frozenset()
