@@ -157,9 +157,11 @@ def _encode_new_event(
         key = payload_key(agent, spec, field)
         if key is not None:
             payload[key] = _write_member(spec, field, getattr(event, field))
-    if agent.event_key:
+    if agent.event_key and (spec is None or spec.names_itself):
         payload[agent.event_key] = spec.wire if spec is not None else event.wire_name
     payload |= agent.payload_members
+    if spec is not None:
+        payload |= spec.payload_members
     for field, key in fields:
         if key is not None and field not in _FIRST_MEMBERS:
             value = getattr(event, field)
@@ -224,16 +226,42 @@ def _list_of_one(value: Any) -> list[Any]:
     return [value] if value else []
 
 
+def _read_milliseconds(value: Any) -> Any:
+    """Return a Unix timestamp in milliseconds as ISO 8601 in UTC."""
+    if not has_kind(NUMBER, value):
+        return value
+    import time
+
+    try:
+        date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(value // 1000))
+    except (OverflowError, OSError, ValueError):
+        return value
+    return f"{date}.{int(value) % 1000:03d}Z"
+
+
+def _write_milliseconds(value: Any) -> Any:
+    """Return a time in ISO 8601 as a Unix timestamp in milliseconds; 0 if it is none."""
+    from datetime import datetime
+
+    try:
+        return round(datetime.fromisoformat(value).timestamp() * 1000)
+    except (TypeError, ValueError):
+        return 0
+
+
 FORM_READERS: dict[str, Callable[[Any], Any]] = {
     "json_text": _parse_json,
     "count": _is_positive,
     "list": _first_item,
+    "milliseconds": _read_milliseconds,
 }
 """Form of a member (`EventSpec.payload_forms`) to how it is read: a JSON text of the value, a
-number of which the field is whether it is positive, a list of which the field is the first item."""
+number of which the field is whether it is positive, a list of which the field is the first item, a
+Unix timestamp in milliseconds."""
 FORM_WRITERS: dict[str, Callable[[Any], Any]] = {
     "json_text": _write_json,
     "count": int,
     "list": _list_of_one,
+    "milliseconds": _write_milliseconds,
 }
 """The same forms to how they are written."""

@@ -67,13 +67,15 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
     if value is None or (value is False and item.kind != "any"):
         return None
     match item.kind:
-        case "decision":
+        case "decision" | "explained_decision":
             return _decision_word(agent, item, answer)
         case "not_boolean":
             return False
         case "denies_if_false":
             return False if answer.outcome is Outcome.DENY else None
-        case "interrupt":  # only a denial can interrupt the agent
+        case "result_object":
+            return _result_object(value)
+        case "interrupt" | "denied_interrupt":  # only a denial can interrupt the agent
             return True if answer.outcome is Outcome.DENY else None
         case _:
             return value
@@ -90,6 +92,18 @@ def _shown_reason(item: OutputField, answer: Answer) -> Any:
     if shown is None and answer.outcome in (Outcome.DENY, Outcome.ASK):
         return answer.reason
     return shown
+
+
+def _result_object(value: Any) -> Any:
+    """Return the result of a tool as the object that has its text."""
+    from anyhook.agents.reply_members import RESULT_TEXT, result_object
+
+    if isinstance(value, dict) and RESULT_TEXT in value:
+        return value
+    from anyhook.model.tools import read_result
+
+    result = read_result(value)
+    return result_object(result.text or result.error or "", failed=result.error is not None)
 
 
 def _decision_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | bool | None:

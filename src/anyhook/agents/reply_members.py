@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
-from anyhook.agents.values import BOOLEAN, VALUE_KINDS, check_members, describe_value, has_kind
+from anyhook.agents.values import (
+    BOOLEAN,
+    NUMBER,
+    VALUE_KINDS,
+    check_members,
+    describe_value,
+    has_kind,
+)
 from anyhook.model.answers import STRENGTH, Outcome
+from anyhook.model.json import parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +27,9 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
     MemberReader = Callable[[OutputContext, OutputField, Any, Fields], None]
 
+RESULT_TEXT = "textResultForLlm"
+RESULT_TYPE = "resultType"
+"""Members of a value of the kind `result_object`."""
 ACTIONS = ("accept", "decline", "cancel")
 _TERMINAL = r"(?:\x07|\x1b\](?:0|1|2|9|99|777);[^\x00-\x1f\x7f]*(?:\x07|\x1b\\))+\Z"
 
@@ -166,6 +178,85 @@ def _set_verdict(
         context.verdict_parent = item.path[:-1]
 
 
+def _read_explained_decision(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a decision of which a denial needs a reason, which was read before it."""
+    words = item.words or context.agent.decision_words
+    is_denial = isinstance(value, str) and words.get(value, (None,))[0] is Outcome.DENY
+    if not is_denial or fields.get("reason"):
+        _read_decision(context, item, value, fields)
+        return
+    context.report(
+        "output-reason",
+        f"{shorten(value)} without a reason has no effect; write the reason beside it",
+    )
+
+
+def _read_text(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    """Read a text; a number is read as it is written."""
+    if has_kind(NUMBER, value):
+        value = str(int(value)) if value == int(value) else str(value)
+    if isinstance(value, str):
+        fields[item.field] = value
+    else:
+        report_wrong_type(context, item, value, "a string")
+
+
+def _read_arguments(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    """Read arguments of a tool, also as a JSON text; with anything else the call fails."""
+    arguments = value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            arguments = parse_json(value)
+    if isinstance(arguments, dict):
+        fields[item.field] = arguments
+        return
+    report_wrong_type(context, item, value, "an object, so the call fails")
+    if fields.get("outcome") is not Outcome.DENY:
+        _set_verdict(context, item, fields, Outcome.DENY, False)
+        fields["reason"] = f"invalid input: {'.'.join(item.path)} is {describe_value(value)}"
+
+
+def _read_result_object(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a result of a tool with its text; a text of another type counts as empty."""
+    if not isinstance(value, dict) or RESULT_TEXT not in value:
+        report_wrong_type(context, item, value, f'an object with "{RESULT_TEXT}"')
+        return
+    text = value[RESULT_TEXT]
+    if not isinstance(text, str):
+        report_wrong_type(context, item, text, f'an object with a text as "{RESULT_TEXT}"')
+    failed = value.get(RESULT_TYPE) == "failure"
+    fields[item.field] = result_object(text if isinstance(text, str) else "", failed=failed)
+
+
+def result_object(text: str, *, failed: bool = False) -> dict[str, str]:
+    """Return the result of a tool as a member of the kind `result_object` holds it."""
+    return {RESULT_TYPE: "failure" if failed else "success", RESULT_TEXT: text}
+
+
+def _read_denied_interrupt(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a member that ends the run together with a denial, which was read before it."""
+    if not has_kind(BOOLEAN, value):
+        report_wrong_type(context, item, value, BOOLEAN.label)
+    elif value and fields.get("outcome") is Outcome.DENY:
+        fields[item.field] = True
+
+
+def _read_handled(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    """Read a member that has an effect beside a response, which was read before it."""
+    if not has_kind(BOOLEAN, value):
+        report_wrong_type(context, item, value, BOOLEAN.label)
+    elif value and "extra.response_content" in fields:
+        fields[item.field] = True
+    elif value:
+        context.report("output-field", f"{'.'.join(item.path)} needs a response beside it")
+
+
 def _read_action(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
     if not isinstance(value, str) or value not in ACTIONS:
         report_wrong_type(context, item, value, "accept, decline or cancel")
@@ -217,11 +308,22 @@ MEMBER_READERS: dict[str, MemberReader] = {
     "action": _read_action,
     "content": _read_content,
     "terminal": _read_terminal,
+    "explained_decision": _read_explained_decision,
+    "text": _read_text,
+    "arguments": _read_arguments,
+    "arguments_or_null": _read_arguments,
+    "result_object": _read_result_object,
+    "denied_interrupt": _read_denied_interrupt,
+    "handled": _read_handled,
     "tool_call": _read_tool_call,
     "continuation": _read_continuation,
     "shown_reason": _read_shown_reason,
 }
 """`OutputField.kind` to its reader."""
 
-CUMULATIVE_KINDS = frozenset({"decision", "not_boolean", "denies_if_false", "interrupt"})
+NULL_KINDS = frozenset({"arguments"})
+"""Kinds of members of which `null` is a value; others are not there then."""
+CUMULATIVE_KINDS = frozenset(
+    {"decision", "explained_decision", "not_boolean", "denies_if_false", "interrupt"}
+)
 """Kinds of members of which the strongest value counts, if a reply has a key several times."""

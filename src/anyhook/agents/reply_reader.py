@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from anyhook.agents.replies import EXTRA
-from anyhook.agents.reply_members import CUMULATIVE_KINDS, MEMBER_READERS, report_wrong_type
+from anyhook.agents.reply_members import (
+    CUMULATIVE_KINDS,
+    MEMBER_READERS,
+    NULL_KINDS,
+    report_wrong_type,
+)
 from anyhook.agents.spec import Denial
 from anyhook.agents.values import describe_value
 from anyhook.model.answers import NO_OPINION, Answer, Audience, Outcome
@@ -24,6 +29,8 @@ INVALID = frozenset({"output-field", "output-word", "output-event"})
 """Codes of what makes a JSON object violate the schema of replies."""
 INVALIDATING = INVALID | {"output-not-object"}
 """Codes of what makes a strict agent ignore a reply."""
+OVERRIDDEN_WITH = {"outcome": ("outcome", "approve")}
+"""Field to the fields that are dropped together with it."""
 _MISSING = object()
 
 
@@ -98,7 +105,7 @@ def _read_members(context: OutputContext, reply: Mapping[str, Any]) -> Fields:
         value = _lookup(reply, item.path) if item.path[0] in reply else _MISSING
         if value is _MISSING:
             continue
-        if value is None:
+        if value is None and item.kind not in NULL_KINDS:
             if coercions is not None:
                 coercions.read_member(item.field, None, fields)
             if context.rules.strict and item.kind != "any":
@@ -111,17 +118,24 @@ def _read_members(context: OutputContext, reply: Mapping[str, Any]) -> Fields:
             )
             continue
         before = len(context.diagnostics)
-        MEMBER_READERS[item.kind](context, item, value, fields)
+        _read_member(context, item, value, fields)
         if coercions is not None:
             coercions.read_member(item.field, value, fields)
         if item.field == "reason" and "reason" in fields:
-            reasons[item.path[:-1]] = fields["reason"]
+            reasons[() if item.overrides else item.path[:-1]] = fields["reason"]
         if len(context.diagnostics) == before:
             _report_ineffective(context, item, fields)
     # Two verdicts in one reply each have a reason.
     if context.verdict_parent in reasons:
         fields["reason"] = reasons[context.verdict_parent]
     return fields
+
+
+def _read_member(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    if item.overrides:
+        for field in OVERRIDDEN_WITH.get(item.field, (item.field,)):
+            fields.pop(field, None)
+    MEMBER_READERS[item.kind](context, item, value, fields)
 
 
 def _report_ineffective(

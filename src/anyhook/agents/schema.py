@@ -117,6 +117,19 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "terminal": {"type": "string"},
     "continuation": {"type": "string"},
     "shown_reason": {"type": "string"},
+    "text": {"type": "string"},
+    "arguments": {"type": "object"},
+    "arguments_or_null": {"type": "object"},
+    "result_object": {
+        "type": "object",
+        "properties": {
+            "resultType": {"enum": ["success", "failure"]},
+            "textResultForLlm": {"type": "string"},
+        },
+        "required": ["textResultForLlm"],
+    },
+    "denied_interrupt": {"type": "boolean"},
+    "handled": {"type": "boolean"},
     "llm_request": _LLM_REQUEST,
     "llm_response": _LLM_RESPONSE,
     "tool_config": _TOOL_CONFIG,
@@ -353,7 +366,7 @@ def _require_reason(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> 
 
 
 def _reply_member(agent: AgentSpec, item: OutputField) -> dict[str, Any]:
-    if item.kind == "decision":
+    if item.kind in ("decision", "explained_decision"):
         return {"enum": list(item.words or agent.decision_words)}
     return dict(_BY_KIND[item.kind])
 

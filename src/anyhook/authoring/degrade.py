@@ -87,7 +87,8 @@ def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) 
     """Add complete values, and the verdicts that some fields imply."""
     spec = _observed_spec(agent, event)
     changes = _complete_values(event, answer)
-    if answer.outcome is Outcome.ALLOW and spec.allowance_cancels:
+    cancels_denials = spec.allowance_cancels and not answer.approve
+    if answer.outcome is Outcome.ALLOW and cancels_denials:
         changes["outcome"] = Outcome.NONE  # it would cancel the denial of another hook
     for field, implied in spec.implied_fields.items():
         if getattr(answer, field) not in (None, False):

@@ -70,7 +70,9 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
 def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:
     """Give a denial without a reason one that names the hook, because the agent reads it."""
     answer = result.answer
-    is_unexplained = answer.outcome is Outcome.DENY and not answer.reason
+    # An agent with a reason of its own uses it only if the hook gives none at all.
+    has_reason = answer.reason if spec.default_reason is None else answer.reason is not None
+    is_unexplained = answer.outcome is Outcome.DENY and not has_reason
     has_other_text = answer.stop or answer.llm_response is not None
     if not is_unexplained or has_other_text or "reason" not in spec.effective_fields:
         return result

@@ -107,6 +107,10 @@ def _collect_context(draft: DecisionDraft, field: str, entries: list[FieldValue]
         _collect_every(draft, field, texts)
 
 
+def _take_last_context(draft: DecisionDraft, name: str, entries: list[FieldValue]) -> None:
+    _collect_context(draft, name, entries[-1:])
+
+
 def _collect_messages(draft: DecisionDraft, _field: str, entries: list[FieldValue]) -> None:
     _collect_context(draft, "system_messages", entries)
 
@@ -271,6 +275,7 @@ POLICIES: dict[str, Policy] = {
 
 NAMED_POLICIES: dict[str, Policy] = {
     "every_context": _collect_every,
+    "last_context": _take_last_context,
     "last": _take_last,
     "sequence_only": _leave_out,
     # The same as `last`. Besides, the value is a complete input: the engine does not complete it

@@ -96,6 +96,18 @@ def _report_overruled(draft: DecisionDraft, result: HandlerResult, layer: Layer)
     draft.diagnostics.append(diagnose("conflict", message, result.handler.place, handler=label))
 
 
+def _take_last_or_administrators(
+    spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
+) -> None:
+    """Take the last verdict, unless a hook of the administrator denies."""
+    denials = [
+        result
+        for result in results
+        if result.handler.layer in ADMINISTRATORS and result.answer.outcome is Outcome.DENY
+    ]
+    _take_last(spec, draft, denials or results)
+
+
 def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerResult]) -> None:
     """Leave the verdict out: the event has none."""
 
@@ -124,10 +136,12 @@ def _decide_by_replies(
         draft.set("reason", reason, [Blame(result.handler, reason) for result in carriers])
 
 
+ADMINISTRATORS = frozenset({Layer.MANAGED, Layer.SYSTEM})
 VERDICTS: dict[str, Callable[[EventSpec, DecisionDraft, list[HandlerResult]], None]] = {
     "strongest": _take_strongest,
     "last": _take_last,
     "highest_layer": _take_highest_layer,
+    "last_or_administrators": _take_last_or_administrators,
     "none": _take_none,
 }
 """Ways to combine verdicts, by the name that an event uses."""

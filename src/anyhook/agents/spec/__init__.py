@@ -90,6 +90,7 @@ class OutputField(Record, kw_only=False):
         events: Canonical names of the events whose replies have it; `None` for all.
         words: For a decision: word (or `true`, `false`) to the verdict and whether it approves.
         legacy: Whether it is read but never written.
+        overrides: Whether it replaces what members before it set, also by a value that is wrong.
     """
 
     path: tuple[str, ...]
@@ -98,6 +99,7 @@ class OutputField(Record, kw_only=False):
     events: frozenset[str] | None = None
     words: Mapping[Any, tuple[Outcome, bool]] = EMPTY
     legacy: bool = False
+    overrides: bool = False
 
     def belongs_to(self, event: str) -> bool:
         """Return whether replies to an event have the member."""

@@ -129,6 +129,9 @@ class EventSpec(Record, kw_only=False):
             payloads lack it.
         payload_forms: Field of the event to the form of its value in payloads, a key of
             `anyhook.agents.payloads.FORM_READERS`, where it is not the value itself.
+        payload_members: Other members of its payloads to their values in payloads of events that
+            were built in Python.
+        names_itself: Whether its payloads hold the name of the event.
         optional_fields: Required fields of the event class that a payload may lack.
         handler_kinds: Kinds of handlers that run on the event; `None` for all.
         default_timeouts: Kind of handler to seconds, where it is not the handler type's default.
@@ -184,6 +187,8 @@ class EventSpec(Record, kw_only=False):
     discarded_on_denial: frozenset[str] = frozenset()
     payload_keys: Mapping[str, str | None] = EMPTY
     payload_forms: Mapping[str, str] = EMPTY
+    payload_members: Mapping[str, Any] = EMPTY
+    names_itself: bool = True
     optional_fields: frozenset[str] = frozenset()
     handler_kinds: frozenset[str] | None = None
     default_timeouts: Mapping[str, float] = EMPTY
