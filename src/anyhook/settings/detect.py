@@ -114,7 +114,8 @@ def project_files(directory: Path) -> Iterator[Path]:
     for name in AGENTS:
         for entry in get_agent(name).settings:
             if entry.layer in PROJECT_LAYERS:
-                pattern = Path(entry.paths["*"].format(project=directory, root=directory))
+                fields = dict.fromkeys(("project", "root", "directory"), directory)
+                pattern = Path(entry.paths["*"].format(**fields))
                 yield from list_files(pattern) if is_pattern(pattern) else [pattern]
 
 

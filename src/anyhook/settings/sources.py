@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # Bytes. People write far smaller files; a repository must not be able to fill the memory.
 SIZE_LIMIT = 1024 * 1024
 ROOT_USER = 0
+DIRECTORY = "{directory}"
+"""Part of the template of files that every directory of a project can have."""
 ADMINISTRATOR_LAYERS = frozenset({Layer.SYSTEM, Layer.MANAGED})
 """Layers whose first file lies in the directory `{system_dir}` of their other files."""
 
@@ -229,7 +231,7 @@ def own_places(agent: AgentSpec, location: Location) -> list[tuple[Layer, Path]]
 def written_file(agent: AgentSpec, location: Location, layer: Layer) -> Path | None:
     """Return the settings file that hooks of a layer are written into; `None` if there is none."""
     for place in _place_patterns(agent, location):
-        if place.file.layer is layer and not place.file.is_foreign:
+        if place.file.layer is layer and not place.file.is_foreign and not place.is_above:
             return _written_path(place)
     return None
 
@@ -242,11 +244,13 @@ class _SettingsPlace:
         file: Its entry in the agent's tables.
         path: The file or pattern.
         is_overridden: Whether an environment variable names it.
+        is_above: Whether it belongs to a directory above the project.
     """
 
     file: SettingsFile
     path: Path
-    is_overridden: bool
+    is_overridden: bool = False
+    is_above: bool = False
 
 
 def _settings_places(agent: AgentSpec, location: Location) -> list[_SettingsPlace]:
@@ -279,9 +283,18 @@ def _place_patterns(agent: AgentSpec, location: Location) -> Iterator[_SettingsP
         "config": str(config_dir(agent, location)),
         "system_dir": "",
     }
-    for file in agent.settings:
+    done: set[int] = set()
+    for index, file in enumerate(agent.settings):
+        if index in done:
+            continue
         override = location.environ.get(file.variable) if file.variable else None
-        template = file.paths.get(location.platform) or file.paths["*"]
+        template = _template(file, location)
+        if DIRECTORY in template:
+            # The files of one directory come together: those of the same layer with the same mark.
+            group = _same_directories(agent, location, index)
+            done.update(group)
+            yield from _places_of_directories(agent, location, group)
+            continue
         if "{root}" in template:
             fields["root"] = str(find_root(location.project))
         path = Path(override or template.format(**fields))
@@ -302,12 +315,48 @@ def _working_directory(agent: AgentSpec, location: Location, place: _SettingsPla
             return ""
 
 
+def _template(file: SettingsFile, location: Location) -> str:
+    return file.paths.get(location.platform) or file.paths["*"]
+
+
+def _same_directories(agent: AgentSpec, location: Location, first: int) -> list[int]:
+    """Return the indexes of the files of a layer that every directory of the project can have."""
+    layer = agent.settings[first].layer
+    return [
+        index
+        for index, file in enumerate(agent.settings)
+        if file.layer is layer and DIRECTORY in _template(file, location)
+    ]
+
+
+def _places_of_directories(
+    agent: AgentSpec, location: Location, indexes: list[int]
+) -> Iterator[_SettingsPlace]:
+    """Yield the files of every directory from the repository down to the project."""
+    for directory in directories_down_to(location.project):
+        for index in indexes:
+            file = agent.settings[index]
+            path = Path(_template(file, location).format(directory=directory))
+            yield _SettingsPlace(file, path, is_above=directory != location.project)
+
+
+def directories_down_to(project: Path) -> list[Path]:
+    """Return the directories from the Git repository that holds a project down to the project.
+
+    Without a repository it is the project alone. A folder `.git` without a `HEAD` is none.
+    """
+    directories: list[Path] = []
+    for directory in (project, *project.parents):
+        directories.append(directory)
+        git = directory / ".git"
+        if os.path.isfile(git) or os.path.exists(git / "HEAD"):  # noqa: PTH110, PTH113 - never raise
+            return directories[::-1]
+    return [project]
+
+
 def find_root(project: Path) -> Path:
     """Return the Git repository that holds a project; the project itself if there is none."""
-    for directory in (project, *project.parents):
-        if os.path.exists(directory / ".git"):  # noqa: PTH110 - never raises
-            return directory
-    return project
+    return directories_down_to(project)[0]
 
 
 def _find_extensions(search: SourceSearch, spec: Extensions) -> None:

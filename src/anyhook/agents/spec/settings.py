@@ -95,9 +95,10 @@ class SettingsFile(Record, kw_only=False):
         layer: The layer of its hooks.
         paths: Platform (`linux`, `darwin`, `win32`, or `*` for the others) to a path template with
             `{home}`, `{project}`, `{root}` (the repository that holds the project, else the
-            project), `{config}` (the agent's directory in the home) and `{system_dir}` (the
-            directory of the system layer's file). `DIRECTORY/*.json` stands for many files, and
-            `DIRECTORY/**/*.json` for those of all directories below, too.
+            project), `{directory}` (every directory from the repository down to the project, so
+            that there are many files), `{config}` (the agent's directory in the home) and
+            `{system_dir}` (the directory of the system layer's file). `DIRECTORY/*.json` stands for
+            many files, and `DIRECTORY/**/*.json` for those of all directories below, too.
         variable: Environment variable that overrides the path.
         forms: The forms of the agent whose hooks the file can hold (`AgentSpec.forms`), in the
             order in which their hooks run; the empty name is the agent itself.
