@@ -229,8 +229,8 @@ class _ExitReader:
                 "output-not-object",
                 "the JSON is encoded twice; it was decoded once more. Print the object itself",
             )
-        answer = read_strict_reply(self.context, value)
-        return (Status.WARNED, NO_OPINION) if answer is None else (Status.RAN, answer)
+        reply = read_strict_reply(self.context, value)
+        return Status.RAN if reply.is_valid else Status.WARNED, reply.answer
 
     def show_message(self) -> tuple[Status, Answer]:
         return Status.RAN, self._allowance(self.context.rules.text_reason, self.output.text)
@@ -260,6 +260,9 @@ class _ExitReader:
         is_no_json = self.output.form == "text" and end.code == 0
         if self.output.form == "malformed" or is_no_json:
             problem = f"the printed JSON cannot be read{self.output.cause}"
+            context.report("output-not-object", problem)
+        elif end.code == 0 and self.output.form == "text":
+            problem = f"printed text; {context.agent.title} expects JSON or nothing on this event"
             context.report("output-not-object", problem)
         if end.code != 0:
             text = f"ended with {end.cause}"
@@ -308,10 +311,10 @@ class _ExitReader:
             if context.has_reported(INVALIDATING):
                 return Status.RAN, self._denial(trim(self.end.stderr))
         else:
-            strict_answer = read_strict_reply(context, reply)
-            if strict_answer is None:
-                return Status.WARNED, NO_OPINION
-            answer = strict_answer
+            strict_reply = read_strict_reply(context, reply)
+            if not strict_reply.is_valid:
+                return Status.WARNED, strict_reply.answer
+            answer = strict_reply.answer
         is_valid = not context.has_reported(INVALID)
         if not blocks:
             return self._warn_about_block(), answer

@@ -104,6 +104,10 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
 def _classify_text(rules: RuleSet, rule: ExitRule, text: str) -> PrintedOutput:
     if not rule.parses_json:
         return PrintedOutput("text", text)
+    if rules.bracketed_json:
+        # Such agents do not strip a byte order mark, so what follows it is plain text.
+        has_mark = end.stdout.lstrip().startswith("\ufeff")
+        return PrintedOutput("text", text) if has_mark else _classify_bracketed(text)
     if rules.objects_only:
         return _classify_object(text)
     output = _classify_json(text, strings_are_text=rules.strings_are_text)
@@ -151,6 +155,49 @@ def _classify_object(text: str) -> PrintedOutput:
         if _is_log(text):
             return PrintedOutput("text", text)
         return PrintedOutput("malformed", text, error=str(error))
+
+
+def _classify_bracketed(text: str) -> PrintedOutput:
+    """Classify text that is JSON only if it begins with a bracket, and must be an object then."""
+    if not text.startswith(("{", "[")):
+        return PrintedOutput("text", text)
+    try:
+        value = parse_reply(text)
+    except ValueError as error:
+        return PrintedOutput("malformed", text, error=str(error))
+    if _has_lone_surrogate(text):
+        return PrintedOutput("malformed", text, error="half of a character")
+    if isinstance(value, dict):
+        return PrintedOutput("json", text, value)
+    return PrintedOutput("malformed", text, error="a list, not an object")
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    """Return whether an escape in a JSON text is half of a character."""
+    if "\\u" not in text:
+        return False
+    try:
+        _encode_all(parse_json(text))
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _encode_all(value: Any) -> None:
+    """Encode all texts of a value.
+
+    Raises:
+        UnicodeEncodeError: If one holds half of a character.
+    """
+    if isinstance(value, str):
+        value.encode()
+    elif isinstance(value, list):
+        for item in value:
+            _encode_all(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            key.encode()
+            _encode_all(item)
 
 
 def resembles_object(text: str) -> bool:

@@ -99,7 +99,7 @@ def _read_not_boolean(
         report_wrong_type(context, item, value, BOOLEAN.label)
 
 
-def _read_denies_if_false(
+def _read_false_denies(
     context: OutputContext, item: OutputField, value: Any, fields: Fields
 ) -> None:
     """Read a member that denies if it is false; `true` is no verdict."""
@@ -107,6 +107,20 @@ def _read_denies_if_false(
         report_wrong_type(context, item, value, BOOLEAN.label)
     elif value is False:
         _set_verdict(context, item, fields, Outcome.DENY, False)
+
+
+def _read_denies_if_false(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a member that denies if it is false, with the reasons that were read before it."""
+    if not has_kind(BOOLEAN, value):
+        report_wrong_type(context, item, value, BOOLEAN.label)
+        return
+    stop_reason = fields.pop("stop_reason", None)
+    if not value:
+        _set_verdict(context, item, fields, Outcome.DENY, False)
+        default = f"{context.spec.wire} hook stopped execution"
+        fields["reason"] = fields.get("reason") or stop_reason or default
 
 
 def _read_interrupt(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
@@ -303,8 +317,9 @@ MEMBER_READERS: dict[str, MemberReader] = {
     **dict.fromkeys(VALUE_KINDS, _read_value),
     "decision": _read_decision,
     "not_boolean": _read_not_boolean,
-    "denies_if_false": _read_denies_if_false,
+    "false_denies": _read_false_denies,
     "interrupt": _read_interrupt,
+    "denies_if_false": _read_denies_if_false,
     "action": _read_action,
     "content": _read_content,
     "terminal": _read_terminal,
@@ -324,6 +339,13 @@ MEMBER_READERS: dict[str, MemberReader] = {
 NULL_KINDS = frozenset({"arguments"})
 """Kinds of members of which `null` is a value; others are not there then."""
 CUMULATIVE_KINDS = frozenset(
-    {"decision", "explained_decision", "not_boolean", "denies_if_false", "interrupt"}
+    {
+        "decision",
+        "explained_decision",
+        "not_boolean",
+        "denies_if_false",
+        "false_denies",
+        "interrupt",
+    }
 )
 """Kinds of members of which the strongest value counts, if a reply has a key several times."""

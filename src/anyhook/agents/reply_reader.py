@@ -12,7 +12,8 @@ from anyhook.agents.reply_members import (
 from anyhook.agents.spec import Denial
 from anyhook.agents.values import describe_value
 from anyhook.model.answers import NO_OPINION, Answer, Audience, Outcome
-from anyhook.model.json import RepeatedKeys
+from anyhook.model.json import RepeatedKeys, trim
+from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,23 @@ INVALIDATING = INVALID | {"output-not-object"}
 """Codes of what makes a strict agent ignore a reply."""
 OVERRIDDEN_WITH = {"outcome": ("outcome", "approve")}
 """Field to the fields that are dropped together with it."""
+
+BOOLEAN_KINDS = frozenset(
+    {"boolean", "not_boolean", "interrupt", "denies_if_false", "false_denies"}
+)
 _MISSING = object()
+
+
+class StrictReply(Record, kw_only=False):
+    """A reply as an agent reads it that may ignore it as a whole.
+
+    Attributes:
+        answer: What counts of it.
+        is_valid: Whether the agent does not ignore it.
+    """
+
+    answer: Answer
+    is_valid: bool = True
 
 
 def read_reply(context: OutputContext, reply: Mapping[str, Any]) -> Answer:
@@ -40,6 +57,8 @@ def read_reply(context: OutputContext, reply: Mapping[str, Any]) -> Answer:
     coercions = context.rules.loaded_coercions
     if coercions is not None and coercions.read_reply is not None:
         coercions.read_reply(context.spec.canonical, reply, fields)
+    if context.spec.trims_reason and "reason" in fields:
+        fields["reason"] = trim(fields["reason"])
     repeats_keys = _report_repeated_keys(context, reply)
     if repeats_keys and not context.rules.last_duplicate_wins:
         _read_repeated_verdicts(context, reply, fields)
@@ -60,17 +79,62 @@ def read_reply(context: OutputContext, reply: Mapping[str, Any]) -> Answer:
     return _make_answer(fields)
 
 
-def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Answer | None:
-    """Return the answer that a JSON object is; `None` if the rule set ignores an invalid one."""
+def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> StrictReply:
+    """Return the answer that a JSON object is, or what an agent that is strict keeps of it."""
     before = len(context.diagnostics)
     answer = read_reply(context, reply)
-    if not context.rules.strict or not context.has_reported(INVALIDATING, before):
-        return answer
-    context.report(
-        "ignored-output",
-        f"{context.agent.title} {context.rules.release} drops a whole reply for one wrong member",
-    )
-    return None
+    rules = context.rules
+    if not rules.strict:
+        return StrictReply(answer)
+    is_valid = not context.has_reported(INVALIDATING, before)
+    if is_valid and rules.strict_members:
+        is_valid = not _has_unknown_member(context, reply)
+    if not is_valid:
+        context.report(
+            "ignored-output",
+            f"{context.agent.title} {rules.release} drops a whole reply for one wrong member",
+        )
+        return StrictReply(NO_OPINION, is_valid=False)
+    for fault in rules.reply_faults.get(context.spec.canonical, ()):
+        if all(_is_so(reply, path, state) for path, state in fault.members.items()):
+            problem = f"{context.agent.title} drops this reply: {fault.problem}"
+            context.report("reply-dropped", problem)
+            kept = {"system_message": answer.system_message} if answer.system_message else {}
+            return StrictReply(Answer(**kept), is_valid=False)
+    return StrictReply(answer)
+
+
+def _has_unknown_member(context: OutputContext, reply: Mapping[str, Any]) -> bool:
+    """Return whether the reply has a member that replies to the event do not have."""
+    for parent, names in context.agent.reply_objects(context.spec.canonical).items():
+        container = _lookup(reply, parent)
+        if isinstance(container, dict) and not container.keys() <= names:
+            return True
+    return False
+
+
+def _is_set(reply: Mapping[str, Any], path: Path) -> bool:
+    return _lookup(reply, path) not in (_MISSING, None)
+
+
+def _is_so(reply: Mapping[str, Any], path: str, state: str) -> bool:
+    """Return whether a member is what `ReplyFault.members` says."""
+    value = _lookup(reply, tuple(path.split(".")))
+    if value is _MISSING:
+        value = None
+    if state.startswith("!="):
+        return bool(value != state[2:])
+    if state.startswith("="):
+        return bool(value == state[1:])
+    is_blank = value is None or (isinstance(value, str) and not trim(value))
+    states = {
+        "set": value is not None,
+        "unset": value is None,
+        "blank": is_blank,
+        "true": value is True,
+        "false": value is False,
+    }
+    return states[state]
 
 
 def _make_answer(fields: Fields) -> Answer:
@@ -103,12 +167,12 @@ def _read_members(context: OutputContext, reply: Mapping[str, Any]) -> Fields:
     coercions = context.rules.loaded_coercions
     for item in context.agent.output_fields_of(context.spec.canonical):
         value = _lookup(reply, item.path) if item.path[0] in reply else _MISSING
-        if value is _MISSING:
+        if value is _MISSING or any(_is_set(reply, path) for path in item.hidden_by):
             continue
         if value is None and item.kind not in NULL_KINDS:
             if coercions is not None:
                 coercions.read_member(item.field, None, fields)
-            if context.rules.strict and item.kind != "any":
+            if not _may_be_null(context, item):
                 report_wrong_type(context, item, None, "left out or set")
             continue
         if not item.belongs_to(context.spec.canonical):
@@ -136,6 +200,11 @@ def _read_member(context: OutputContext, item: OutputField, value: Any, fields: 
         for field in OVERRIDDEN_WITH.get(item.field, (item.field,)):
             fields.pop(field, None)
     MEMBER_READERS[item.kind](context, item, value, fields)
+
+def _may_be_null(context: OutputContext, item: OutputField) -> bool:
+    if not context.rules.strict or item.kind == "any":
+        return True
+    return context.rules.allows_null and item.kind not in BOOLEAN_KINDS
 
 
 def _report_ineffective(
@@ -256,13 +325,15 @@ def _check_event_name(context: OutputContext, reply: Mapping[str, Any]) -> None:
     if not path or path[0] not in reply:
         return
     container = reply[path[0]]
-    if container is None and not context.rules.strict:
+    if container is None and (context.rules.allows_null or not context.rules.strict):
         return
     if not isinstance(container, dict):
         problem = f"{path[0]} must be an object, not {describe_value(container)}"
         context.report("output-field", problem)
         return
     name = container.get(path[1])
+    if context.rules.any_event_name and name in context.agent.by_wire:
+        return
     if isinstance(name, str) and name != expected:
         context.report(
             "output-event", f"{'.'.join(path)} says {name!r}; it is read as {expected!r}"

@@ -108,6 +108,7 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "not_boolean": {"type": "boolean"},
     "interrupt": {"type": "boolean"},
     "denies_if_false": {"type": "boolean"},
+    "false_denies": {"type": "boolean"},
     "object": {"type": "object"},
     "array": {"type": "array"},
     "number": {"type": "number"},

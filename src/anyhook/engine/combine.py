@@ -79,7 +79,7 @@ def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> Hand
     template = rules.default_reason if spec.default_reason is None else spec.default_reason
     if not template:
         return result
-    reason = template.format(label=result.handler.label)
+    reason = template.format(label=result.handler.label, event=spec.wire)
     return replace(result, answer=answer.replace(reason=reason))
 
 

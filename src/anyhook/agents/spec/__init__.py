@@ -21,6 +21,7 @@ from anyhook.agents.spec.rules import (
     ExitRules,
     OutputAction,
     PlainText,
+    ReplyFault,
     RuleSet,
 )
 from anyhook.agents.spec.settings import (
@@ -74,6 +75,7 @@ __all__ = [
     "PlainText",
     "Plugins",
     "RedactionRules",
+    "ReplyFault",
     "RuleSet",
     "SettingsFile",
     "WebRules",
@@ -91,6 +93,7 @@ class OutputField(Record, kw_only=False):
         words: For a decision: word (or `true`, `false`) to the verdict and whether it approves.
         legacy: Whether it is read but never written.
         overrides: Whether it replaces what members before it set, also by a value that is wrong.
+        hidden_by: Paths of members; if a reply has one of them, this one has no effect.
     """
 
     path: tuple[str, ...]
@@ -100,6 +103,7 @@ class OutputField(Record, kw_only=False):
     words: Mapping[Any, tuple[Outcome, bool]] = EMPTY
     legacy: bool = False
     overrides: bool = False
+    hidden_by: tuple[tuple[str, ...], ...] = ()
 
     def belongs_to(self, event: str) -> bool:
         """Return whether replies to an event have the member."""

@@ -144,6 +144,7 @@ class EventSpec(Record, kw_only=False):
         no_opinion_output: What a hook without an opinion prints: nothing, where the agent
             interprets any text.
         reads_all_output: Whether the agent interprets any output, also on standard error.
+        trims_reason: Whether blanks around the reason of a denial are removed.
         stdout_field: Field of the answer that the whole output of a successful command is put
             into, also if it is JSON; `None` if there is none.
         stop_prevents: Whether ending the turn (`continue: false`) also prevents the action.
@@ -198,6 +199,7 @@ class EventSpec(Record, kw_only=False):
     prompt_refusals: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
     no_opinion_output: str = "{}"
     reads_all_output: bool = False
+    trims_reason: bool = False
     stdout_field: str | None = None
     stop_prevents: bool = True
     subject_aliases: Mapping[str, str] = EMPTY
@@ -366,6 +368,19 @@ class Differences(Record):
     events: Mapping[str, Mapping[str, Any]] = EMPTY
 
 
+class ReplyFault(Record, kw_only=False):
+    """A combination of members for which an agent ignores a whole reply but its message.
+
+    Attributes:
+        members: Path of a member, with dots, to what it is: `set`, `unset` (missing or null),
+            `blank` (unset, or a text of blanks), `true`, `false`, `=WORD` or `!=WORD`.
+        problem: What is wrong, and what to write instead, for a diagnostic.
+    """
+
+    members: Mapping[str, str]
+    problem: str
+
+
 class RuleSet(Record):
     """The behaviour of an agent, by its reference or by one release.
 
@@ -375,6 +390,8 @@ class RuleSet(Record):
         events: The events of the agent.
         exit_rules: Canonical name of an event to its exit rules; `*` for all other events.
         objects_only: Whether only text from `{` to `}` is JSON; otherwise any JSON text is.
+        bracketed_json: Whether text is JSON if it begins with `{` or `[`, and must be an object
+            then; other text is plain, also if it is JSON.
         strings_are_text: Whether a JSON string is plain text, with its quotes.
         ignores_text_bodies: Whether an HTTP answer that is not JSON is no output; otherwise the
             hook has failed.
@@ -388,6 +405,11 @@ class RuleSet(Record):
         async_replies: Whether a command whose output starts with the object `{"async": true}`
             runs in the background: its other output and its exit code have no effect.
         strict: Whether one wrong member, `null` included, invalidates the whole reply.
+        strict_members: Whether a member that the event does not have does so, too.
+        allows_null: Whether `null` is valid for all members but booleans, though `strict` is set.
+        any_event_name: Whether a reply may repeat the name of any event of the agent.
+        reply_faults: Canonical name of an event to the combinations of members that invalidate a
+            reply.
         blocks_despite_invalid_json: Whether exit code 2 denies if the reply is invalid.
         stderr_as_reason: Whether standard error of exit code 2 is the reason of a denial in JSON
             that gives none.
@@ -418,8 +440,8 @@ class RuleSet(Record):
         enabled_by_default: Whether hooks run if no settings file enables them.
         warning_audience: Who sees standard error of a command that failed.
         merged_by_agent: Fields of a decision that the agent merges with the event's own values.
-        default_reason: Reason of a denial without one, with `{label}` for the hook; empty if such
-            a denial has no reason.
+        default_reason: Reason of a denial without one, with `{label}` for the hook and `{event}`
+            for the agent's name of the event; empty if such a denial has no reason.
         empty_fails: Whether a command that succeeds without output has failed, on events that exit
             code 2 can deny.
         last_duplicate_wins: Whether the last of several verdicts in one reply counts; otherwise
@@ -432,6 +454,7 @@ class RuleSet(Record):
     exit_rules: Mapping[str, ExitRules]
     merged_by_agent: frozenset[str] = frozenset()
     objects_only: bool = False
+    bracketed_json: bool = False
     strings_are_text: bool = False
     ignores_text_bodies: bool = False
     reports_progress: bool = False
@@ -441,6 +464,10 @@ class RuleSet(Record):
     warning_reason: str | None = None
     async_replies: bool = False
     strict: bool = False
+    strict_members: bool = False
+    allows_null: bool = False
+    any_event_name: bool = False
+    reply_faults: Mapping[str, tuple[ReplyFault, ...]] = EMPTY
     blocks_despite_invalid_json: bool = True
     stderr_as_reason: bool = True
     accepted_decisions: frozenset[str] = frozenset()
