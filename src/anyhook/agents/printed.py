@@ -93,11 +93,18 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
         if not kept or kept.startswith("{"):
             return PrintedOutput("truncated", kept)
     for stream in rule.streams:
-        text = trim(end.stdout if stream == "stdout" else end.stderr)
+        printed = end.stdout if stream == "stdout" else end.stderr
+        text = trim(printed)
         if rules.reports_progress:
             text = _without_progress(text)
         if text:
-            return _classify_text(rules, rule, text).replace(stream=stream)
+            # Agents that look at the first character do not strip a byte order mark, so what
+            # follows it is plain text.
+            has_mark = rules.bracketed_json and printed.lstrip().startswith("\ufeff")
+            output = PrintedOutput("text", text)
+            if not has_mark:
+                output = _classify_text(rules, rule, text)
+            return output.replace(stream=stream)
     return PrintedOutput("empty")
 
 
@@ -105,9 +112,7 @@ def _classify_text(rules: RuleSet, rule: ExitRule, text: str) -> PrintedOutput:
     if not rule.parses_json:
         return PrintedOutput("text", text)
     if rules.bracketed_json:
-        # Such agents do not strip a byte order mark, so what follows it is plain text.
-        has_mark = end.stdout.lstrip().startswith("\ufeff")
-        return PrintedOutput("text", text) if has_mark else _classify_bracketed(text)
+        return _classify_bracketed(text)
     if rules.objects_only:
         return _classify_object(text)
     output = _classify_json(text, strings_are_text=rules.strings_are_text)

@@ -99,8 +99,10 @@ def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Stric
         if all(_is_so(reply, path, state) for path, state in fault.members.items()):
             problem = f"{context.agent.title} drops this reply: {fault.problem}"
             context.report("reply-dropped", problem)
-            kept = {"system_message": answer.system_message} if answer.system_message else {}
-            return StrictReply(Answer(**kept), is_valid=False)
+            kept = NO_OPINION
+            if answer.system_message:
+                kept = Answer(system_message=answer.system_message)
+            return StrictReply(kept, is_valid=False)
     return StrictReply(answer)
 
 
@@ -200,6 +202,7 @@ def _read_member(context: OutputContext, item: OutputField, value: Any, fields: 
         for field in OVERRIDDEN_WITH.get(item.field, (item.field,)):
             fields.pop(field, None)
     MEMBER_READERS[item.kind](context, item, value, fields)
+
 
 def _may_be_null(context: OutputContext, item: OutputField) -> bool:
     if not context.rules.strict or item.kind == "any":

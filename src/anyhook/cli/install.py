@@ -139,8 +139,8 @@ def install(
     directory = existing_project(project)
     specs = _select_agents(directory, agents)
     if not specs:
-        options = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
-        raise UsageError(f"{NO_AGENT}; name one: {options}")
+        choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
+        raise UsageError(f"{NO_AGENT}; name one: {choices}")
     launcher = _choose_launcher(python, scope, cold=cold)
     program = program_words(scope, python)
     installation = Installation(file, directory, scope, launcher, program, _load(file))

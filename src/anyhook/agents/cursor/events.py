@@ -165,9 +165,7 @@ EVENTS = (
         reason_audience=Audience.AGENT,
         **MCP_TOOL,
     ),
-    _notice(
-        "after_mcp_call", "afterMCPExecution", {"tool_use_id": None}, JSON_INPUT, **MCP_TOOL
-    ),
+    _notice("after_mcp_call", "afterMCPExecution", {"tool_use_id": None}, JSON_INPUT, **MCP_TOOL),
     _gate("before_file_read", "beforeReadFile", matcher_text="Read"),
     _notice("after_file_edit", "afterFileEdit", matcher_text="Write"),
     _notice("before_compress", "preCompact", effective_fields=MESSAGE),

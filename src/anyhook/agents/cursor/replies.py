@@ -46,7 +46,9 @@ OUTPUT = (
     _member("user_message", "reason", "string", *SHOWING),
     _member("user_message", "system_message", "string", "before_compress"),
     _member("updated_input", "tool_input", "object", "before_tool"),
-    _member("additional_context", "context", "string", "session_start", "after_tool", "before_prompt"),
+    _member(
+        "additional_context", "context", "string", "session_start", "after_tool", "before_prompt"
+    ),
     _member("updated_mcp_tool_output", "extra.updated_mcp_tool_output", "object", "after_tool"),
     _member("env", "extra.env", "object", "session_start"),
     _member("pluginPaths", "extra.plugin_paths", "array", "workspace_open"),
