@@ -38,6 +38,7 @@ class AgentEntry(Record):
     Attributes:
         name: Name in options and parameters: `claude`.
         spec: `module:NAME` of the agent's `AgentSpec`.
+        program: `module:NAME` of its `AgentProgram`; empty if it cannot be started without a user.
         is_program: Whether it is a coding agent with settings and hooks of its own.
         event_key: Member of payloads that holds the name of the event.
         shapes: Event to members that only its payloads have, the first match counts; for payloads
@@ -53,6 +54,7 @@ class AgentEntry(Record):
 
     name: str
     spec: str
+    program: str = ""
     is_program: bool = True
     event_key: str = "hook_event_name"
     events: frozenset[str]

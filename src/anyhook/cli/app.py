@@ -21,6 +21,7 @@ GROUPS = {
         "fire": "fire:fire",
         "list": "listing:list_hooks",
         "check": "check:check",
+        "probe": "probe:probe",
         "trust": "trust:trust",
         "enable": "switch:enable",
         "disable": "switch:disable",

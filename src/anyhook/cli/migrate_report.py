@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from anyhook.cli.output import console, show_path, show_place
-from anyhook.migrate.scratch import copied_directories, linked_directories
 from anyhook.model.text import printable
+from anyhook.settings.copies import copied_directories, linked_directories
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

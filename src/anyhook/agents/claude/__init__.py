@@ -7,6 +7,7 @@ from anyhook.agents.entry import AgentEntry
 ENTRY = AgentEntry(
     name="claude",
     spec="anyhook.agents.claude.spec:CLAUDE",
+    program="anyhook.agents.claude.program:PROGRAM",
     events=frozenset(
         "SessionStart Setup InstructionsLoaded UserPromptSubmit UserPromptExpansion "
         "MessageDisplay PreToolUse PermissionRequest PermissionDenied PostToolUse "

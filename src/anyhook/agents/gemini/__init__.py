@@ -7,6 +7,7 @@ from anyhook.agents.entry import AgentEntry
 ENTRY = AgentEntry(
     name="gemini",
     spec="anyhook.agents.gemini.spec:GEMINI",
+    program="anyhook.agents.gemini.program:PROGRAM",
     events=frozenset(
         "SessionStart SessionEnd BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection "
         "BeforeTool AfterTool PreCompress Notification".split()

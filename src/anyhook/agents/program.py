@@ -1,0 +1,118 @@
+"""What starting the program of an agent takes: for `anyhook probe`, and for tests with real agents.
+
+Each agent's folder fills it in (`AgentEntry.program`). A hook does not import it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anyhook.agents import AGENTS
+from anyhook.agents.entry import load_object
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+Call = tuple[str, "Mapping[str, object]"]
+"""A call of a tool, by the agent's own names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where a program works.
+
+    Attributes:
+        home: Home directory of its user.
+        project: Directory of the project.
+        environ: Environment, for the variables of the agent.
+        model_url: Address of the scripted model, without a path.
+    """
+
+    home: Path
+    project: Path
+    environ: Mapping[str, str] = field(default_factory=dict)
+    model_url: str = ""
+
+
+def _no_files(_place: Workplace) -> Mapping[str, object]:
+    return {}
+
+
+def _always(_place: Workplace) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class AgentProgram:
+    """The program of an agent: how it is found, started without a user, and kept offline.
+
+    Attributes:
+        name: Name of the agent.
+        executables: Its names on the `PATH`, the usual one first.
+        version_arguments: What makes it print its version.
+        api: The API of its model, a key of `anyhook.probe.models.MODELS`.
+        arguments: Returns what makes it answer a prompt and end, without a question.
+        environment: Returns the variables that it gets: a made-up key, the address of the model,
+            and switches against telemetry and updates.
+        own_prefixes: Prefixes of variables of the user that it must not get, because they would
+            change its model, its account or its settings.
+        kept_variables: Variables that it gets although they have such a prefix.
+        home_files: Returns files of the home of a user who has answered all first questions: path
+            below the home to JSON, or to a text.
+        settings_file: Path, below the home, of the user's settings file.
+        settings: Members that are laid over those of that file.
+        is_trusted: Returns whether a user has trusted the project in the agent.
+        trust_files: Returns the files of the home, as `home_files`, that trust the project.
+        trust_advice: How a user trusts a project.
+        events: Canonical names of the events that one prompt with calls of tools leads to.
+        subjects: Canonical name of an event to the subject that it has in such a run.
+        subagent_call: Returns the call with which the model gives a prompt to a subagent; `None`
+            if the agent has no subagents.
+        subagent_events: Canonical names of the events that happen inside or about a subagent.
+        notes: What is different from a session at the terminal, for the report.
+    """
+
+    name: str
+    executables: tuple[str, ...]
+    api: str
+    arguments: Callable[[str, Workplace], tuple[str, ...]]
+    environment: Callable[[Workplace], Mapping[str, str]]
+    events: frozenset[str]
+    version_arguments: tuple[str, ...] = ("--version",)
+    own_prefixes: tuple[str, ...] = ()
+    kept_variables: frozenset[str] = frozenset()
+    home_files: Callable[[Workplace], Mapping[str, object]] = _no_files
+    settings_file: str = ""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    is_trusted: Callable[[Workplace], bool] = _always
+    trust_files: Callable[[Workplace], Mapping[str, object]] = _no_files
+    trust_advice: str = ""
+    subjects: Mapping[str, str] = field(default_factory=dict)
+    subagent_call: Callable[[str], Call] | None = None
+    subagent_events: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def get_program(name: str) -> AgentProgram | None:
+    """Return how an agent is started; `None` if it cannot be started without a user.
+
+    Args:
+        name: Name of an agent in the registry.
+    """
+    path = AGENTS[name].program
+    if not path:
+        return None
+    program: AgentProgram = load_object(path)
+    return program
+
+
+def programs() -> dict[str, AgentProgram]:
+    """Return the agents that can be started without a user, by name."""
+    found: dict[str, AgentProgram] = {}
+    for name in AGENTS:
+        program = get_program(name)
+        if program is not None:
+            found[name] = program
+    return found

@@ -1,0 +1,382 @@
+"""`anyhook probe`: whether hooks run and deny in the agents that are installed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn
+from rich.text import Text
+
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.program import get_program
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.options import (
+    HERE,
+    AgentNames,
+    AsJson,
+    Project,
+    TrustOnce,
+    existing_project,
+    print_no_hooks,
+    print_project,
+    scope_of,
+)
+from anyhook.cli.output import (
+    WIDE,
+    console,
+    count_of,
+    diagnostic_json,
+    make_table,
+    print_json,
+    show_place,
+)
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.errors import UsageError
+from anyhook.model.text import printable
+from anyhook.probe.plan import CallRequest
+from anyhook.probe.probing import SECONDS, ProbeOptions, probe_agent
+from anyhook.probe.report import AgentReport, Verdict
+from anyhook.probe.start import fence
+from anyhook.settings.detect import agents_with_hooks, trust_command
+from anyhook.settings.sources import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+    from anyhook.agents.program import AgentProgram
+    from anyhook.probe.evidence import Observation
+    from anyhook.probe.report import HookReport
+
+MARKS = {
+    Verdict.WORKS: ("✓", "green"),
+    Verdict.BROKEN: ("✗", "bold red"),
+    Verdict.OFF: ("-", "dim"),
+    Verdict.UNTESTED: ("?", "yellow"),
+}
+NODE_SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
+OPEN_NETWORK = (
+    "The network could not be shut off here (that needs Linux with `unshare`): the agents and "
+    "hooks ran with proxies that lead nowhere, which programs can ignore."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What the options say about the runs of agents.
+
+    Attributes:
+        program: The program of the agent; `None` for the one on the `PATH`.
+        calls: Calls that the user wants to be made.
+        seconds: Limit of one run.
+        progress: Receives what is done.
+    """
+
+    program: Path | None
+    calls: tuple[CallRequest, ...]
+    seconds: float
+    progress: Callable[[str], None]
+
+
+def probe(
+    project: Project = HERE,
+    agents: AgentNames = None,
+    program: Annotated[
+        Path | None,
+        typer.Option(
+            "--program",
+            metavar="PATH",
+            help="The program of the agent. Default: the one on the PATH. Needs one --agent.",
+            show_default=False,
+        ),
+    ] = None,
+    calls: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--call",
+            metavar="'TOOL JSON'",
+            help="A call of a tool that the model makes too; may be repeated.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="Limit of each run of an agent.")
+    ] = SECONDS,
+    trust_once: TrustOnce = False,
+    as_json: AsJson = False,
+) -> int:
+    """Try your hooks in the agents that are installed, without a network and without a key.
+
+    Each agent runs with a scripted model in a copy of the project, and with a copy of the hook
+    settings. The model calls tools, some of which guards commonly deny. The report shows for each
+    hook whether it ran, whether its denial held, whether its text reached the model, and whether
+    the same is true in a subagent; and what to change where not. Nothing of yours is changed.
+
+    Exits with 1 if a hook does not do what it should.
+
+    For example:
+
+        anyhook probe
+        anyhook probe --agent claude --call 'Bash {"command": "git push --force"}'
+        anyhook probe --agent gemini --program ~/bin/gemini --json
+    """
+    if sys.platform == "win32":
+        raise UsageError("anyhook probe needs a POSIX system; on Windows run it in WSL")
+    if timeout <= 0:
+        raise UsageError(f"--timeout is a number of seconds above 0, not {timeout:g}")
+    directory = existing_project(project)
+    names = _agent_names(directory, agents)
+    if program is not None and len(names) != 1:
+        raise UsageError("--program is the program of one agent; name it with --agent")
+    requests = tuple(map(CallRequest.parse, calls or ()))
+    if not trust_once:
+        _check_trust(directory, names)
+    with _progress(quiet=as_json) as progress:
+        settings = RunSettings(program, requests, timeout, progress)
+        reports = [_probe_one(name, directory, settings) for name in names]
+    is_broken = any(report.is_broken for report in reports)
+    if as_json:
+        print_json(_report_json(directory, reports))
+    else:
+        _print(directory, reports)
+    return PROBLEMS if is_broken else OK
+
+
+# -- what is tried
+
+
+def _agent_names(project: Path, agents: list[str] | None) -> list[str]:
+    """Return the agents that are tried: those that are named, or those that have hooks here.
+
+    Raises:
+        UnknownNameError: If there is no such agent.
+        UsageError: If one has no program.
+    """
+    if agents is None or not agents:
+        with_hooks = [settings.agent for settings in agents_with_hooks(project)]
+        return [name for name in with_hooks if name in CODING_AGENTS]
+    names = list(dict.fromkeys(get_agent(name).name for name in agents))
+    for name in names:
+        if name not in CODING_AGENTS:
+            raise UsageError(f"{name} is no program; name one of: {', '.join(CODING_AGENTS)}")
+    return names
+
+
+def _check_trust(project: Path, names: list[str]) -> None:
+    """Check that the user trusts the hooks that will run.
+
+    Raises:
+        UsageError: If not.
+    """
+    for name in names:
+        engine = Engine.load(project, agent=name, on_message=discard)
+        if engine.guard.changes():
+            raise UsageError(
+                "the probe runs the hooks, and you have not trusted them: look at them with "
+                f"{trust_command(name, project)}, or add --trust-once"
+            )
+
+
+def _probe_one(name: str, project: Path, settings: RunSettings) -> AgentReport:
+    """Try the hooks of one agent, or return why that is not possible."""
+    agent = get_agent(name)
+    program = get_program(name)
+    if program is None:
+        return AgentReport(
+            name, agent.title, missing=f"{agent.title} cannot be started without a user"
+        )
+    command = _command(program, settings.program)
+    if command is None:
+        names = " or ".join(program.executables)
+        missing = (
+            f"{agent.title} is not installed: there is no {names} on the PATH; name it with "
+            f"--agent {name} --program PATH"
+        )
+        return AgentReport(name, agent.title, missing=missing)
+    location = Location.of(project, home_variable=agent.home_variable)
+    options = ProbeOptions(
+        command,
+        settings.calls,
+        settings.seconds,
+        lambda text: settings.progress(f"{agent.title}: {text}"),
+    )
+    try:
+        return probe_agent(program, location, options)
+    except UsageError as error:
+        return AgentReport(name, agent.title, missing=str(error))
+
+
+def _command(program: AgentProgram, path: Path | None) -> tuple[str, ...] | None:
+    """Return what starts the program of an agent; `None` if it is not installed."""
+    if path is not None:
+        words = (str(path.absolute()),)
+        return ("node", *words) if path.suffix in NODE_SUFFIXES else words
+    found = [shutil.which(name) for name in program.executables]
+    installed = [file for file in found if file is not None]
+    return (installed[0],) if installed else None
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Show on standard error what is done."""
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False)
+    out = console(stderr=True)
+    with Progress(*columns, console=out, transient=True, disable=quiet) as progress:
+        task = progress.add_task("", total=None)
+
+        def show(text: str) -> None:
+            progress.update(task, description=printable(text))
+
+        yield show
+
+
+# -- the report
+
+
+def _print(project: Path, reports: list[AgentReport]) -> None:
+    out = console()
+    print_project(out, project)
+    if not reports:
+        print_no_hooks(out, scope_of(project, None))
+        return
+    for report in reports:
+        _print_agent(out, project, report)
+    tried = [report for report in reports if not report.missing]
+    if tried and not fence():
+        out.print(Text(OPEN_NETWORK, style="yellow"), soft_wrap=True)
+    _print_summary(out, reports)
+
+
+def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
+    if report.missing:
+        out.print(Text.assemble(("- ", "dim"), report.missing), soft_wrap=True)
+        return
+    detail = f"{count_of(len(report.calls), 'call')}, {report.seconds:.1f} s, {report.rules}"
+    heading = Text.assemble((f"{report.title} {report.version}", "bold"), (f"  {detail}", "dim"))
+    out.print(heading, soft_wrap=True)
+    if report.hooks:
+        out.print(_table(out, project, report))
+    else:
+        out.print("  no hooks in its settings")
+    for hook in report.hooks:
+        for reason in hook.reasons if hook.verdict is not Verdict.WORKS else ():
+            place = show_place(hook.hook.place, project)
+            out.print(
+                Text.assemble(
+                    MARKS[hook.verdict], f" {hook.hook.label} ({place}): ", printable(reason)
+                ),
+                soft_wrap=True,
+            )
+    for problem in report.problems:
+        out.print(Text.assemble(MARKS[Verdict.BROKEN], f" {printable(problem)}"), soft_wrap=True)
+    for note in report.notes:
+        out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
+
+
+def _table(out: Console, project: Path, report: AgentReport) -> Any:
+    is_wide = out.width >= WIDE
+    headings = ["", "hook", "event", "ran", "denial", "text", "in a subagent"]
+    table = make_table(*headings, *(["place"] if is_wide else []), no_wrap=("", "event"))
+    for hook in report.hooks:
+        row = [
+            Text(*MARKS[hook.verdict]),
+            Text(hook.hook.label),
+            Text(printable(hook.hook.event)),
+            _cell(hook.fired, "yes", "no"),
+            _cell(hook.held(), "held", "not held"),
+            _cell(hook.context, "reached", "lost"),
+            _subagent_cell(hook),
+        ]
+        if is_wide:
+            row.append(Text(show_place(hook.hook.place, project)))
+        table.add_row(*row)
+    return table
+
+
+def _cell(value: bool | None, good: str, bad: str) -> Text:
+    if value is None:
+        return Text("-", style="dim")
+    return Text(good, style="green") if value else Text(bad, style="bold red")
+
+
+def _subagent_cell(hook: HookReport) -> Text:
+    held = hook.held(in_subagent=True)
+    if held is not None:
+        return _cell(held, "held", "not held")
+    return _cell(hook.fired_in_subagent, "ran", "did not run")
+
+
+def _print_summary(out: Console, reports: list[AgentReport]) -> None:
+    hooks = [hook for report in reports for hook in report.hooks]
+    counts = [(verdict, sum(h.verdict is verdict for h in hooks)) for verdict in Verdict]
+    nouns = {
+        Verdict.WORKS: "works",
+        Verdict.BROKEN: "broken",
+        Verdict.OFF: "switched off",
+        Verdict.UNTESTED: "not tested",
+    }
+    parts = [f"{number} {nouns[verdict]}" for verdict, number in counts if number]
+    if parts:
+        out.print(", ".join(parts), style="bold")
+
+
+# -- for programs
+
+
+def _report_json(project: Path, reports: list[AgentReport]) -> dict[str, Any]:
+    return {
+        "ok": not any(report.is_broken for report in reports),
+        "project": str(project),
+        "network": "off" if fence() else "proxies",
+        "agents": [_agent_json(report) for report in reports],
+    }
+
+
+def _agent_json(report: AgentReport) -> dict[str, Any]:
+    return {
+        "agent": report.name,
+        "installed": not report.missing,
+        "missing": report.missing or None,
+        "program": report.program or None,
+        "version": report.version or None,
+        "rules": report.rules or None,
+        "calls": list(report.calls),
+        "seconds": round(report.seconds, 3),
+        "problems": list(report.problems),
+        "notes": list(report.notes),
+        "hooks": [_hook_json(hook) for hook in report.hooks],
+    }
+
+
+def _hook_json(report: HookReport) -> dict[str, Any]:
+    hook = report.hook
+    return {
+        "hook": hook.label,
+        "event": hook.event,
+        "matcher": hook.matcher,
+        "file": hook.place.file,
+        "line": hook.place.line,
+        "verdict": str(report.verdict),
+        "reasons": list(report.reasons),
+        "ran": report.fired,
+        "denial_held": report.held(),
+        "text_reached_model": report.context,
+        "subagent": {
+            "ran": report.fired_in_subagent,
+            "denial_held": report.held(in_subagent=True),
+        },
+        "events": [_observation_json(seen) for seen in report.observations],
+    }
+
+
+def _observation_json(seen: Observation) -> dict[str, Any]:
+    values = asdict(seen)
+    values["problems"] = [diagnostic_json(problem) for problem in seen.problems]
+    return values

@@ -1,0 +1,1 @@
+"""Trying hooks in the agents that are installed, offline, with a scripted model."""

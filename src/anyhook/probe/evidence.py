@@ -1,0 +1,263 @@
+"""What hooks did in an agent, against what the rules of its release predict."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anyhook.agents.output import ProcessExit, decode_exit
+from anyhook.agents.spec import Denial
+from anyhook.model.answers import Outcome
+from anyhook.model.definitions import HandlerSpec
+from anyhook.model.diagnostics import Severity
+from anyhook.model.layers import Layer
+from anyhook.testing import make_event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from anyhook.agents.output import HookOutput
+    from anyhook.agents.program import AgentProgram
+    from anyhook.agents.spec import EventSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.probe.configured import ConfiguredHook
+    from anyhook.probe.taps import Record
+    from anyhook.probe.trial import Made, Trial
+
+SNIPPET = 120
+"""Characters of a text that are looked for: agents cut long ones."""
+_ESCAPED = re.compile(r"[<>&]")
+"""Characters that agents escape in texts for the model."""
+_NOT_WORD = re.compile(r"\W+")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One event that a hook is configured for, in a run of the agent.
+
+    Attributes:
+        event: The agent's name of the event.
+        call: The call of a tool, for people; empty if there is none.
+        in_subagent: Whether it happened in a subagent.
+        expected: Whether the rules predict that the hook runs.
+        fired: Whether it ran.
+        killed: Whether the agent killed it.
+        exit_code: Its exit code; `None` if it has none.
+        denied: Whether it denied, by the rules of the release; or, if it did not run, whether
+            anyhook's engine predicts that it does.
+        held: Whether its denial held; `None` if it did not deny or that cannot be observed.
+        context: Whether its text for the model reached it; `None` if there was no text.
+        problems: What the agent ignored in its output.
+        stderr: The first line of its errors.
+    """
+
+    event: str
+    call: str = ""
+    in_subagent: bool = False
+    expected: bool = True
+    fired: bool = False
+    killed: bool = False
+    exit_code: int | None = None
+    denied: bool = False
+    held: bool | None = None
+    context: bool | None = None
+    problems: tuple[Diagnostic, ...] = ()
+    stderr: str = ""
+
+
+@dataclass(slots=True)
+class Observer:
+    """Compares the runs of an agent with the predictions of anyhook's engine.
+
+    Attributes:
+        engine: The engine, for the copy of the project in which nothing is recorded.
+        program: The agent.
+        trials: The runs.
+    """
+
+    engine: Engine
+    program: AgentProgram
+    trials: Sequence[Trial]
+    _texts: dict[int, str] = field(default_factory=dict)
+
+    def observe(self, hook: ConfiguredHook) -> list[Observation]:
+        """Return what happened on each event of a hook that anyhook reads."""
+        spec = hook.spec
+        if spec is None or hook.handler is None:
+            return []
+        observations: list[Observation] = []
+        for trial in self.trials:
+            if spec.subject == "tool_name":
+                observations += self._of_calls(hook, spec, trial)
+            else:
+                observations += self._of_session(hook, spec, trial)
+        return observations
+
+    # -- events of tools
+
+    def _of_calls(
+        self, hook: ConfiguredHook, spec: EventSpec, trial: Trial
+    ) -> Iterator[Observation]:
+        for made in trial.made:
+            records = [r for r in made.records if self._is_of(r, hook, spec)]
+            expected = self._is_planned(hook, spec, made) and self._occurs(spec, made)
+            if not records and not expected:
+                continue
+            if not records:
+                deniers = [r.handler for r in made.step.decision.results if _denies(r.answer)]
+                would_deny = spec.canonical == "before_tool" and hook.handler in deniers
+                yield Observation(
+                    spec.wire, made.step.text, trial.in_subagent, denied=would_deny, held=None
+                )
+            for record in records[:1]:
+                yield self._of_record(hook, spec, trial, record, made, expected=expected)
+
+    def _is_planned(self, hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
+        if spec.canonical == "before_tool":
+            # The engine has run it on this very call, so its condition (`if`) was checked, too.
+            return any(r.handler is hook.handler for r in made.step.decision.results)
+        if hook.handler is not None and hook.handler.condition is not None:
+            return False
+        event = make_event(
+            spec.canonical,
+            agent=self.engine.agent.name,
+            tool=made.step.sample.tool,
+            input=made.step.sample.arguments_in(self.engine.project_dir),
+            cwd=str(self.engine.project_dir),
+        )
+        return self._runs(hook, event)
+
+    def _occurs(self, spec: EventSpec, made: Made) -> bool:
+        """Return whether a call surely leads to an event."""
+        if spec.canonical == "before_tool":
+            return True
+        return spec.canonical == "after_tool" and made.happened is True
+
+    def _runs(self, hook: ConfiguredHook, event: object) -> bool:
+        handlers = self.engine.plan(event).handlers  # type: ignore[arg-type]
+        return any(handler is hook.handler for handler in handlers)
+
+    # -- other events
+
+    def _of_session(
+        self, hook: ConfiguredHook, spec: EventSpec, trial: Trial
+    ) -> Iterator[Observation]:
+        records = [record for record in trial.records if self._is_of(record, hook, spec)]
+        expected = self._happens(spec, trial) and self._is_planned_in_session(hook, spec)
+        if records:
+            for record in records:
+                yield self._of_record(hook, spec, trial, record, None, expected=expected)
+        elif expected:
+            yield Observation(spec.wire, in_subagent=trial.in_subagent)
+
+    def _happens(self, spec: EventSpec, trial: Trial) -> bool:
+        """Return whether a run surely has an event."""
+        if spec.canonical in self.program.subagent_events:
+            return trial.in_subagent and bool(trial.run.model.subagent_requests)
+        if spec.canonical not in self.program.events or trial.in_subagent:
+            return False
+        if spec.canonical in ("session_start", "before_prompt"):
+            return True
+        if not trial.reached_model or trial.run.timed_out:
+            return False
+        ended_early = any(made.result is None for made in trial.made)
+        return not (ended_early and spec.canonical == "after_agent")
+
+    def _is_planned_in_session(self, hook: ConfiguredHook, spec: EventSpec) -> bool:
+        fields: dict[str, object] = {"cwd": str(self.engine.project_dir)}
+        subject = self.program.subjects.get(spec.canonical)
+        if spec.subject and subject:
+            fields[spec.subject] = subject
+        event = make_event(spec.canonical, agent=self.engine.agent.name, **fields)
+        return self._runs(hook, event)
+
+    # -- records
+
+    def _is_of(self, record: Record, hook: ConfiguredHook, spec: EventSpec) -> bool:
+        event = record.payload.get(self.engine.agent.event_key)
+        return record.tap == hook.tap and event == spec.wire
+
+    def _of_record(
+        self,
+        hook: ConfiguredHook,
+        spec: EventSpec,
+        trial: Trial,
+        record: Record,
+        made: Made | None,
+        *,
+        expected: bool,
+    ) -> Observation:
+        output = self._decode(hook, spec, record)
+        is_subagents = made is not None or spec.canonical in self.program.subagent_events
+        answer = output.answer
+        denied = record.ended and _denies(answer)
+        reason = answer.stop_reason or answer.reason or ""
+        held = self._holds(spec, trial, made, reason) if denied else None
+        context = None
+        if record.ended and answer.context:
+            context = self._has_heard(trial, answer.context)
+        problems = [d for d in output.diagnostics if d.severity is not Severity.INFO]
+        return Observation(
+            spec.wire,
+            made.step.text if made else "",
+            trial.in_subagent and is_subagents,
+            expected=expected,
+            fired=True,
+            killed=not record.ended,
+            exit_code=record.exit_code,
+            denied=denied,
+            held=held,
+            context=context,
+            problems=tuple(problems) if record.ended else (),
+            stderr=next(iter(record.stderr.strip().splitlines()), ""),
+        )
+
+    def _decode(self, hook: ConfiguredHook, spec: EventSpec, record: Record) -> HookOutput:
+        name = signal.Signals(record.signal).name if record.signal else None
+        end = ProcessExit(record.exit_code, name, record.stdout, record.stderr)
+        handler = hook.handler or HandlerSpec("command", Layer.RUNTIME, hook.place)
+        return decode_exit(self.engine.agent, self.engine.rules, spec, handler, end)
+
+    # -- effects
+
+    def _holds(self, spec: EventSpec, trial: Trial, made: Made | None, reason: str) -> bool | None:
+        """Return whether a denial had its effect; `None` if that cannot be observed."""
+        if made is not None and spec.denial is Denial.PREVENTS:
+            return _was_prevented(made, reason)
+        if spec.canonical == "before_prompt":
+            return not trial.reached_model
+        if spec.denial in (Denial.CONTINUES, Denial.HIDES, Denial.INFORMS) and reason:
+            return self._has_heard(trial, reason)
+        return None
+
+    def _has_heard(self, trial: Trial, text: str) -> bool:
+        if id(trial) not in self._texts:
+            self._texts[id(trial)] = _words(trial.heard())
+        return _words(_snippet(text)) in self._texts[id(trial)]
+
+
+def _was_prevented(made: Made, reason: str) -> bool | None:
+    if made.step.sample.creates or made.step.sample.removes:
+        return made.happened is False
+    if made.result is None:
+        return True  # the run ended
+    if reason and _words(_snippet(reason)) in _words(made.result):
+        return True
+    return None if made.happened is None else not made.happened
+
+
+def _denies(answer: object) -> bool:
+    outcome, stop = getattr(answer, "outcome", None), getattr(answer, "stop", False)
+    return outcome is Outcome.DENY or bool(stop)
+
+
+def _snippet(text: str) -> str:
+    """Return the longest part of a text that agents leave as it is, up to a limit."""
+    return max(_ESCAPED.split(text), key=len)[:SNIPPET]
+
+
+def _words(text: str) -> str:
+    return _NOT_WORD.sub(" ", text).strip()

@@ -1,0 +1,126 @@
+"""A scripted model behind the Messages API of Anthropic, streamed or not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from anyhook.probe.models.server import (
+    Body,
+    Question,
+    Reply,
+    ScriptedModel,
+    Turn,
+    event_stream,
+    strings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class AnthropicModel(ScriptedModel):
+    """The Messages API."""
+
+    def converses(self, question: Question) -> bool:
+        """Return whether a request has tools, as those of agents do."""
+        return question.path.endswith("/v1/messages") and bool(question.body.get("tools"))
+
+    def say(self, turn: Turn, number: str, request: Body) -> Reply:
+        """Return a turn as this API sends it."""
+        blocks = _blocks(turn, number)
+        if not request.get("stream"):
+            stop_reason = "tool_use" if turn.tools else "end_turn"
+            return Reply.of(_message(number, content=blocks, stop_reason=stop_reason))
+        stream = event_stream([*_events(blocks, number)], named=True)
+        return Reply(stream, "text/event-stream; charset=utf-8")
+
+    def small_talk(self, question: Question) -> Reply:
+        """Answer a request aside."""
+        if question.path.endswith("/count_tokens"):
+            return Reply.of({"input_tokens": 1})
+        if not question.path.endswith("/v1/messages"):
+            return Reply.of(_error("not_found_error", "not here"), 404)
+        return self.say(Turn("ok"), "aside", question.body)
+
+    def refusal(self, message: str) -> Reply:
+        """Return an error that is final."""
+        # After a 400, Claude Code 2.1.330 sends the request again without some optional parts: six
+        # requests. It takes a 403 as final.
+        return Reply.of(_error("permission_error", message), 403)
+
+    @staticmethod
+    def opening(request: Body) -> list[str]:
+        """Return the texts before the first response of the model."""
+        texts: list[str] = []
+        for message in request["messages"]:
+            if message["role"] == "assistant":
+                break
+            texts += strings(message["content"])
+        return texts
+
+    @staticmethod
+    def heard(request: Body) -> list[str]:
+        """Return all texts of a conversation."""
+        return list(strings(request["messages"]))
+
+    @staticmethod
+    def tool_results(request: Body) -> list[str]:
+        """Return the results of the tools, in order."""
+        results: list[str] = []
+        for message in request["messages"]:
+            if isinstance(message["content"], str):
+                continue
+            blocks = [block for block in message["content"] if block["type"] == "tool_result"]
+            results += ["\n".join(_texts(block.get("content", ""))) for block in blocks]
+        return results
+
+
+def _blocks(turn: Turn, number: str) -> list[Body]:
+    blocks: list[Body] = [{"type": "text", "text": turn.text}] if turn.text else []
+    for index, (name, arguments) in enumerate(turn.tools):
+        identifier = f"toolu_{number}_{index}"
+        blocks.append({"type": "tool_use", "id": identifier, "name": name, "input": arguments})
+    return blocks
+
+
+def _message(number: str, **members: object) -> Body:
+    return {
+        "id": f"msg_{number}",
+        "type": "message",
+        "role": "assistant",
+        "model": "scripted",
+        "stop_sequence": None,
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+        **members,
+    }
+
+
+def _events(blocks: Sequence[Body], number: str) -> Iterator[Body]:
+    start = _message(number, content=[], stop_reason=None)
+    yield {"type": "message_start", "message": start}
+    for index, block in enumerate(blocks):
+        if block["type"] == "text":
+            opening = {**block, "text": ""}
+            delta = {"type": "text_delta", "text": block["text"]}
+        else:
+            opening = {**block, "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+        yield {"type": "content_block_start", "index": index, "content_block": opening}
+        yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    has_calls = any(block["type"] == "tool_use" for block in blocks)
+    ending = {"stop_reason": "tool_use" if has_calls else "end_turn", "stop_sequence": None}
+    yield {"type": "message_delta", "delta": ending, "usage": start["usage"]}
+    yield {"type": "message_stop"}
+
+
+def _error(kind: str, message: str) -> Body:
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def _texts(content: str | list[Body]) -> list[str]:
+    """Return the texts of a content, which may be a text itself."""
+    if isinstance(content, str):
+        return [content]
+    return [block["text"] for block in content if block["type"] == "text"]

@@ -1,0 +1,236 @@
+"""A model that follows a script: an HTTP server on the loopback interface.
+
+The subclasses know the APIs. What is common is here: the script, the record of all requests, and
+which request belongs to which conversation.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    import socket
+
+Body = dict[str, Any]
+
+END_OF_SCRIPT = "The script of the model has no further turn."
+POLL_INTERVAL = 0.01
+"""Seconds in which the server notices that it is to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One response of the model: a text, then calls of tools by the agent's own names."""
+
+    text: str = ""
+    tools: Sequence[tuple[str, Mapping[str, object]]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The responses of a model to one run of an agent.
+
+    Attributes:
+        turns: The responses to the agent, in order.
+        subagent_turns: The responses to a subagent, in order.
+        subagent_mark: A text in the prompt of the subagent, by which its requests are recognized.
+        end: The response to every request after the last turn; `None` to refuse such requests.
+    """
+
+    turns: Sequence[Turn]
+    subagent_turns: Sequence[Turn] = ()
+    subagent_mark: str = ""
+    end: Turn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An HTTP response."""
+
+    body: bytes
+    content_type: str = "application/json"
+    status: int = 200
+
+    @classmethod
+    def of(cls, value: object, status: int = 200) -> Reply:
+        """Return a response in JSON."""
+        return cls(json.dumps(value).encode(), status=status)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request: its path, without the query, and its body."""
+
+    path: str
+    body: Body = field(default_factory=dict)
+
+
+class ScriptedModel(ABC):
+    """A server that answers the requests of an agent with the turns of a script.
+
+    Requests that belong to no conversation (titles, token counts, lists of models) get a harmless
+    answer and use up no turn.
+
+    Args:
+        listener: A listening socket; it may live in another network namespace. It is taken over.
+        script: The responses.
+
+    Attributes:
+        requests: The bodies of the agent's requests, in order.
+        subagent_requests: The same for a subagent.
+        aside: The requests that belong to no conversation.
+    """
+
+    def __init__(self, listener: socket.socket, script: Script) -> None:
+        self.requests: list[Body] = []
+        self.subagent_requests: list[Body] = []
+        self.aside: list[Question] = []
+        self._script = script
+        self._lock = threading.Lock()
+        self._server = _Server(listener, self)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_INTERVAL,))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def answer(self, question: Question) -> Reply:
+        """Answer a request with the next turn of its conversation, or aside."""
+        with self._lock:
+            if not self.converses(question):
+                self.aside.append(question)
+                return self.small_talk(question)
+            requests, turns, name = self.requests, self._script.turns, "main"
+            if self._is_of_subagent(question.body):
+                requests, turns = self.subagent_requests, self._script.subagent_turns
+                name = "sub"
+            turn = turns[len(requests)] if len(requests) < len(turns) else self._script.end
+            requests.append(question.body)
+            if turn is None:
+                return self.refusal(END_OF_SCRIPT)
+            return self.say(turn, f"{name}_{len(requests):04}", question.body)
+
+    def _is_of_subagent(self, request: Body) -> bool:
+        mark = self._script.subagent_mark
+        return bool(mark) and any(mark in text for text in self.opening(request))
+
+    @abstractmethod
+    def converses(self, question: Question) -> bool:
+        """Return whether a request is part of a conversation, with the agent's tools."""
+
+    @abstractmethod
+    def say(self, turn: Turn, number: str, request: Body) -> Reply:
+        """Return a turn as this API sends it.
+
+        Args:
+            turn: The turn.
+            number: A text that no other turn has, for identifiers.
+            request: The request that is answered.
+        """
+
+    @abstractmethod
+    def small_talk(self, question: Question) -> Reply:
+        """Answer a request that is not part of a conversation."""
+
+    @abstractmethod
+    def refusal(self, message: str) -> Reply:
+        """Return an error that the agent does not answer with another attempt."""
+
+    @staticmethod
+    @abstractmethod
+    def opening(request: Body) -> list[str]:
+        """Return the texts of a conversation before the first response of the model."""
+
+    @staticmethod
+    @abstractmethod
+    def heard(request: Body) -> list[str]:
+        """Return the texts of a conversation, in order: no instructions, no schemas of tools."""
+
+    @staticmethod
+    @abstractmethod
+    def tool_results(request: Body) -> list[str]:
+        """Return the results of the tools in a request, in order."""
+
+
+def strings(value: object) -> Iterator[str]:
+    """Yield every string in a JSON value except the names of members."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for member in value.values():
+            yield from strings(member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+def event_stream(events: Sequence[Body], *, named: bool) -> bytes:
+    """Return server-sent events.
+
+    Args:
+        events: The data of each event.
+        named: Whether the member `type` of an event is its name.
+    """
+    lines: list[str] = []
+    for event in events:
+        if named:
+            lines.append(f"event: {event['type']}\n")
+        lines.append(f"data: {json.dumps(event)}\n\n")
+    return "".join(lines).encode()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True  # an agent that keeps a connection open does not keep this process
+
+    def __init__(self, listener: socket.socket, model: ScriptedModel) -> None:
+        super().__init__(listener.getsockname(), _Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+        self.model = model
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        try:
+            body = json.loads(self.rfile.read(length) or b"{}")
+        except ValueError:
+            body = {}
+        self._reply(Question(self._path(), body if isinstance(body, dict) else {}))
+
+    def do_GET(self) -> None:
+        self._reply(Question(self._path()))
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def _path(self) -> str:
+        return self.path.partition("?")[0]
+
+    def _reply(self, question: Question) -> None:
+        reply = self.server.model.answer(question)
+        try:
+            self.send_response(reply.status)
+            self.send_header("Content-Type", reply.content_type)
+            self.send_header("Content-Length", str(len(reply.body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(reply.body)
+        except ConnectionError:  # the agent was killed, or gave up
+            self.close_connection = True
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing: requests are recorded."""

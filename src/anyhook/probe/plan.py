@@ -1,0 +1,186 @@
+"""Which calls the scripted model makes, so that every configured hook gets an event.
+
+anyhook's own engine decides about the calls first, in a copy of the project of its own: of the
+calls that guards commonly deny, those are made that a hook here denies.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anyhook.engine.sync import SyncEngine
+from anyhook.errors import UsageError
+from anyhook.model.answers import Outcome
+from anyhook.probe.samples import HARMLESS, RISKY, Sample, make_files
+from anyhook.testing import make_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from anyhook.agents.program import Call
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.decisions import Decision
+    from anyhook.model.definitions import HandlerSpec
+
+TOOL_EVENTS = frozenset({"before_tool", "after_tool"})
+DENIALS_PER_HOOK = 2
+"""Sample calls that are made of all that a hook denies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call of a tool that the model makes.
+
+    Attributes:
+        agent: The agent.
+        sample: The call by canonical names.
+        decision: What anyhook's engine decides about it.
+        is_users: Whether the user asked for it.
+    """
+
+    agent: AgentSpec
+    sample: Sample
+    decision: Decision
+    is_users: bool = False
+
+    def call(self, project: Path) -> Call:
+        """Return the call by the agent's names.
+
+        Args:
+            project: Directory of the project.
+        """
+        vocabulary = self.agent.vocabulary
+        name = vocabulary.name(self.sample.tool) or self.sample.tool
+        return name, vocabulary.arguments(self.sample.tool, self.sample.arguments_in(project))
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether anyhook's engine denies it."""
+        return self.decision.denied
+
+    @property
+    def ends_run(self) -> bool:
+        """Whether anyhook's engine ends the turn of the agent."""
+        return self.decision.stop
+
+    @property
+    def text(self) -> str:
+        """The call for people."""
+        name = self.agent.vocabulary.name(self.sample.tool) or self.sample.tool
+        first = str(next(iter(self.sample.arguments.values()), ""))
+        return f"{name} {first.replace('{project}/', '')}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequest:
+    """A call that the user wants to be made: tool and arguments, by canonical or agent's names."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+    @classmethod
+    def parse(cls, text: str) -> CallRequest:
+        """Read `Bash {"command": "git push --force"}`.
+
+        Raises:
+            UsageError: If it is anything else.
+        """
+        tool, _, rest = text.strip().partition(" ")
+        try:
+            arguments = json.loads(rest) if rest.strip() else {}
+        except ValueError:
+            arguments = None
+        if not tool or not isinstance(arguments, dict):
+            example = """'Bash {"command": "git push --force"}'"""
+            raise UsageError(f"--call {text!r} is no tool with a JSON object; write {example}")
+        return cls(tool, arguments)
+
+
+def plan_steps(
+    engine: Engine,
+    requests: Sequence[CallRequest],
+    progress: Callable[[str], object] = lambda _text: None,
+) -> list[Step]:
+    """Return the calls that are made: the harmless ones first, those that end a run last.
+
+    Args:
+        engine: An engine for a copy of the project, in which the hooks run.
+        requests: Calls that the user wants.
+        progress: Receives what is done.
+    """
+    make_files(engine.project_dir)
+    hooks = [definition for definition in engine.definitions if definition.event in TOOL_EVENTS]
+    steps: list[Step] = []
+    covered: set[int] = set()
+    denials: dict[int, int] = {}
+    with SyncEngine(engine) as sync:
+        for sample in HARMLESS:
+            if not _has_tool(engine, sample.tool):
+                continue
+            reached = _reached(engine, sample)
+            is_needed = not steps or not {id(handler) for handler in reached} <= covered
+            if hooks and not is_needed:
+                continue
+            progress(f"{sample.tool}: {next(iter(sample.arguments.values()))}")
+            covered |= {id(handler) for handler in reached}
+            steps.append(_step(sync, sample))
+            if not hooks:
+                break
+        for sample in RISKY if hooks else ():
+            if not _has_tool(engine, sample.tool) or not _reached(engine, sample):
+                continue
+            progress(f"{sample.tool}: {next(iter(sample.arguments.values()))}")
+            step = _step(sync, sample)
+            deniers = denying_handlers(step.decision)
+            if any(denials.get(id(handler), 0) < DENIALS_PER_HOOK for handler in deniers):
+                steps.append(step)
+                for handler in deniers:
+                    denials[id(handler)] = denials.get(id(handler), 0) + 1
+        for request in requests:
+            tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
+            sample = Sample(tool, request.arguments)
+            steps.append(_step(sync, sample, is_users=True))
+    project = engine.project_dir
+    unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
+    return sorted(unique.values(), key=lambda step: step.ends_run)
+
+
+def denying_handlers(decision: Decision) -> list[HandlerSpec]:
+    """Return the handlers that deny or stop."""
+    return [
+        result.handler
+        for result in decision.results
+        if result.answer.outcome is Outcome.DENY or result.answer.stop
+    ]
+
+
+def _has_tool(engine: Engine, tool: str) -> bool:
+    return engine.agent.vocabulary.name(tool) is not None
+
+
+def _reached(engine: Engine, sample: Sample) -> list[HandlerSpec]:
+    """Return the handlers that run on a call."""
+    handlers: list[HandlerSpec] = []
+    for name in TOOL_EVENTS:
+        if name in engine.rules.by_canonical:
+            event = make_event(name, agent=engine.agent.name, tool=sample.tool, input={})
+            handlers += engine.plan(event).handlers
+    return handlers
+
+
+def _step(sync: SyncEngine, sample: Sample, *, is_users: bool = False) -> Step:
+    engine = sync.engine
+    project = engine.project_dir
+    arguments = sample.arguments_in(project)
+    event = make_event(
+        "before_tool",
+        agent=engine.agent.name,
+        tool=sample.tool,
+        input=arguments,
+        cwd=str(project),
+    )
+    return Step(engine.agent, sample, sync.dispatch(event), is_users)

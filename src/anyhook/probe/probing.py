@@ -1,0 +1,233 @@
+"""Try the hooks of one agent: copy, plan, run, compare."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.agents import get_agent
+from anyhook.agents.program import Workplace
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.model.diagnostics import Place
+from anyhook.probe.configured import find_configured, find_problems, misplaced_files
+from anyhook.probe.evidence import Observer
+from anyhook.probe.plan import CallRequest, plan_steps
+from anyhook.probe.report import AgentReport, Circumstances, judge
+from anyhook.probe.scratch import Scratch, make_scratch
+from anyhook.probe.start import program_version
+from anyhook.probe.taps import Taps
+from anyhook.probe.trial import Driver, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from anyhook.agents.program import AgentProgram
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.probe.configured import ConfiguredHook
+    from anyhook.probe.evidence import Observation
+    from anyhook.probe.plan import Step
+    from anyhook.settings.sources import Location
+
+SECONDS = 60.0
+"""Limit of one run of a program; it commonly takes two to ten seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeOptions:
+    """How an agent is tried.
+
+    Attributes:
+        command: What starts its program.
+        calls: Calls that the user wants to be made.
+        seconds: Limit of one run of the program.
+        progress: Receives what is done.
+    """
+
+    command: tuple[str, ...]
+    calls: tuple[CallRequest, ...] = ()
+    seconds: float = SECONDS
+    progress: Callable[[str], object] = lambda _text: None
+
+
+def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) -> AgentReport:
+    """Try the hooks of an agent in copies of a project and a home.
+
+    The hooks run; the caller has made sure that the user trusts them.
+
+    Args:
+        program: The agent.
+        real: The project, the home and the environment.
+        options: How it is tried.
+
+    Raises:
+        UsageError: If the program cannot be started, or the project is too large to copy.
+    """
+    agent = get_agent(program.name)
+    started = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="anyhook-probe-", ignore_cleanup_errors=True) as path:
+        root = Path(os.path.realpath(path))
+        (root / "version").mkdir()
+        version = program_version(options.command, program, root / "version")
+        options.progress("copying the project")
+        plain = make_scratch(agent, program, real, root / "plain")
+        tapped = make_scratch(agent, program, real, root / "tapped")
+        (root / "records").mkdir()
+        taps = Taps(agent, root / "records", tapped.in_copy)
+        engine = _load_engine(plain, version)
+        wrapped = _wrap_settings(engine, plain, tapped, taps)
+        hooks = find_configured(engine, taps, wrapped)
+        steps = plan_steps(engine, options.calls, options.progress)
+        driver = Driver(
+            program,
+            options.command,
+            tapped,
+            taps,
+            options.seconds,
+            options.progress,
+        )
+        trials = driver.try_steps(steps) if hooks else []
+        if hooks and _needs_subagent(program, hooks, trials):
+            trials.append(driver.try_in_subagent(_subagent_steps(steps)))
+        report = _report(engine, program, hooks, trials)
+        if not program.is_trusted(_workplace(real)):
+            report = replace(report, problems=(_not_trusted(agent, program), *report.problems))
+        return replace(
+            _with_originals(report, plain),
+            program=" ".join(options.command),
+            version=version,
+            calls=tuple(step.text for step in steps),
+            seconds=time.monotonic() - started,
+        )
+
+
+def _load_engine(scratch: Scratch, version: str) -> Engine:
+    agent = scratch.agent
+    own = f"observed@{version}"
+    known = agent.rule_set_names
+    newest = agent.rule_sets.get("observed", agent.documented)
+    rules = own if own in known or newest.version == version else newest.name
+    return Engine.load(
+        scratch.copy.project,
+        agent=agent.name,
+        rules=rules,
+        home=scratch.copy.home,
+        environ=scratch.copy.environ,
+        trust_once=True,
+        warm=False,
+        on_message=discard,
+    )
+
+
+def _workplace(real: Location) -> Workplace:
+    return Workplace(real.home, real.project, real.environ)
+
+
+def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) -> frozenset[Path]:
+    """Record the commands in the second copy, which the agent works in.
+
+    Returns:
+        The files whose commands are recorded; those of the system are read where they are.
+    """
+    wrapped_files: set[Path] = set()
+    for file in engine.hooks.files:
+        path = file.source.path
+        if not file.exists or not path.is_relative_to(plain.root):
+            continue
+        copy = tapped.root / path.relative_to(plain.root)
+        hooks_path = file.source.hooks_path or engine.agent.hooks_path
+        text = copy.read_text(encoding="utf-8", errors="surrogateescape")
+        wrapped = taps.wrap(text, hooks_path)
+        copy.write_text(wrapped, encoding="utf-8", errors="surrogateescape")
+        wrapped_files.add(path)
+    return frozenset(wrapped_files)
+
+
+def _needs_subagent(
+    program: AgentProgram, hooks: Sequence[ConfiguredHook], trials: Sequence[Trial]
+) -> bool:
+    """Return whether a subagent can be tried, and a hook may run for it."""
+    if program.subagent_call is None or not all(trial.reached_model for trial in trials):
+        return False
+    events = program.subagent_events | {"before_tool", "after_tool"}
+    return any(hook.spec is not None and hook.spec.canonical in events for hook in hooks)
+
+
+def _subagent_steps(steps: Sequence[Step]) -> list[Step]:
+    """Choose the calls for a subagent: all but those that a call before them would prevent."""
+    endings = [step for step in steps if step.ends_run]
+    return [*(step for step in steps if not step.ends_run), *endings[:1]]
+
+
+def _report(
+    engine: Engine,
+    program: AgentProgram,
+    hooks: Sequence[ConfiguredHook],
+    trials: Sequence[Trial],
+) -> AgentReport:
+    observer = Observer(engine, program, trials)
+    observed = [(hook, observer.observe(hook)) for hook in hooks]
+    around = Circumstances(engine, program, find_problems(engine), trials, _silent_files(observed))
+    agent = engine.agent
+    problems = [
+        f"{agent.title} does not read {path}; move its hooks to {_project_file(engine)}"
+        for path in misplaced_files(agent, engine)
+    ]
+    broken = [file.source.path for file in engine.hooks.files if file.is_broken]
+    problems += [
+        f"{diagnostic.place}: {diagnostic.message}; {agent.title} runs no hook of this file"
+        for diagnostic in around.findings.about_files(broken)
+    ]
+    return AgentReport(
+        agent.name,
+        agent.title,
+        rules=f"{engine.rules.name} ({engine.rules.release})",
+        hooks=tuple(judge(hook, seen, around) for hook, seen in observed),
+        problems=tuple(problems),
+        notes=program.notes,
+    )
+
+
+def _not_trusted(agent: AgentSpec, program: AgentProgram) -> str:
+    return (
+        f"the project is not trusted in {agent.title}, so it runs no hooks here yet: "
+        f"{program.trust_advice}. The table shows what they do then."
+    )
+
+
+def _silent_files(observed: Sequence[tuple[ConfiguredHook, list[Observation]]]) -> frozenset[Path]:
+    """Return the files of which no hook ran, if hooks of other files did or errors explain it."""
+    expected: set[Path] = set()
+    fired: set[Path] = set()
+    for hook, observations in observed:
+        if any(seen.expected for seen in observations):
+            expected.add(hook.file)
+        if any(seen.fired for seen in observations):
+            fired.add(hook.file)
+    return frozenset(expected - fired)
+
+
+def _project_file(engine: Engine) -> Path:
+    files = [file.source.path for file in engine.hooks.files]
+    return next((path for path in files if path.is_relative_to(engine.project_dir)), files[0])
+
+
+def _with_originals(report: AgentReport, scratch: Scratch) -> AgentReport:
+    """Put the paths of the originals in place of those of the copies."""
+    original = scratch.original
+    hooks = []
+    for hook_report in report.hooks:
+        place = hook_report.hook.place
+        hook = replace(
+            hook_report.hook,
+            place=Place(original(place.file), place.line, place.column),
+            file=Path(original(str(hook_report.hook.file))),
+        )
+        reasons = tuple(map(original, hook_report.reasons))
+        hooks.append(replace(hook_report, hook=hook, reasons=reasons))
+    problems = tuple(map(original, report.problems))
+    return replace(report, hooks=tuple(hooks), problems=problems)

@@ -1,0 +1,150 @@
+"""Copies of a project and a home in which hooks and agents run without changing the originals."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.agents.program import Workplace
+from anyhook.agents.spec import Extensions, Plugins
+from anyhook.probe.start import program_environment
+from anyhook.settings.copies import copy_home, copy_project
+from anyhook.settings.sources import Location, config_dir
+
+if TYPE_CHECKING:
+    from anyhook.agents.program import AgentProgram
+    from anyhook.agents.spec import AgentSpec
+
+REPOSITORY = ".git"
+COPIED_REPOSITORY_FILES = ("HEAD", "index", "packed-refs", "refs", "info", "hooks", "shallow")
+"""What is copied of a repository. Without `config` it has no remote that a command could reach."""
+CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+MAX_RECORD_SIZE = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A copy of a project and of its user's home.
+
+    Attributes:
+        agent: The agent whose hooks are tried.
+        program: Its program.
+        root: Directory that holds the copies and nothing else.
+        real: The originals.
+        copy: The copies; its environment is what the program gets.
+    """
+
+    agent: AgentSpec
+    program: AgentProgram
+    root: Path
+    real: Location
+    copy: Location
+
+    @property
+    def place(self) -> Workplace:
+        """Where the program works; its environment is the user's."""
+        return Workplace(self.copy.home, self.copy.project, self.real.environ)
+
+    def original(self, text: str) -> str:
+        """Return a text with the paths of the originals in place of those of the copies."""
+        text = text.replace(str(self.copy.project), str(self.real.project))
+        return text.replace(str(self.copy.home), str(self.real.home))
+
+    def in_copy(self, text: str) -> str:
+        """Return a text with the paths of the copies, as far as the original is copied."""
+        directories = (
+            (str(config_dir(self.agent, self.real)), str(config_dir(self.agent, self.copy))),
+            (str(self.real.project), str(self.copy.project)),
+        )
+        for real, copy in directories:
+            text = text.replace(real, copy)
+        return text
+
+
+def make_scratch(agent: AgentSpec, program: AgentProgram, real: Location, root: Path) -> Scratch:
+    """Copy a project and what an agent and its hooks need of the home.
+
+    Args:
+        agent: The agent.
+        program: Its program.
+        real: The originals.
+        root: Directory for the copies; created.
+
+    Raises:
+        UsageError: If the project is too large to copy.
+    """
+    home, project = root / "home", root / "project" / (real.project.name or "root")
+    root.mkdir(parents=True)
+    project.parent.mkdir()
+    copy_home(real, home)
+    copy_project(real.project, project, without=(REPOSITORY,))
+    _link_repository(real.project, project)
+    scratch = Scratch(agent, program, root, real, Location(project, home, {}, real.platform))
+    _move_packages(scratch)
+    environ = program_environment(program, scratch.place)
+    return replace(scratch, copy=replace(scratch.copy, environ=environ))
+
+
+def _move_packages(scratch: Scratch) -> None:
+    """Let the records of extensions and plugins name the copies of the directories."""
+    packages = scratch.agent.packages
+    records: list[Path] = []
+    if isinstance(packages, Plugins):
+        directory = config_dir(scratch.agent, scratch.copy)
+        records.append(Path(packages.record.format(config=directory)))
+    elif isinstance(packages, Extensions):
+        directory = Path(packages.directory.format(home=scratch.copy.home))
+        records += directory.glob(f"*/{packages.install_record}")
+        records.append(directory / packages.enablement)
+    for record in records:
+        if record.is_file() and record.stat().st_size <= MAX_RECORD_SIZE:
+            text = record.read_text(encoding="utf-8", errors="surrogateescape")
+            record.write_text(scratch.in_copy(text), encoding="utf-8", errors="surrogateescape")
+
+
+# -- the repository
+
+
+def _link_repository(project: Path, copy: Path) -> None:
+    """Give the copy the history of the project, without copying it and without remotes.
+
+    Git looks for objects in the original repository and writes new ones to the copy.
+    """
+    own, common = _repository_directories(project)
+    if own is None or common is None:
+        return
+    target = copy / REPOSITORY
+    (target / "objects" / "info").mkdir(parents=True)
+    (target / "refs").mkdir()
+    for source in dict.fromkeys((common, own)):
+        for name in COPIED_REPOSITORY_FILES:
+            with suppress(OSError):
+                _copy(source / name, target / name)
+    alternates = target / "objects" / "info" / "alternates"
+    alternates.write_text(f"{common / 'objects'}\n", encoding="utf-8")
+    (target / "config").write_text(CONFIG, encoding="utf-8")
+
+
+def _repository_directories(project: Path) -> tuple[Path | None, Path | None]:
+    """Return the directory of the checkout and that of the repository, which worktrees share."""
+    marker = project / REPOSITORY
+    if marker.is_dir():
+        return marker, marker
+    try:
+        text = marker.read_text(encoding="utf-8")
+        own = (project / text.removeprefix("gitdir:").strip()).resolve()
+        common = own / (own / "commondir").read_text(encoding="utf-8").strip()
+    except OSError:
+        return None, None
+    return own, Path(os.path.realpath(common))
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copyfile(source, target)

@@ -1,0 +1,272 @@
+"""Start the program of an agent with a scripted model, and wait until it ends."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from anyhook.errors import UsageError
+from anyhook.probe.models import model_class
+from anyhook.probe.overlay import lay_over
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anyhook.agents.program import AgentProgram, Workplace
+    from anyhook.probe.models.server import Body, Script, ScriptedModel
+
+ENCLOSED = Path(__file__).with_name("enclosed.py")
+ENCLOSED_PORT = 8080
+"""In a network of its own every port is free."""
+NOWHERE = "http://127.0.0.1:9"
+"""A proxy that does not exist, for programs where the network is not shut off."""
+TEMPORARY = "tmp"
+"""Directory for temporary files, in the home."""
+VERSION_SECONDS = 30.0
+_VERSION = re.compile(r"\d+\.\d+\.\d+(?:[-+][\w.]+)?")
+SECRETS = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE|_PAT\Z", re.IGNORECASE)
+"""Variables that no hook needs here, as there is no network."""
+OUTSIDE_PREFIXES = ("ANYHOOK_", "XDG_", "SSH_", "DBUS_", "GPG_", "npm_", "NODE_OPTIONS", "BASH_ENV")
+"""Variables that lead out of the home, or change programs beside hooks."""
+PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy"})
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """What a program did.
+
+    Attributes:
+        model: The server that played its model: what it was asked, and what the answers mean.
+        stdout: Its output.
+        stderr: Its errors and warnings.
+        exit_code: Its exit code; minus the number of the signal that ended it.
+        timed_out: Whether it did not end in time and was killed.
+    """
+
+    model: ScriptedModel
+    stdout: str
+    stderr: str
+    exit_code: int
+    timed_out: bool = False
+
+    @property
+    def requests(self) -> list[Body]:
+        """What the model was asked by the agent, one body for each turn."""
+        return self.model.requests
+
+    def heard(self, number: int) -> str:
+        """Return all that the model had received up to a request, the first of them being 0."""
+        return "\n".join(self.model.heard(self.requests[number]))
+
+    def tool_results(self) -> list[str]:
+        """Return what the model received as the results of the tools that it called."""
+        return self.model.tool_results(self.requests[-1]) if self.requests else []
+
+
+@functools.cache
+def fence() -> tuple[str, ...]:
+    """Return the command that shuts another one in; empty if there is none.
+
+    What runs inside has no network but a loopback interface, and ends, to the last tool in the
+    background, when the program ends.
+    """
+    command = (*("unshare", "--map-root-user", "--net"),
+               *("--pid", "--mount-proc", "--fork", "--kill-child"))  # fmt: skip
+    if sys.platform != "linux" or shutil.which(command[0]) is None:
+        return ()
+    works = subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
+    return command if works else ()
+
+
+def program_version(command: Sequence[str], program: AgentProgram, home: Path) -> str:
+    """Return the version that a program prints.
+
+    Args:
+        command: What starts the program.
+        program: The agent.
+        home: A home directory that it may write to.
+
+    Raises:
+        UsageError: If it cannot be started, or prints no version.
+    """
+    environ = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
+    shown = " ".join(command)
+    try:
+        process = subprocess.run(
+            [*command, *program.version_arguments],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=VERSION_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"{shown} cannot be started: {error}") from None
+    match = _VERSION.search(process.stdout) or _VERSION.search(process.stderr)
+    if match is None:
+        raise UsageError(f"{shown} does not print its version: {process.stderr.strip()[:200]}")
+    return match[0]
+
+
+def run_program(
+    program: AgentProgram,
+    command: Sequence[str],
+    place: Workplace,
+    script: Script,
+    prompt: str,
+    *,
+    seconds: float,
+) -> ProgramRun:
+    """Give an agent a prompt and its model a script, and wait until the program ends.
+
+    Args:
+        program: The agent.
+        command: What starts its program.
+        place: Where it works. Its home gets the files of a user who has used the agent before; its
+            `environ` is what the program inherits.
+        script: The responses of the model.
+        prompt: The user's prompt.
+        seconds: Time after which it is killed, with all that it started.
+
+    Raises:
+        UsageError: If it cannot be started.
+    """
+    server = model_class(program.api)
+    enclosing = fence()
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        # Files, so that no process that is left behind keeps this one waiting.
+        ours, theirs = socket.socketpair()
+        with ours:
+            if enclosing:
+                port = ENCLOSED_PORT
+                words = (sys.executable, "-I", "-S", str(ENCLOSED), str(theirs.fileno()), str(port))
+                prefix = (*enclosing, *words)
+            else:
+                listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+                port, prefix = listener.getsockname()[1], ()
+            place = replace(place, model_url=f"http://127.0.0.1:{port}")
+            _write_home(program, place)
+            with theirs:
+                process = _spawn(
+                    [*prefix, *command, *program.arguments(prompt, place)],
+                    place,
+                    program_environment(program, place),
+                    (stdout, stderr),
+                    theirs.fileno() if enclosing else None,
+                )
+            timed_out = False
+            try:
+                if enclosing:
+                    listener = _receive_listener(ours)
+                with server(listener, script) as model:
+                    exit_code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+            except EOFError:
+                process.wait()
+                raise UsageError(
+                    f"{' '.join(command)} cannot be started: {_text(stderr).strip()}"
+                ) from None
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                exit_code = process.wait()
+        return ProgramRun(model, _text(stdout), _text(stderr), exit_code, timed_out)
+
+
+def _spawn(
+    command: list[str],
+    place: Workplace,
+    environ: Mapping[str, str],
+    streams: tuple[IO[bytes], IO[bytes]],
+    descriptor: int | None,
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=place.project,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            stdout=streams[0],
+            stderr=streams[1],
+            pass_fds=() if descriptor is None else (descriptor,),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UsageError(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def program_environment(program: AgentProgram, place: Workplace) -> dict[str, str]:
+    """Return the environment of a program: the user's without secrets, accounts and settings."""
+    environ: dict[str, str] = {}
+    for name, value in place.environ.items():
+        is_kept = name in program.kept_variables or not (
+            name.startswith((*program.own_prefixes, *OUTSIDE_PREFIXES))
+            or name.lower() in PROXIES
+            or SECRETS.search(name)
+        )
+        if is_kept:
+            environ[name] = value
+    temporary = place.home / TEMPORARY
+    temporary.mkdir(parents=True, exist_ok=True)
+    return {
+        **environ,
+        "PATH": environ.get("PATH", os.defpath),
+        "HOME": str(place.home),
+        "TMPDIR": str(temporary),
+        "NO_COLOR": "1",
+        "NO_PROXY": "127.0.0.1",
+        "HTTPS_PROXY": NOWHERE,
+        "HTTP_PROXY": NOWHERE,
+        "ANYHOOK_WORKER": "off",  # a worker would outlive the run
+        **program.environment(place),
+    }
+
+
+def _write_home(program: AgentProgram, place: Workplace) -> None:
+    files = {**program.home_files(place), **program.trust_files(place)}
+    for name, content in files.items():
+        path = place.home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = content if isinstance(content, str) else json.dumps(content, indent=2)
+        path.write_text(text, encoding="utf-8")
+    if program.settings_file:
+        _lay_over_settings(place.home / program.settings_file, program.settings, place)
+
+
+def _lay_over_settings(file: Path, settings: Mapping[str, object], place: Workplace) -> None:
+    """Set the members that a run needs, also where the project overrides those of the user."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = file.read_text(encoding="utf-8") if file.exists() else "{}"
+    file.write_text(lay_over(text, settings), encoding="utf-8")
+    of_project = place.project / file.relative_to(place.home)
+    if of_project.exists():
+        text = of_project.read_text(encoding="utf-8")
+        changed = lay_over(text, settings, only_existing=True)
+        if changed != text:
+            of_project.write_text(changed, encoding="utf-8")
+
+
+def _receive_listener(connection: socket.socket) -> socket.socket:
+    _, descriptors, _, _ = socket.recv_fds(connection, 1, 1)
+    if not descriptors:
+        raise EOFError
+    return socket.socket(fileno=descriptors[0])
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -1,0 +1,176 @@
+"""Let an agent work through the planned calls, and collect what its hooks did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.samples import make_files
+from anyhook.probe.start import run_program
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from anyhook.agents.program import AgentProgram
+    from anyhook.probe.plan import Step
+    from anyhook.probe.scratch import Scratch
+    from anyhook.probe.start import ProgramRun
+    from anyhook.probe.taps import Record, Taps
+
+PROMPT = "Work through the steps of the probe."
+SUBAGENT_MARK = "anyhook-probe-subagent"
+SUBAGENT_PROMPT = f"Work through the steps of the probe ({SUBAGENT_MARK})."
+DONE = Turn("The probe is done.")
+MAX_RUNS = 6
+"""Runs of one program; a hook that ends the turn needs a run for each call that it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that was put to the agent.
+
+    Attributes:
+        step: The planned call.
+        result: What the model received as its result; `None` if the run ended before.
+        happened: Whether the call was carried out; `None` if that cannot be observed.
+        records: The runs of hooks on its events.
+    """
+
+    step: Step
+    result: str | None
+    happened: bool | None
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run of the program.
+
+    Attributes:
+        run: What the program did.
+        made: The calls, in order; those that the run did not reach are missing.
+        records: All runs of hooks.
+        in_subagent: Whether a subagent made the calls.
+    """
+
+    run: ProgramRun
+    made: tuple[Made, ...]
+    records: tuple[Record, ...]
+    in_subagent: bool = False
+
+    @property
+    def reached_model(self) -> bool:
+        """Whether the agent asked its model at all."""
+        return bool(self.run.requests)
+
+    def heard(self) -> str:
+        """Return all texts that the model received in this run."""
+        model = self.run.model
+        requests = [*model.requests, *model.subagent_requests]
+        return "\n".join("\n".join(model.heard(request)) for request in requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """Runs one program in a copy of the project.
+
+    Attributes:
+        program: The agent.
+        command: What starts its program.
+        scratch: The copy.
+        taps: The recorded commands.
+        seconds: Limit of one run.
+        progress: Receives what is done.
+    """
+
+    program: AgentProgram
+    command: Sequence[str]
+    scratch: Scratch
+    taps: Taps
+    seconds: float
+    progress: Callable[[str], object]
+
+    def try_steps(self, steps: Sequence[Step]) -> list[Trial]:
+        """Make all calls, in as many runs as it takes."""
+        trials: list[Trial] = []
+        waiting = list(steps)
+        while len(trials) < MAX_RUNS:
+            trial = self._run(waiting, in_subagent=False)
+            trials.append(trial)
+            # The call that ended the run was reached, though its result never came back.
+            reached = max(len(trial.made), 1)
+            waiting = waiting[reached:]
+            if not waiting or not trial.reached_model or trial.run.timed_out:
+                break
+        return trials
+
+    def try_in_subagent(self, steps: Sequence[Step]) -> Trial:
+        """Make calls in a subagent."""
+        return self._run(steps, in_subagent=True)
+
+    def _run(self, steps: Sequence[Step], *, in_subagent: bool) -> Trial:
+        project = self.scratch.copy.project
+        make_files(project)
+        for step in steps:
+            if step.sample.creates:
+                (project / step.sample.creates).unlink(missing_ok=True)
+        calls = [step.call(project) for step in steps]
+        turns = [*(Turn("", [call]) for call in calls), DONE]
+        script = Script(turns, end=DONE)
+        if in_subagent and self.program.subagent_call is not None:
+            start = Turn("", [self.program.subagent_call(SUBAGENT_PROMPT)])
+            script = Script([start, DONE], turns, SUBAGENT_MARK, end=DONE)
+        before = len(self.taps.records())
+        where = " in a subagent" if in_subagent else ""
+        self.progress(f"{len(calls)} calls{where}")
+        run = run_program(
+            self.program,
+            self.command,
+            self.scratch.place,
+            script,
+            PROMPT,
+            seconds=self.seconds,
+        )
+        records = self.taps.records()[before:]
+        requests = run.model.subagent_requests if in_subagent else run.requests
+        results = run.model.tool_results(requests[-1]) if requests else []
+        reached = min(len(requests), len(calls))
+        made = [
+            Made(
+                step,
+                results[number] if number < len(results) else None,
+                self._happened(step, results[number] if number < len(results) else ""),
+                tuple(record for record in records if _is_of_call(record, calls[number])),
+            )
+            for number, step in enumerate(steps[:reached])
+        ]
+        return Trial(run, tuple(made), tuple(records), in_subagent)
+
+    def _happened(self, step: Step, result: str) -> bool | None:
+        sample, project = step.sample, self.scratch.copy.project
+        if sample.creates:
+            return _read(project / sample.creates) == str(sample.arguments["content"])
+        if sample.removes:
+            return not (project / sample.removes).exists()
+        if sample.prints:
+            return sample.prints in result
+        return None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return ""
+
+
+def _is_of_call(record: Record, call: tuple[str, Mapping[str, object]]) -> bool:
+    """Return whether a hook ran on an event of a call; agents may add arguments."""
+    name, arguments = call
+    payload: Mapping[str, Any] = record.payload
+    given = payload.get("tool_input")
+    if payload.get("tool_name") != name or not isinstance(given, dict):
+        return False
+    return all(given.get(key) == value for key, value in arguments.items())
