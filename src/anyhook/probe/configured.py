@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from anyhook.engine.checks import check_hooks
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place, Severity
-from anyhook.probe.taps import command_words, iter_hooks
-from anyhook.settings.jsonc import JsonSyntaxError, parse, value_at
+from anyhook.probe.taps import iter_hooks
+from anyhook.settings.formats import parse_settings
+from anyhook.settings.jsonc import SettingsSyntaxError, parse, value_at
+from anyhook.settings.layout import is_flat, usual_members
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.shell.labels import command_label
 
@@ -107,24 +109,24 @@ def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Itera
         handlers |= {handler.place: (known, handler) for handler in known.handlers}
     path = file.source.path
     try:
-        document = parse(read_user_file(path, SIZE_LIMIT).decode("utf-8"), str(path))
-    except (OSError, ValueError, JsonSyntaxError):
+        document = parse_settings(read_user_file(path, SIZE_LIMIT).decode("utf-8"), str(path))
+    except (OSError, ValueError, SettingsSyntaxError):
         return
     hooks_path = file.source.hooks_path or engine.agent.hooks_path
-    for steps, raw in iter_hooks(document, hooks_path):
+    for steps, raw in iter_hooks(engine.agent, document.value, hooks_path):
         place = document.place(steps)
         definition: HookDefinition | None = None
         handler: HandlerSpec | None = None
         if place in handlers:
             definition, handler = handlers[place]
         event = str(steps[len(hooks_path)])
-        parent = _parent(document.value, steps)
+        parent = raw if is_flat(engine.agent, raw) else _parent(document.value, steps)
         matcher = parent.get("matcher") if isinstance(parent, dict) else None
         spec = None
         if definition is not None:
             spec = engine.rules.by_canonical[definition.event]
         yield ConfiguredHook(
-            label=handler.label if handler else _label(raw),
+            label=handler.label if handler else _label(engine.agent, raw),
             event=event,
             matcher=matcher if isinstance(matcher, str) else None,
             place=place,
@@ -146,12 +148,12 @@ def _parent(value: object, steps: tuple[str | int, ...]) -> object:
     return value
 
 
-def _label(raw: dict[str, object]) -> str:
-    name = raw.get("name")
-    words = command_words(raw)
+def _label(agent: AgentSpec, raw: dict[str, object]) -> str:
+    handler = usual_members(agent, raw)
+    name, command = handler.get("name"), handler.get("command")
     if isinstance(name, str) and name:
         return name
-    return command_label(words[0].partition("=")[2]) if words else str(raw.get("type", "hook"))
+    return command_label(command) if isinstance(command, str) else str(handler.get("type", "hook"))
 
 
 def find_problems(engine: Engine) -> Findings:
@@ -193,7 +195,7 @@ def misplaced_files(agent: AgentSpec, engine: Engine) -> list[Path]:
 def _holds_hooks(agent: AgentSpec, path: Path) -> bool:
     try:
         value = parse(read_user_file(path, SIZE_LIMIT).decode("utf-8")).value
-    except (OSError, ValueError, JsonSyntaxError):
+    except (OSError, ValueError, SettingsSyntaxError):
         return False
     if not isinstance(value, dict):
         return False

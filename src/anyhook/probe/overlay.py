@@ -8,16 +8,20 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from anyhook.settings.jsonc import JsonSyntaxError, parse
+from anyhook.settings.edit import remove_member, set_member
+from anyhook.settings.jsonc import Document, SettingsSyntaxError, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.settings.jsonc import Document, JsonPath
+    from anyhook.settings.formats import SettingsDocument
+    from anyhook.settings.jsonc import JsonPath
 
 
-def replace_values(document: Document, changes: Mapping[JsonPath, Any]) -> str:
-    """Return the text of a document with other values at paths that exist."""
+def replace_values(document: SettingsDocument, changes: Mapping[JsonPath, Any]) -> str:
+    """Return the text of a settings file with other values at paths that exist."""
+    if not isinstance(document, Document):
+        return _replace_in_toml(document, changes)
     spans: list[tuple[int, int, str]] = []
     for path, value in changes.items():
         container, missing = document.locate(path[:-1])
@@ -28,6 +32,14 @@ def replace_values(document: Document, changes: Mapping[JsonPath, Any]) -> str:
     text = document.text
     for start, end, value in sorted(spans, reverse=True):
         text = text[:start] + value + text[end:]
+    return text
+
+
+def _replace_in_toml(document: SettingsDocument, changes: Mapping[JsonPath, Any]) -> str:
+    text = document.text
+    for path, value in changes.items():
+        without = remove_member(text, path, file=document.file)
+        text = set_member(without, path, value, file=document.file)
     return text
 
 
@@ -42,7 +54,7 @@ def lay_over(text: str, members: Mapping[str, Any], *, only_existing: bool = Fal
     for path, value in _leaves(members):
         try:
             document = parse(text)
-        except JsonSyntaxError:
+        except SettingsSyntaxError:
             return text
         if not isinstance(document.value, dict):
             return text

@@ -16,19 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.probe.overlay import replace_values
-from anyhook.settings.jsonc import JsonSyntaxError, list_at, parse
-from anyhook.settings.reader import iter_definitions, iter_handlers
+from anyhook.settings.formats import parse_settings
+from anyhook.settings.jsonc import SettingsSyntaxError, list_at
+from anyhook.settings.layout import iter_definitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.settings.jsonc import Document, JsonPath
+    from anyhook.settings.formats import SettingsDocument
+    from anyhook.settings.jsonc import JsonPath
 
 TAP = Path(__file__).with_name("tap.py")
-COMMAND_KEYS = ("command", "bash")
-"""Members of a hook that hold a command line for a POSIX shell."""
 FOREIGN_SHELLS = frozenset({"powershell", "pwsh"})
+"""Shells, and members for their command lines, that are not recorded."""
 MAX_STREAM = 1024 * 1024
 """Bytes of a recorded stream that are read."""
 
@@ -81,26 +82,45 @@ class Taps:
         Args:
             handler: The hook as its settings file holds it.
         """
-        words = command_words(handler)
+        words = self.command_words(handler)
         return self._numbers.setdefault(words, len(self._numbers)) if words else None
 
-    def wrap(self, text: str, hooks_path: tuple[str, ...]) -> str:
+    def command_words(self, handler: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return what a hook runs; empty if that is no command for a POSIX shell."""
+        if handler.get("shell") in FOREIGN_SHELLS:
+            return ()
+        words = [f"{key}={handler[key]}" for key in self._line_keys(handler)]
+        arguments = handler.get("args")
+        if words and isinstance(arguments, list):
+            if not all(isinstance(word, str) for word in arguments):
+                return ()
+            words += arguments
+        return tuple(words)
+
+    def _line_keys(self, handler: Mapping[str, Any]) -> list[str]:
+        """Return the members of a hook that hold a command line."""
+        names = self.agent.member_names.get("command", ("command",))
+        lines = [key for key in names if key not in FOREIGN_SHELLS]
+        return [key for key in lines if _is_line(handler.get(key))]
+
+    def wrap(self, text: str, file: str, hooks_path: tuple[str, ...]) -> str:
         """Return the text of a settings file with recorded commands.
 
         Args:
-            text: The file; one that cannot be parsed stays as it is.
+            text: The text; one that cannot be parsed stays as it is.
+            file: Path of the file.
             hooks_path: Keys to the hooks.
         """
         try:
-            document = parse(text)
-        except JsonSyntaxError:
+            document = parse_settings(text, file)
+        except SettingsSyntaxError:
             return text
         changes: dict[JsonPath, Any] = {}
         identifiers: dict[str, str] = {}
-        for path, handler in iter_hooks(document, hooks_path):
+        for path, handler in iter_hooks(self.agent, document.value, hooks_path):
             for key, value in self._wrapped(handler).items():
                 changes[*path, key] = value
-                if key in COMMAND_KEYS:
+                if isinstance(value, str):
                     identifiers[handler[key]] = value
         changes |= self._wrapped_identifiers(document, identifiers)
         return replace_values(document, changes)
@@ -119,16 +139,15 @@ class Taps:
         line = shlex.join(start)
         mark = f"ANYHOOK_PROBE_{number}"
         wrapped: dict[str, Any] = {}
-        for key in COMMAND_KEYS:
-            if isinstance(handler.get(key), str):
-                # The command stands in a here-document, where the agent still finds its variables,
-                # and the shell leaves all of it alone.
-                inner = self.in_copy(handler[key])
-                wrapped[key] = f"exec {line} \"$0\" 9<<'{mark}'\n{inner}\n{mark}\n"
+        for key in self._line_keys(handler):
+            # The command stands in a here-document, where the agent still finds its variables, and
+            # the shell leaves all of it alone.
+            inner = self.in_copy(handler[key])
+            wrapped[key] = f"exec {line} \"$0\" 9<<'{mark}'\n{inner}\n{mark}\n"
         return wrapped
 
     def _wrapped_identifiers(
-        self, document: Document, identifiers: Mapping[str, str]
+        self, document: SettingsDocument, identifiers: Mapping[str, str]
     ) -> dict[JsonPath, Any]:
         """Let lists of disabled hooks name the commands as they are now."""
         changes: dict[JsonPath, Any] = {}
@@ -147,26 +166,12 @@ class Taps:
 
 
 def iter_hooks(
-    document: Document, hooks_path: tuple[str, ...]
+    agent: AgentSpec, settings: Any, hooks_path: tuple[str, ...]
 ) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
     """Yield the hooks in a settings file as they are written, with their paths."""
-    for path, definition in iter_definitions(document.value, hooks_path):
-        if command_words(definition):
-            yield path, definition
-        yield from iter_handlers(path, definition)
-
-
-def command_words(handler: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return what a hook runs; empty if that is no command for a POSIX shell and no program."""
-    if handler.get("shell") in FOREIGN_SHELLS:
-        return ()
-    words = [f"{key}={handler[key]}" for key in COMMAND_KEYS if _is_line(handler.get(key))]
-    arguments = handler.get("args")
-    if words and isinstance(arguments, list):
-        if not all(isinstance(word, str) for word in arguments):
-            return ()
-        words += arguments
-    return tuple(words)
+    for definition in iter_definitions(agent, settings, hooks_path):
+        for handler in definition.handlers:
+            yield handler.path, handler.written
 
 
 def _is_line(value: object) -> bool:
