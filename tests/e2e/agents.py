@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from anyhook.agents import get_agent
-from tests.e2e.models import AnthropicModel, GeminiModel, ScriptedModel
+from anyhook.agents.program import AgentProgram, get_program
 
 # Read here, because no test sees ANYHOOK_* of the developer.
 CACHE = Path(
@@ -47,32 +47,17 @@ class Agent:
         name: What anyhook calls its agent.
         package: Its name in the npm registry.
         version: The release that these tests speak about, or `LATEST`.
-        program: What node runs, below the package.
-        arguments: What makes it answer one prompt, without asking anybody.
-        environment: What switches off all that is not the conversation, and a made-up key.
-        url_variable: The environment variable which says where the model is.
-        model: The server that plays its model.
+        entry: What node runs, below the package.
         settings_path: Its settings file, below a project or a home.
         events: Its names of our events.
-        home_files: Files, below the home, of a user who has answered all first questions; made
-            from the path of the project.
-        shell: A call of its shell tool.
-        write: A call of its tool that writes a file.
     """
 
     name: str
     package: str
     version: str
-    program: str
-    arguments: Callable[[str], tuple[str, ...]]
-    environment: Mapping[str, str]
-    url_variable: str
-    model: type[ScriptedModel]
+    entry: str
     settings_path: str
     events: Mapping[str, str]
-    home_files: Callable[[Path], Mapping[str, object]]
-    shell: Callable[[str], Call]
-    write: Callable[[Path, str], Call]
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -90,12 +75,30 @@ class Agent:
         """Where this release is installed."""
         return CACHE / f"{self.name}-{self.version}"
 
-    def command(self, prompt: str) -> list[str]:
-        """Write the command line that gives the agent a prompt."""
-        return [*self._start(self.directory), *self.arguments(prompt)]
+    @property
+    def program(self) -> AgentProgram:
+        """What starting it takes."""
+        return get_program(self.name)
+
+    def start(self) -> list[str]:
+        """Return the command line that starts it, without arguments."""
+        return self._start(self.directory)
+
+    def call(self, tool: str, **arguments: object) -> Call:
+        """Return a call of one of its tools, from canonical names."""
+        vocabulary = get_agent(self.name).vocabulary
+        return vocabulary.name(tool), vocabulary.arguments(tool, arguments)
+
+    def shell(self, command: str) -> Call:
+        """Return a call of its shell tool."""
+        return self.call("shell", command=command)
+
+    def write(self, path: Path, text: str) -> Call:
+        """Return a call of its tool that writes a file."""
+        return self.call("write_file", file_path=str(path), content=text)
 
     def _start(self, directory: Path) -> list[str]:
-        return ["node", str(directory / "node_modules" / self.package / self.program)]
+        return ["node", str(directory / "node_modules" / self.package / self.entry)]
 
     def settings(self, commands: Mapping[str, str]) -> dict[str, Any]:
         """Write settings in the agent's own form: a command for each of our events."""
@@ -187,15 +190,7 @@ GEMINI = Agent(
     name="gemini",
     package="@google/gemini-cli",
     version=VERSIONS["gemini"][0],
-    program="bundle/gemini.js",
-    arguments=lambda prompt: ("-p", prompt, "--approval-mode", "yolo", "-m", "gemini-2.5-flash"),
-    environment={
-        "GEMINI_API_KEY": "made-up",
-        "GEMINI_CLI_NO_RELAUNCH": "true",  # one process, which ends when it is told to
-        "GEMINI_CLI_TRUST_WORKSPACE": "true",
-    },
-    url_variable="GOOGLE_GEMINI_BASE_URL",
-    model=GeminiModel,
+    entry="bundle/gemini.js",
     settings_path=".gemini/settings.json",
     events={
         "before_prompt": "BeforeAgent",
@@ -203,38 +198,13 @@ GEMINI = Agent(
         "after_tool": "AfterTool",
         "after_agent": "AfterAgent",
     },
-    home_files=lambda _project: {
-        ".gemini/settings.json": {
-            "security": {
-                "auth": {"selectedType": "gemini-api-key"},
-                "folderTrust": {"enabled": False},
-            },
-            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-            "privacy": {"usageStatisticsEnabled": False},
-            "telemetry": {"enabled": False},
-            "ide": {"enabled": False, "hasSeenNudge": True},
-        }
-    },
-    shell=lambda command: ("run_shell_command", {"command": command}),
-    write=lambda path, text: ("write_file", {"file_path": str(path), "content": text}),
 )
 
 CLAUDE = Agent(
     name="claude",
     package="@anthropic-ai/claude-code",
     version=VERSIONS["claude"][0],
-    program="cli-wrapper.cjs",
-    arguments=lambda prompt: ("-p", prompt, "--permission-mode", "bypassPermissions"),
-    environment={
-        "ANTHROPIC_API_KEY": "sk-ant-made-up",
-        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",  # no telemetry, updates, error reports
-        "CLAUDE_CODE_MAX_RETRIES": "0",
-        "DISABLE_AUTOUPDATER": "1",
-        "DISABLE_TELEMETRY": "1",
-        "IS_SANDBOX": "1",  # inside the fence everybody is root, which it would refuse
-    },
-    url_variable="ANTHROPIC_BASE_URL",
-    model=AnthropicModel,
+    entry="cli-wrapper.cjs",
     settings_path=".claude/settings.json",
     events={
         "before_prompt": "UserPromptSubmit",
@@ -242,21 +212,6 @@ CLAUDE = Agent(
         "after_tool": "PostToolUse",
         "after_agent": "Stop",
     },
-    home_files=lambda project: {
-        ".claude.json": {
-            "hasCompletedOnboarding": True,
-            "bypassPermissionsModeAccepted": True,
-            "autoUpdates": False,
-            "projects": {
-                str(project): {
-                    "hasTrustDialogAccepted": True,
-                    "hasCompletedProjectOnboarding": True,
-                }
-            },
-        }
-    },
-    shell=lambda command: ("Bash", {"command": command, "description": "for the test"}),
-    write=lambda path, text: ("Write", {"file_path": str(path), "content": text}),
 )
 
 AGENTS = tuple(

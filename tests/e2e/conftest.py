@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.probe.start import fence
 from tests.e2e.agents import AGENTS
-from tests.e2e.drive import fence, run_agent
+from tests.e2e.drive import run_agent
 
 WANTED = os.environ.get("ANYHOOK_E2E") == "1"
 HOOKS = Path(__file__).parent / "hooks"

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tests.e2e.drive import fence
-from tests.e2e.models import END_OF_SCRIPT, Turn
+from anyhook.probe.models.server import END_OF_SCRIPT, Turn
+from anyhook.probe.start import fence
 
 # Installing an agent happens before the first test, and takes what it takes.
 pytestmark = pytest.mark.timeout(60, func_only=True)

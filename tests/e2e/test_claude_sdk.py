@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.agents.program import AgentProgram
+from anyhook.probe.models.server import Turn
 from tests.e2e.agents import CLAUDE, GEMINI, Agent
 from tests.e2e.drive import run_agent
-from tests.e2e.models import Turn
 
 claude_agent_sdk = pytest.importorskip("claude_agent_sdk")
 PACKAGE = Path(claude_agent_sdk.__file__).parent
@@ -58,8 +59,13 @@ class Embedded(Agent):
 
     somebody: bool = False
 
-    def command(self, prompt: str) -> list[str]:
-        return [sys.executable, "-c", PROGRAM, prompt, "somebody" if self.somebody else "nobody"]
+    def start(self) -> list[str]:
+        return [sys.executable, "-c", PROGRAM]
+
+    @property
+    def program(self) -> AgentProgram:
+        who = "somebody" if self.somebody else "nobody"
+        return dataclasses.replace(super().program, arguments=lambda prompt, _: (prompt, who))
 
 
 FIELDS = {field.name: getattr(CLAUDE, field.name) for field in dataclasses.fields(CLAUDE)}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.probe.models.server import Turn
 from tests.e2e.agents import CLAUDE, GEMINI
 from tests.e2e.drive import run_agent
-from tests.e2e.models import Turn
 
 pytestmark = [
     pytest.mark.timeout(60, func_only=True),

@@ -10,9 +10,9 @@ import sys
 import pytest
 
 from anyhook import SyncEngine
+from anyhook.probe.models.server import Turn
 from anyhook.testing import make_event
 from tests.e2e.drive import run_agent
-from tests.e2e.models import Turn
 
 pytestmark = pytest.mark.timeout(60, func_only=True)
 
