@@ -128,7 +128,9 @@ def installation(world):
         "from anyhook.authoring import Hooks\n\nhooks = Hooks()\n\n"
         "@hooks.before_tool\ndef guard(event): ...\n",
     )
-    return Installation(file, world.project, "project", ("anyhook-run",), load_hook_file(file))
+    return Installation(
+        file, world.project, "project", ("anyhook-run",), ("anyhook",), load_hook_file(file)
+    )
 
 
 def test_installing_writes_the_member_first(world, installation):

@@ -76,7 +76,7 @@ def test_new_files_are_noticed_in_every_directory(tmp_path):
 
 
 def test_a_project_inside_a_repository_reads_the_files_of_its_root(tmp_path):
-    (tmp_path / ".git").mkdir()
+    write(tmp_path / ".git" / "HEAD", "")
     write(tmp_path / ".hooks" / "a.json", "root")
     write(tmp_path / "sub" / ".hooks" / "a.json", "below")
 

@@ -12,7 +12,6 @@ from anyhook.agents.printed import (
 )
 from anyhook.agents.printed import ProcessExit as ProcessExit  # noqa: PLC0414 - exported
 from anyhook.agents.replies import EXTRA
-from anyhook.agents.reply_members import shorten
 from anyhook.agents.reply_reader import (
     INVALID,
     INVALIDATING,
@@ -21,6 +20,7 @@ from anyhook.agents.reply_reader import (
     report_no_effect,
 )
 from anyhook.agents.spec import OutputAction, PlainText
+from anyhook.agents.unapplied import report_decision_on_stderr, report_ignored_decision
 from anyhook.agents.values import describe_value
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.json import parse_json, trim
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 TOO_LONG = (
     "its JSON reply is longer than 16 MiB, so it was cut and cannot be read; print a shorter reply"
 )
-DECIDING_MEMBERS = ("decision", "continue", "hookSpecificOutput")
-"""Members of replies that decide something."""
 _MISSING_FILE = ("no such file or directory", "can't open file", "cannot find module")
 
 
@@ -93,9 +91,9 @@ def decode_exit(
         action = rule.stderr_text
     status, answer = ACTIONS[action](exit_reader)
     if end.code == 0 and end.stderr and "stderr" not in rule.streams:
-        _report_decision_on_stderr(context, trim(end.stderr))
+        report_decision_on_stderr(context, trim(end.stderr))
     if "stdout" not in rule.streams and status is Status.WARNED and answer is not NO_OPINION:
-        _report_ignored_decision(context, end.stdout)
+        report_ignored_decision(context, end.stdout)
     answer = _apply_event_rules(context, answer, status, end, output)
     prints_too_little = rules.empty_fails and output.form == "empty" and spec.can_block
     failed = (
@@ -145,7 +143,7 @@ def report_unused(
 ) -> tuple[Diagnostic, ...]:
     """Report a decision in output that is not applied."""
     context = OutputContext(agent, rules, spec, handler)
-    _report_ignored_decision(context, printed)
+    report_ignored_decision(context, printed)
     return tuple(context.diagnostics)
 
 
@@ -273,7 +271,7 @@ class _ExitReader:
             if hint and context.spec.can_block:
                 text += f" ({hint})"
             context.report("handler-exit", text)
-        _report_ignored_decision(context, end.stdout)
+        report_ignored_decision(context, end.stdout)
         return Status.WARNED, NO_OPINION
 
     def read_text(self) -> tuple[Status, Answer]:
@@ -418,40 +416,6 @@ ACTIONS: dict[OutputAction, Callable[[_ExitReader], tuple[Status, Answer]]] = {
     OutputAction.WARN: _ExitReader.report_failure,
     OutputAction.FAIL: _ExitReader.reject_long_reply,
 }
-
-
-# -- decisions that are not applied
-
-
-def _report_ignored_decision(context: OutputContext, stdout: str) -> None:
-    members = _deciding_members(stdout)
-    if members:
-        context.report(
-            "ignored-output",
-            f"printed {members}, which is not applied, because the command did not succeed; "
-            "to decide, exit with 0 and JSON, or with 2",
-        )
-
-
-def _report_decision_on_stderr(context: OutputContext, stderr: str) -> None:
-    if not any(f'"{name}"' in stderr for name in DECIDING_MEMBERS):
-        return
-    for text in (stderr, *stderr.splitlines()):
-        members = _deciding_members(text) if text.startswith("{") else ""
-        if members:
-            context.report(
-                "ignored-output",
-                f"printed a decision on stderr ({members}), which is not applied; "
-                "print the JSON object on stdout",
-            )
-            return
-
-
-def _deciding_members(text: str) -> str:
-    """Return the members of a JSON object that decide something, for messages."""
-    value = parse_object(text) or {}
-    members = [f"{name}: {shorten(value[name])}" for name in DECIDING_MEMBERS if name in value]
-    return ", ".join(members)
 
 
 # -- text

@@ -25,7 +25,6 @@ from anyhook.cli.options import (
     AsJson,
     Project,
     TrustOnce,
-    agent_of_event,
     existing_project,
     one_agent,
     print_project,
@@ -145,16 +144,11 @@ def _choose_agent(
     """Return the named agent, else the one of the event, of the payloads, or of the project."""
     if agent is not None:
         return get_agent(agent).name
-    # `PreToolUse` is an event of one agent, `SessionStart` of several.
-    if event is not None:
-        agent_name = agent_of_event(event)
-        if agent_name is not None:
-            return agent_name
     recognized = {recognise(recorded.payload, {}) for recorded in payloads}
     agent_names = sorted(name for name in recognized if name is not None)
     if len(agent_names) == 1:
         return agent_names[0]
-    configured = one_agent(project, None)
+    configured = one_agent(project, None, event)
     if agent_names and configured not in agent_names:
         names = ", ".join(agent_names)
         raise UsageError(f"the file holds events of several agents ({names}); name one: --agent")

@@ -113,25 +113,34 @@ def scope_of(project: Path, agent: str | None) -> Scope:
     return Scope(directory, names, with_hooks)
 
 
-def one_agent(project: Path, agent: str | None) -> str:
+def one_agent(project: Path, agent: str | None, event: str | None = None) -> str:
     """Return the name of the agent for a command that works for one agent.
+
+    Args:
+        project: Directory of the project.
+        agent: The option `--agent`.
+        event: An event, as agents name it: only agents that have it are considered.
+
+    Returns:
+        The named agent, else the one with hooks here, else the first one that has the event.
 
     Raises:
         UsageError: If several agents have hooks here and none is named.
     """
     if agent is not None:
         return get_agent(agent).name
-    candidates = detected(agents_with_hooks(project))
-    if len(candidates) > 1:
-        choices = " or ".join(f"--agent {settings.agent}" for settings in candidates)
+    owners = agents_of_event(event) if event is not None else ()
+    if len(owners) == 1:
+        return owners[0]
+    names = [settings.agent for settings in detected(agents_with_hooks(project))]
+    if owners:
+        names = [name for name in names if name in owners]
+    if len(names) > 1:
+        choices = " or ".join(f"--agent {name}" for name in names)
         raise UsageError(f"several agents have hooks here; name one of them: {choices}")
-    return candidates[0].agent if candidates else DEFAULT_AGENT
-
-
-def agent_of_event(event: str) -> str | None:
-    """Return the name of the only agent with an event of that name; `None` if several have it."""
-    agent_names = agents_of_event(event)
-    return agent_names[0] if len(agent_names) == 1 else None
+    if names:
+        return names[0]
+    return owners[0] if owners else DEFAULT_AGENT
 
 
 def existing_project(project: Path) -> Path:

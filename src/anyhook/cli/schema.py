@@ -15,7 +15,6 @@ from anyhook.cli.options import (
     HERE,
     AgentName,
     AsJson,
-    agent_of_event,
     existing_project,
     one_agent,
 )
@@ -45,7 +44,7 @@ def schema(
         anyhook schema BeforeTool
         anyhook schema BeforeTool --reply
     """
-    agent_name = agent or agent_of_event(subject) or one_agent(existing_project(HERE), None)
+    agent_name = one_agent(existing_project(HERE), agent, subject)
     spec = get_agent(agent_name)
     if subject == SETTINGS:
         if reply:

@@ -49,8 +49,9 @@ def copy_home(location: Location, copy: Path) -> None:
     copy.mkdir(parents=True)
     queue: deque[tuple[Path, Path]] = deque()
     for agent in map(get_agent, CODING_AGENTS):
-        # Where `config_variable` named another directory: the copy is used without it.
-        queue.append((config_dir(agent, location), Path(agent.config_dir.format(home=copy))))
+        # Variables that name another directory are not set where the copy is used.
+        in_copy = config_dir(agent, Location(location.project, copy, {}, location.platform))
+        queue.append((config_dir(agent, location), in_copy))
     queue.extend((location.home / name, copy / name) for name in HOME_FILES)
     copied: set[str] = set()
     total = 0

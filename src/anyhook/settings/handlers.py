@@ -271,7 +271,8 @@ class HandlerReader:
         directory = self.source.directory
         if cwd is None:
             return directory or None
-        return os.path.normpath(os.path.join(directory, cwd))  # noqa: PTH118 - a text is stored
+        base = directory or self.source.project
+        return os.path.normpath(os.path.join(base, cwd))  # noqa: PTH118 - a text is stored
 
     # -- the timeout
 

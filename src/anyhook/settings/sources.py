@@ -92,6 +92,7 @@ class Source:
         hooks_path: Keys to the hooks, where they are not at the agent's usual place.
         file: The place that it was found at, if it is a settings file.
         directory: Working directory of its commands; empty if it is the event's.
+        project: Directory of the project, to which `cwd` of a handler is relative then.
         owner: User ID that the file has to belong to; `None` for any.
     """
 
@@ -106,6 +107,7 @@ class Source:
     hooks_path: tuple[str, ...] | None = None
     file: SettingsFile | None = None
     directory: str = ""
+    project: str = ""
     owner: int | None = None
 
     @property
@@ -193,6 +195,7 @@ def find_sources(
                 place.path,
                 file=place.file,
                 directory=_working_directory(agent, location, place),
+                project=str(location.project),
                 owner=ROOT_USER if place.file.is_protected and not place.is_overridden else None,
             )
             search.sources.append(source)

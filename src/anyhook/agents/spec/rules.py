@@ -1,6 +1,7 @@
 """The behaviour of an agent: events, exit rules and rule sets.
 
 A rule set describes how the agent behaves by its reference, or how a release was observed to.
+It is one module because these classes are lists of attributes that refer to each other.
 """
 
 from __future__ import annotations
