@@ -9,6 +9,7 @@ from pathlib import Path
 
 from anyhook import Engine
 from anyhook.agents import get_agent
+from anyhook.settings.sources import Location, places
 
 
 class World:
@@ -54,6 +55,8 @@ class World:
             "system-defaults": self.system / "system-defaults.json",
             "managed": self.system / "managed-settings.json",
         }
+        location = Location(self.project, self.home, self.environ)
+        self.files.update((str(layer), path) for layer, path in places(self.agent, location))
 
     def settings(self, layer: str, content: object) -> Path:
         """Write a settings file: an object, or its text.

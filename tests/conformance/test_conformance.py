@@ -15,6 +15,7 @@ from anyhook.agents.gemini.model_api import (
     response_from_api,
     response_to_api,
 )
+from anyhook.agents.payloads import payload_key
 from anyhook.engine.checks import check_hooks
 from anyhook.handlers.environment import Redaction
 from anyhook.matching.matchers import compile_matcher
@@ -155,11 +156,55 @@ CURSOR_FIELDS = {
     "afterTabFileEdit": {"file_path": "/p/a", "edits": []},
     "workspaceOpen": {},
 }
+OPENCODE_FIELDS = {
+    "session.created": {"source": "startup", "title": "New session"},
+    "chat.message": {"prompt": "hello", "messageID": "msg_1", "agent": "build", "parts": []},
+    "command.execute.before": {"command": "deploy", "arguments": "now", "prompt": "Deploy now"},
+    "tool.execute.before": {"tool": "bash", "callID": "c1", "args": {"command": "ls"}},
+    "permission.asked": {
+        "tool": "bash",
+        "callID": "c1",
+        "args": {"command": "ls"},
+        "requestID": "per_1",
+        "permission": "bash",
+        "patterns": ["ls"],
+        "always": ["ls *"],
+    },
+    "tool.execute.after": {
+        "tool": "bash",
+        "callID": "c1",
+        "args": {"command": "ls"},
+        "output": {"title": "ls", "output": "a\n", "metadata": {"exit": 0}},
+    },
+    "tool.execute.error": {
+        "tool": "read",
+        "callID": "c1",
+        "args": {"filePath": "/a"},
+        "error": "File not found: /a",
+    },
+    "experimental.text.complete": {"text": "done"},
+    "file.edited": {"file": "/a/b.py"},
+    "file.watcher.updated": {"file": "/a/.env", "event": "change"},
+    "subagent.created": {"subagentID": "s2", "subagentType": "general"},
+    "subagent.idle": {
+        "subagentID": "s2",
+        "subagentType": "general",
+        "response": "found",
+        "continued": False,
+    },
+    "experimental.session.compacting": {},
+    "session.compacted": {},
+    "session.idle": {"prompt": "hello", "response": "done", "continued": False},
+    "session.error": {"error": {"name": "APIError", "data": {"message": "no"}}},
+    "session.deleted": {},
+    "dispose": {},
+}
 FIELDS_OF = {
     "gemini": FIELDS,
     "claude": CLAUDE_FIELDS,
     "terminai": TERMINAI_FIELDS,
     "cursor": CURSOR_FIELDS,
+    "opencode": OPENCODE_FIELDS,
 }
 
 
@@ -181,6 +226,11 @@ def test_terminai(row, tmp_path):
 @rows.parametrize_rules("cursor")
 def test_cursor(row, tmp_path):
     check_dispatch(row, tmp_path, "cursor")
+
+
+@rows.parametrize("opencode")
+def test_opencode(row, tmp_path):
+    check_dispatch(row, tmp_path, "opencode")
 
 
 @rows.parametrize("replies")
@@ -239,6 +289,11 @@ def test_settings(row, tmp_path):
 @rows.parametrize("claude_settings")
 def test_claude_settings(row, tmp_path):
     check_settings(row, tmp_path, "claude")
+
+
+@rows.parametrize("opencode_settings")
+def test_opencode_settings(row, tmp_path):
+    check_settings(row, tmp_path, "opencode")
 
 
 @rows.parametrize("terminai_settings")
@@ -486,12 +541,20 @@ def payload(given, world):
     if world.agent.name == "cursor":
         sent = cursor_payload(name, world) | given.get("fields", {})
         return {key: value for key, value in sent.items() if key not in given.get("without", ())}
-    sent = {
+    common = {
         "session_id": "s1",
         "transcript_path": "",
         "cwd": str(world.project),
-        "hook_event_name": name,
-        **({} if world.agent.name == "claude" else {"timestamp": "2026-01-15T10:30:00.000Z"}),
+        "timestamp": None if world.agent.name == "claude" else "2026-01-15T10:30:00.000Z",
+    }
+    keys = {field: payload_key(world.agent, None, field) for field in common}
+    sent = {
+        **{
+            keys[field]: value
+            for field, value in common.items()
+            if keys[field] and value is not None
+        },
+        world.agent.event_key: name,
         **FIELDS_OF[world.agent.name].get(name, {}),
         **given.get("fields", {}),
     }

@@ -270,13 +270,7 @@ class BeforeToolDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell",
-            "run_shell_command",
-            "Bash",
-            "PowerShell",
-            "run_terminal_command",
-            "Shell",
-            "bash",
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
         ],
         /,
     ) -> Callable[[_ShellBeforeTool], _ShellBeforeTool]: ...
@@ -294,11 +288,11 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_WriteFileBeforeTool], _WriteFileBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
     ) -> Callable[[_EditFileBeforeTool], _EditFileBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
     ) -> Callable[[_EditNotebookBeforeTool], _EditNotebookBeforeTool]: ...
     @overload
     def __call__(
@@ -330,13 +324,11 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_AgentBeforeTool], _AgentBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
     ) -> Callable[[_AskUserBeforeTool], _AskUserBeforeTool]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
-        /,
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
     ) -> Callable[[_WriteTodosBeforeTool], _WriteTodosBeforeTool]: ...
     @overload
     def __call__(
@@ -400,13 +392,7 @@ class AfterToolDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell",
-            "run_shell_command",
-            "Bash",
-            "PowerShell",
-            "run_terminal_command",
-            "Shell",
-            "bash",
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
         ],
         /,
     ) -> Callable[[_ShellAfterTool], _ShellAfterTool]: ...
@@ -424,11 +410,11 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_WriteFileAfterTool], _WriteFileAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
     ) -> Callable[[_EditFileAfterTool], _EditFileAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
     ) -> Callable[[_EditNotebookAfterTool], _EditNotebookAfterTool]: ...
     @overload
     def __call__(
@@ -460,13 +446,11 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_AgentAfterTool], _AgentAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
     ) -> Callable[[_AskUserAfterTool], _AskUserAfterTool]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
-        /,
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
     ) -> Callable[[_WriteTodosAfterTool], _WriteTodosAfterTool]: ...
     @overload
     def __call__(
@@ -622,13 +606,7 @@ class PermissionRequestDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell",
-            "run_shell_command",
-            "Bash",
-            "PowerShell",
-            "run_terminal_command",
-            "Shell",
-            "bash",
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
         ],
         /,
     ) -> Callable[[_ShellPermissionRequest], _ShellPermissionRequest]: ...
@@ -646,11 +624,11 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_WriteFilePermissionRequest], _WriteFilePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
     ) -> Callable[[_EditFilePermissionRequest], _EditFilePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
     ) -> Callable[[_EditNotebookPermissionRequest], _EditNotebookPermissionRequest]: ...
     @overload
     def __call__(
@@ -682,13 +660,11 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_AgentPermissionRequest], _AgentPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
     ) -> Callable[[_AskUserPermissionRequest], _AskUserPermissionRequest]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
-        /,
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
     ) -> Callable[[_WriteTodosPermissionRequest], _WriteTodosPermissionRequest]: ...
     @overload
     def __call__(
@@ -778,13 +754,7 @@ class PermissionDeniedDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell",
-            "run_shell_command",
-            "Bash",
-            "PowerShell",
-            "run_terminal_command",
-            "Shell",
-            "bash",
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
         ],
         /,
     ) -> Callable[[_ShellPermissionDenied], _ShellPermissionDenied]: ...
@@ -802,11 +772,11 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_WriteFilePermissionDenied], _WriteFilePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
     ) -> Callable[[_EditFilePermissionDenied], _EditFilePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
     ) -> Callable[[_EditNotebookPermissionDenied], _EditNotebookPermissionDenied]: ...
     @overload
     def __call__(
@@ -838,13 +808,11 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_AgentPermissionDenied], _AgentPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
     ) -> Callable[[_AskUserPermissionDenied], _AskUserPermissionDenied]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
-        /,
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
     ) -> Callable[[_WriteTodosPermissionDenied], _WriteTodosPermissionDenied]: ...
     @overload
     def __call__(
@@ -934,13 +902,7 @@ class PostToolUseFailureDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell",
-            "run_shell_command",
-            "Bash",
-            "PowerShell",
-            "run_terminal_command",
-            "Shell",
-            "bash",
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
         ],
         /,
     ) -> Callable[[_ShellPostToolUseFailure], _ShellPostToolUseFailure]: ...
@@ -958,11 +920,11 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_WriteFilePostToolUseFailure], _WriteFilePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
     ) -> Callable[[_EditFilePostToolUseFailure], _EditFilePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
     ) -> Callable[[_EditNotebookPostToolUseFailure], _EditNotebookPostToolUseFailure]: ...
     @overload
     def __call__(
@@ -994,13 +956,11 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_AgentPostToolUseFailure], _AgentPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
     ) -> Callable[[_AskUserPostToolUseFailure], _AskUserPostToolUseFailure]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
-        /,
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
     ) -> Callable[[_WriteTodosPostToolUseFailure], _WriteTodosPostToolUseFailure]: ...
     @overload
     def __call__(
@@ -1288,13 +1248,7 @@ class BeforeMcpCallDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell",
-            "run_shell_command",
-            "Bash",
-            "PowerShell",
-            "run_terminal_command",
-            "Shell",
-            "bash",
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
         ],
         /,
     ) -> Callable[[_ShellBeforeMcpCall], _ShellBeforeMcpCall]: ...
@@ -1312,11 +1266,11 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_WriteFileBeforeMcpCall], _WriteFileBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
     ) -> Callable[[_EditFileBeforeMcpCall], _EditFileBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
     ) -> Callable[[_EditNotebookBeforeMcpCall], _EditNotebookBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1348,13 +1302,11 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_AgentBeforeMcpCall], _AgentBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
     ) -> Callable[[_AskUserBeforeMcpCall], _AskUserBeforeMcpCall]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
-        /,
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
     ) -> Callable[[_WriteTodosBeforeMcpCall], _WriteTodosBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1430,13 +1382,7 @@ class AfterMcpCallDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell",
-            "run_shell_command",
-            "Bash",
-            "PowerShell",
-            "run_terminal_command",
-            "Shell",
-            "bash",
+            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
         ],
         /,
     ) -> Callable[[_ShellAfterMcpCall], _ShellAfterMcpCall]: ...
@@ -1454,11 +1400,11 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_WriteFileAfterMcpCall], _WriteFileAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
     ) -> Callable[[_EditFileAfterMcpCall], _EditFileAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit"], /
     ) -> Callable[[_EditNotebookAfterMcpCall], _EditNotebookAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1490,13 +1436,11 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_AgentAfterMcpCall], _AgentAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
     ) -> Callable[[_AskUserAfterMcpCall], _AskUserAfterMcpCall]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
-        /,
+        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
     ) -> Callable[[_WriteTodosAfterMcpCall], _WriteTodosAfterMcpCall]: ...
     @overload
     def __call__(

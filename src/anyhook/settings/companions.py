@@ -101,35 +101,21 @@ def check_companions(agent: AgentSpec, hooks: HookSet) -> Iterator[Diagnostic]:
         hooks: Its hooks.
     """
     for file in hooks.files:
-        if not file.definitions:
-            continue
-        for companion in agent.companions:
-            found = find_companion(companion, file.source.path)
-            problem = _PROBLEMS.get(found.state)
-            if problem is None:
-                continue
-            code, text = problem
+        for companion in agent.companions if file.definitions else ():
             scope = "user" if file.source.layer is Layer.USER else "project"
-            remedy = f"write it with: anyhook install HOOK.py --agent {agent.name} --scope {scope}"
-            message = text.format(name=found.path.name, agent=agent.title)
-            yield diagnose(code, f"{message}; {remedy}", Place(str(found.path)))
-
-
-_PROBLEMS = {
-    State.MISSING: (
-        "companion-missing",
-        "{agent} runs no hook without the file {name}, which is missing",
-    ),
-    State.OUTDATED: (
-        "companion-outdated",
-        "{name} was written by another release of anyhook",
-    ),
-    State.CHANGED: (
-        "companion-changed",
-        "{name} was edited, so that hooks may not run as configured",
-    ),
-}
-"""State to the code and the text of its diagnostic."""
+            command = f"anyhook install HOOK.py --agent {agent.name} --scope {scope}"
+            found = find_companion(companion, file.source.path)
+            name, place = found.path.name, Place(str(found.path))
+            match found.state:
+                case State.MISSING:
+                    text = f"{agent.title} runs no hook without the file {name}, which is missing"
+                    yield diagnose("companion-missing", f"{text}; write it with: {command}", place)
+                case State.OUTDATED:
+                    text = f"another release of anyhook has written {name}"
+                    yield diagnose("companion-outdated", f"{text}; renew it with: {command}", place)
+                case State.CHANGED:
+                    text = f"{name} was edited, so hooks may not run as configured"
+                    yield diagnose("companion-changed", f"{text}; renew it with: {command}", place)
 
 
 def _template(companion: Companion) -> str:
