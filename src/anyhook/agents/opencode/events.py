@@ -101,7 +101,7 @@ EVENTS = (
         "permission_request",
         "permission.asked",
         effective_fields=VERDICT | {"approve"},
-        outcomes=frozenset(Outcome) - {Outcome.NONE, Outcome.DEFER},
+        outcomes=ALLOWS | {Outcome.ASK},
         reason_audience=Audience.AGENT,
         implied_fields={"stop": {"outcome": Outcome.DENY}},
         plain_text=PlainText.NOTHING,

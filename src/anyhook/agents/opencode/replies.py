@@ -13,8 +13,13 @@ DECISION_WORDS = {
     "allow": (Outcome.ALLOW, True),
     "deny": (Outcome.DENY, False),
     "block": (Outcome.DENY, False),
-    "ask": (Outcome.ASK, False),
 }
+PERMISSION_WORDS = {**DECISION_WORDS, "ask": (Outcome.ASK, False)}
+FOREIGN_WORDS = {
+    "approve": (Outcome.ALLOW, True),
+    "ask": (Outcome.DENY, False),  # nothing can make OpenCode ask its user before a tool
+}
+"""Words of other agents, and how they are read."""
 DENIABLE = frozenset(
     {
         "before_prompt",
@@ -26,6 +31,7 @@ DENIABLE = frozenset(
     }
 )
 """Events with a decision."""
+PERMISSION = frozenset({"permission_request"})
 TURN = DENIABLE - {"after_agent"} | {"post_tool_use_failure"}
 """Events of a turn, which can be ended."""
 INFORMED = frozenset(
@@ -42,7 +48,8 @@ INFORMED = frozenset(
 """Events whose replies can pass context to the agent."""
 
 OUTPUT = (
-    OutputField(("decision",), "outcome", "decision", DENIABLE),
+    OutputField(("decision",), "outcome", "decision", DENIABLE - PERMISSION),
+    OutputField(("decision",), "outcome", "decision", PERMISSION, PERMISSION_WORDS),
     OutputField(("reason",), "reason", "string", DENIABLE),
     OutputField(("continue",), "stop", "not_boolean", TURN),
     OutputField(("stopReason",), "stop_reason", "string", TURN),

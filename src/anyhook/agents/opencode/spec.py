@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from anyhook.agents.opencode.observed import DOCUMENTED, OBSERVED
-from anyhook.agents.opencode.replies import DECISION_WORDS, FOREIGN_MEMBERS, OUTPUT
+from anyhook.agents.opencode.replies import (
+    DECISION_WORDS,
+    FOREIGN_MEMBERS,
+    FOREIGN_WORDS,
+    OUTPUT,
+)
 from anyhook.agents.opencode.settings import (
     AUTHORITY,
     HANDLER_TYPES,
@@ -65,6 +70,7 @@ OPENCODE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     output_fields=OUTPUT,
     output_event_key=(),
     decision_words=DECISION_WORDS,
+    foreign_decisions=FOREIGN_WORDS,
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,
     vocabulary=VOCABULARY,
