@@ -13,6 +13,8 @@ from tests.world import World, command
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 
+ANYHOOK = (sys.executable, "-P", "-m", "anyhook", "dispatch", "--agent", "opencode")
+
 
 @pytest.fixture
 def world(tmp_path):
@@ -130,22 +132,16 @@ def test_a_stopped_turn_is_aborted(world):
     assert run.called("abort") == [{"path": {"id": "s1"}}]
 
 
-def test_a_failed_tool_is_reported_once_and_a_denied_one_never(world):
+def test_a_failed_tool_is_reported_once(world):
     failed = {"type": "tool", "tool": "read", "callID": "c1", "state": {"status": "error"}}
     failed["state"] |= {"input": {"filePath": "/a"}, "error": "File not found"}
-    configure(
-        world,
-        tool_execute_error=reply(message="M"),
-        tool_execute_before={"exit": 2, "stderr": "no"},
-    )
-    world.settings("user", {"hooks": {}})
-    allowed = {**failed, "callID": "c2"}
+    unknown = {**failed, "callID": "c2"}
     configure(world, tool_execute_error=reply(message="M"))
     steps = [
         before(tool="read", filePath="/a"),
         bus("message.part.updated", part=failed),
         bus("message.part.updated", part=failed),
-        bus("message.part.updated", part=allowed),
+        bus("message.part.updated", part=unknown),
         {"until": 1},
     ]
     run = run_plugin(world, steps)
@@ -374,9 +370,7 @@ def test_of_two_copies_one_answers(world):
 
 def test_hooks_of_a_project_need_trust_and_those_of_the_user_do_not(world):
     configure(world, tool_execute_before={"exit": 2, "stderr": "project"})
-    untrusted = write_plugin(
-        world, (sys.executable, "-P", "-m", "anyhook", "dispatch", "--agent", "opencode")
-    )
+    untrusted = write_plugin(world, ANYHOOK)
     run = run_plugin(world, [before()], plugins=[untrusted])
     assert "error" not in run.last
     assert any("not trusted" in call["body"]["message"] for call in run.called("toast"))
@@ -413,8 +407,7 @@ def test_a_process_that_ended_is_started_again(world):
         world.root / "once.sh",
         f'#!/bin/sh\nif [ ! -e {marker} ]; then touch {marker}; exit 0; fi\nexec "$@"\n',
     )
-    python = (sys.executable, "-P", "-m", "anyhook", "dispatch", "--agent", "opencode")
-    once = write_plugin(world, (str(script), *python, "--trust-once"))
+    once = write_plugin(world, (str(script), *ANYHOOK, "--trust-once"))
     run = run_plugin(world, [before(), before(call="c2")], plugins=[once])
 
     assert [result["error"] for result in run.results] == ["no", "no"]

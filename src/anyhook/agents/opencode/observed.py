@@ -1,8 +1,8 @@
 """The rule sets of OpenCode: the documentation of its plugins, and the release that was observed.
 
-What a reply does is decided by the plugin of anyhook, which uses nothing that release 1.18.33 does not
-have. So the rule sets do not differ. The types name one hook more, `permission.ask`: nothing calls it,
-and the plugin answers the event `permission.asked` instead.
+What a reply does is decided by the plugin of anyhook, which uses nothing that release 1.18.33 does
+not have. So the rule sets do not differ. The types name one hook more, `permission.ask`: nothing
+calls it, and the plugin answers the event `permission.asked` instead.
 """
 
 from __future__ import annotations
