@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ OPENCODE = get_agent("opencode")
 PLUGIN = OPENCODE.companions[0]
 DISPATCH = (sys.executable, "-P", "-m", "anyhook", *PLUGIN.command, "--trust-once")
 SECONDS = 60.0
+NUMBERS = count(1)
 
 
 @dataclass(frozen=True)
@@ -98,4 +100,4 @@ def message(text="hello", session="s1", **members):
 def bus(kind, session="s1", **properties):
     """Make the step of an event on OpenCode's bus."""
     members = {"sessionID": session, **properties}
-    return {"event": {"id": f"evt_{kind}", "type": kind, "properties": members}}
+    return {"event": {"id": f"evt_{next(NUMBERS)}", "type": kind, "properties": members}}

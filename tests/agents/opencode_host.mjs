@@ -29,7 +29,7 @@ for (const file of scenario.plugins) {
 
 async function run(step) {
   if (step.event) {
-    for (const one of hooks) one.event({ event: step.event })
+    for (const one of hooks) one.event({ event: structuredClone(step.event) })
     return {}
   }
   if (step.until !== undefined) {

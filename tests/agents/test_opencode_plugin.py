@@ -276,7 +276,7 @@ def test_a_session_that_is_idle_continues_with_the_reason(world):
         bus("session.idle"),
         {"until": 1},
         message("run the tests"),
-        {"event": {"id": "evt_2", "type": "session.idle", "properties": {"sessionID": "s1"}}},
+        bus("session.idle"),
         {"until": 2},
     ]
     run = run_plugin(world, steps)

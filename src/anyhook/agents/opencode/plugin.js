@@ -12,15 +12,28 @@ import { dirname, join } from "node:path"
 const COMMAND = __COMMAND__
 const ACCEPT_SECONDS = 30 // the first event may wait for the start of an interpreter
 const EXIT_SECONDS = 8
-const MOST_CALLS = 512 // calls that are remembered between two events
+const MOST_CALLS = 512 // calls and events that are remembered
 const REMEDY = "run `anyhook doctor`, or delete anyhook.json to go on without hooks"
 
-// Two copies of this plugin (of the user and of the project) get the same objects: one of them answers.
-const shared = (globalThis[Symbol.for("anyhook.opencode")] ??= { outputs: new WeakSet(), directories: new Set() })
+// Two copies of this plugin (of the user and of the project) get the same outputs, and events with the
+// same ID: one of the copies answers.
+const shared = (globalThis[Symbol.for("anyhook.opencode")] ??= {
+  outputs: new WeakSet(),
+  events: new Set(),
+  directories: new Set(),
+})
 
-function isFirst(object) {
-  if (shared.outputs.has(object)) return false
-  shared.outputs.add(object)
+function isFirst(output) {
+  if (shared.outputs.has(output)) return false
+  shared.outputs.add(output)
+  return true
+}
+
+function isFirstEvent(event) {
+  if (!event.id) return isFirst(event)
+  if (shared.events.has(event.id)) return false
+  if (shared.events.size >= MOST_CALLS) shared.events.delete(shared.events.values().next().value)
+  shared.events.add(event.id)
   return true
 }
 
@@ -330,7 +343,7 @@ export const AnyhookPlugin = async ({ client, directory, worktree }) => {
   return {
     event: ({ event }) => {
       // An exception here would hang OpenCode, and a rejection would be printed.
-      if (!Object.hasOwn(onEvent, event.type) || !isFirst(event)) return
+      if (!Object.hasOwn(onEvent, event.type) || !isFirstEvent(event)) return
       runInBackground((async () => onEvent[event.type](event.properties))())
     },
 
