@@ -228,7 +228,7 @@ def test_cursor(row, tmp_path):
     check_dispatch(row, tmp_path, "cursor")
 
 
-@rows.parametrize("opencode")
+@rows.parametrize_rules("opencode")
 def test_opencode(row, tmp_path):
     check_dispatch(row, tmp_path, "opencode")
 

@@ -270,7 +270,13 @@ class BeforeToolDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellBeforeTool], _ShellBeforeTool]: ...
@@ -288,11 +294,11 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_WriteFileBeforeTool], _WriteFileBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileBeforeTool], _EditFileBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookBeforeTool], _EditNotebookBeforeTool]: ...
     @overload
     def __call__(
@@ -324,11 +330,13 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_AgentBeforeTool], _AgentBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserBeforeTool], _AskUserBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosBeforeTool], _WriteTodosBeforeTool]: ...
     @overload
     def __call__(
@@ -392,7 +400,13 @@ class AfterToolDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellAfterTool], _ShellAfterTool]: ...
@@ -410,11 +424,11 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_WriteFileAfterTool], _WriteFileAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileAfterTool], _EditFileAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookAfterTool], _EditNotebookAfterTool]: ...
     @overload
     def __call__(
@@ -446,11 +460,13 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_AgentAfterTool], _AgentAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserAfterTool], _AskUserAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosAfterTool], _WriteTodosAfterTool]: ...
     @overload
     def __call__(
@@ -606,7 +622,13 @@ class PermissionRequestDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellPermissionRequest], _ShellPermissionRequest]: ...
@@ -624,11 +646,11 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_WriteFilePermissionRequest], _WriteFilePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFilePermissionRequest], _EditFilePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookPermissionRequest], _EditNotebookPermissionRequest]: ...
     @overload
     def __call__(
@@ -660,11 +682,13 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_AgentPermissionRequest], _AgentPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserPermissionRequest], _AskUserPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosPermissionRequest], _WriteTodosPermissionRequest]: ...
     @overload
     def __call__(
@@ -754,7 +778,13 @@ class PermissionDeniedDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellPermissionDenied], _ShellPermissionDenied]: ...
@@ -772,11 +802,11 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_WriteFilePermissionDenied], _WriteFilePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFilePermissionDenied], _EditFilePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookPermissionDenied], _EditNotebookPermissionDenied]: ...
     @overload
     def __call__(
@@ -808,11 +838,13 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_AgentPermissionDenied], _AgentPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserPermissionDenied], _AskUserPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosPermissionDenied], _WriteTodosPermissionDenied]: ...
     @overload
     def __call__(
@@ -902,7 +934,13 @@ class PostToolUseFailureDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellPostToolUseFailure], _ShellPostToolUseFailure]: ...
@@ -920,11 +958,11 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_WriteFilePostToolUseFailure], _WriteFilePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFilePostToolUseFailure], _EditFilePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookPostToolUseFailure], _EditNotebookPostToolUseFailure]: ...
     @overload
     def __call__(
@@ -956,11 +994,13 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_AgentPostToolUseFailure], _AgentPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserPostToolUseFailure], _AskUserPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosPostToolUseFailure], _WriteTodosPostToolUseFailure]: ...
     @overload
     def __call__(
@@ -1248,7 +1288,13 @@ class BeforeMcpCallDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellBeforeMcpCall], _ShellBeforeMcpCall]: ...
@@ -1266,11 +1312,11 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_WriteFileBeforeMcpCall], _WriteFileBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileBeforeMcpCall], _EditFileBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookBeforeMcpCall], _EditNotebookBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1302,11 +1348,13 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_AgentBeforeMcpCall], _AgentBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserBeforeMcpCall], _AskUserBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosBeforeMcpCall], _WriteTodosBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1382,7 +1430,13 @@ class AfterMcpCallDecorator(Protocol):
     def __call__(
         self,
         subject: Literal[
-            "shell", "run_shell_command", "Bash", "PowerShell", "run_terminal_command", "bash"
+            "shell",
+            "run_shell_command",
+            "Bash",
+            "PowerShell",
+            "run_terminal_command",
+            "Shell",
+            "bash",
         ],
         /,
     ) -> Callable[[_ShellAfterMcpCall], _ShellAfterMcpCall]: ...
@@ -1400,11 +1454,11 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_WriteFileAfterMcpCall], _WriteFileAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "edit"], /
+        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
     ) -> Callable[[_EditFileAfterMcpCall], _EditFileAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_notebook", "NotebookEdit"], /
+        self, subject: Literal["edit_notebook", "NotebookEdit", "notebook_edit"], /
     ) -> Callable[[_EditNotebookAfterMcpCall], _EditNotebookAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1436,11 +1490,13 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_AgentAfterMcpCall], _AgentAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "question"], /
+        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
     ) -> Callable[[_AskUserAfterMcpCall], _AskUserAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_todos", "TodoWrite", "manage_todos", "todowrite"], /
+        self,
+        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        /,
     ) -> Callable[[_WriteTodosAfterMcpCall], _WriteTodosAfterMcpCall]: ...
     @overload
     def __call__(
