@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from anyhook.cli.editing import Edit, parsed, read_text, settings_file
-from anyhook.matching.matchers import SEARCHING_STYLES
+from anyhook.matching.matchers import EXPRESSION_STYLES
 from anyhook.migrate.merge import switched_on, with_required_members
 from anyhook.settings.edit import add_item
 from anyhook.settings.kept import remove_handler
@@ -103,7 +103,7 @@ def _definition(
 def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -> str | None:
     """Return a matcher for all subjects of functions, by the agent's names."""
     is_tool_event = spec.subject == "tool_name"
-    is_expression = spec.matcher_style in SEARCHING_STYLES
+    is_expression = spec.matcher_style in EXPRESSION_STYLES
     if not spec.writes_matchers:
         return None
     if spec.subject is None or any(not function.subjects for function in functions):

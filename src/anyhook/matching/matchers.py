@@ -307,5 +307,7 @@ WHOLE_STYLES: dict[str, Callable[[str], Matcher]] = {
 }
 """How a pattern is read whose blanks belong to it, and of which an invalid one matches nothing."""
 
+EXPRESSION_STYLES = frozenset({"expression", "untrimmed"})
+"""Styles in which every pattern is an expression."""
 SEARCHING_STYLES = frozenset({"expression", "untrimmed", "listed"})
 """Styles in which a plain name also covers every subject that contains it."""

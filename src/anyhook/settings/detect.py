@@ -41,15 +41,12 @@ class AgentSettings:
         title: Its name for people.
         project_files: Files of the project.
         user_files: Files in the user's home, those of extensions and plugins among them.
-        shared_files: Files of other agents that it reads, too. They do not show that the agent is
-            in use.
     """
 
     agent: str
     title: str
     project_files: tuple[Path, ...]
     user_files: tuple[Path, ...]
-    shared_files: tuple[Path, ...] = ()
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -142,18 +139,15 @@ def agents_with_hooks(
         )
         project_paths: list[Path] = []
         user_paths: list[Path] = []
-        shared_paths: list[Path] = []
         for file in load_hooks(agent, location).files:
-            if not _may_hold_hooks(agent, file):
+            if file.source.is_foreign or not _may_hold_hooks(agent, file):
                 continue
-            if file.source.is_foreign:
-                shared_paths.append(file.source.path)
-            elif file.source.layer in PROJECT_LAYERS:
+            if file.source.layer in PROJECT_LAYERS:
                 project_paths.append(file.source.path)
             elif file.source.layer in USER_LAYERS:
                 user_paths.append(file.source.path)
         if project_paths or user_paths:
-            paths = (tuple(project_paths), tuple(user_paths), tuple(shared_paths))
+            paths = (tuple(project_paths), tuple(user_paths))
             settings.append(AgentSettings(name, agent.title, *paths))
     return tuple(settings)
 
@@ -202,16 +196,22 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
     return AgentChoice(DEFAULT_AGENT, (assumed,))
 
 
+def _foreign_files(agent: AgentSpec) -> tuple[str, ...]:
+    """Return the ends of the paths of other agents' files that an agent reads."""
+    templates = [file.paths["*"] for file in agent.settings if file.is_foreign]
+    return tuple([template.partition("}")[2] for template in templates])
+
+
 def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diagnostic]:
     """Report hooks of other agents; a warning if the loaded agent has no hooks of its own."""
     own = next((settings for settings in agents if settings.agent == loaded), None)
+    foreign = _foreign_files(get_agent(loaded))
     for other in agents:
         if other.agent == loaded:
             continue
         # Two agents may read the same file.
-        own_files = set() if own is None else {*own.files, *own.shared_files}
-        has_same_files = own is not None and set(other.files) <= own_files
-        if has_same_files:
+        own_files = () if own is None else own.files
+        if all(path in own_files or path.as_posix().endswith(foreign) for path in other.files):
             continue
         is_unguarded = own is None or (other.project_files and not own.project_files)
         yield diagnose(

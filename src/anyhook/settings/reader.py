@@ -253,7 +253,7 @@ class _FileReader(Reporter):
             if DEFINITION not in agent.entries:
                 self._report_nested(path)
                 return None
-            self._check_definition_fields(value, path)
+            self._check_definition_fields(agent, value, path)
             if not isinstance(hooks, list):
                 self._report_no_hooks(value, path)
                 return None
@@ -293,8 +293,10 @@ class _FileReader(Reporter):
             form=agent.form_name,
         )
 
-    def _check_definition_fields(self, value: dict[str, Any], path: JsonPath) -> None:
-        known = self.agent.definition_fields
+    def _check_definition_fields(
+        self, agent: AgentSpec, value: dict[str, Any], path: JsonPath
+    ) -> None:
+        known = agent.definition_fields
         self.report_unknown_fields(value, known | EXTRA_DEFINITION_FIELDS, path)
         for key in sorted((value.keys() & EXTRA_DEFINITION_FIELDS) - known):
             message = f"{self.agent.title} itself does not know {key!r}; anyhook does"
