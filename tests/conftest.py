@@ -12,7 +12,7 @@ from anyhook.shell.variables import controls_shell
 from tests.world import World
 
 DATA = Path(__file__).parent / "data"
-OF_AGENTS = ("GEMINI_", "CLAUDE", "TERMINAI_", "ANYHOOK_", "GITHUB_")
+OF_AGENTS = ("GEMINI_", "CLAUDE", "CURSOR_", "TERMINAI_", "ANYHOOK_", "GITHUB_")
 
 
 @pytest.fixture(autouse=True)

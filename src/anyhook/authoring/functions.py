@@ -30,6 +30,8 @@ VERDICT_WORDS: dict[str, tuple[Outcome, bool]] = {
 }
 """Verdicts that an author wrote as strings: outcome, and whether it approves."""
 
+UNKNOWN_SUBJECT = "\0"
+"""Stands for the subject of an event that the agent sends without one."""
 MAX_TIMEOUT = 7 * 86400.0
 """Seconds. No agent waits longer for a hook, and `signal.setitimer` takes no infinite time."""
 
@@ -61,7 +63,8 @@ class HookFunction(Record):
         Args:
             names: All names of the subject: of a tool, the agent's and the canonical one.
         """
-        if not self.subjects:
+        # As for matchers: an event of which the agent sends no subject is covered.
+        if not self.subjects or UNKNOWN_SUBJECT in names:
             return True
         return any(_matches_any(pattern, names) for pattern in self.subjects)
 
@@ -222,8 +225,10 @@ def subject_names(event: Event, agent: AgentSpec | None) -> list[str]:
         synonyms = [] if vocabulary is None else vocabulary.synonyms(tool)
         return [tool, getattr(event, "tool", tool), *synonyms]
     spec = agent.by_canonical.get(event.name) if agent else None
-    if spec is None or spec.subject is None:
+    if spec is None:
         return []
+    if spec.subject is None:
+        return [UNKNOWN_SUBJECT]
     subject = getattr(event, spec.subject)
     return [subject] if isinstance(subject, str) else []
 

@@ -129,6 +129,16 @@ def _migrate_to_events(
             inner,
         )
         value, is_shimmed = migrate_handler(move)
+        refused = target.refused_text_in(value["command"])
+        if refused is not None:
+            context.record_loss(
+                "lost",
+                handler.place,
+                handler.label,
+                f"{target.title} does not accept {refused!r} in a command",
+                "put the command into a script, and name the script",
+            )
+            continue
         origin = Origin(definition.event, handler, is_shimmed)
         for pattern in matcher.patterns:
             yield _Piece(target_event.wire, pattern, members, value, origin)

@@ -67,6 +67,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         "an object stands where a list belongs; it is read as a list of one",
     ),
     "missing-field": (ERROR, "a required field is missing; the hook is left out"),
+    "refused-text": (ERROR, "a command holds a text that the agent does not accept"),
     "required-member": (WARNING, "a settings file lacks a member that the agent expects"),
     "unknown-type": (ERROR, "a hook type that the agent does not have"),
     "unsupported-type": (WARNING, "a hook type that the agent knows and does not run"),

@@ -86,6 +86,7 @@ class HandlerReader:
                 command = words
             else:
                 argv = words
+        self._check_texts(command, path)
         options = self._read_options(value, handler_type, path)
         if options is None or not is_usable:
             return None
@@ -118,6 +119,16 @@ class HandlerReader:
         )
         self._check_runs_on_event(event, handler, path)
         return handler
+
+    def _check_texts(self, command: str | None, path: JsonPath) -> None:
+        """Report a text in a command that the agent does not accept."""
+        refused = self.agent.refused_text_in(command or "")
+        if refused is not None:
+            message = (
+                f"{self.agent.title} accepts no {refused!r} in a command; put the command into a "
+                "script, and name the script"
+            )
+            self.reporter.report("refused-text", message, self._at(path, "command"))
 
     def _check_runs_on_event(self, event: EventSpec, handler: HandlerSpec, path: JsonPath) -> None:
         """Report a handler that never runs on its event, or whose condition is ignored."""

@@ -100,6 +100,7 @@ def make_form(agent: AgentSpec) -> AgentSpec:
         renamed_tools={},
         tool_aliases=ALIASES,
         settings_members={},
+        refused_texts=(),
         hook_directories=dict.fromkeys((Layer.LOCAL, Layer.PROJECT, Layer.USER), "project"),
         renamed_events={},
         definition_fields=frozenset({"matcher", "hooks", "description"}),

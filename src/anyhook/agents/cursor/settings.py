@@ -42,6 +42,13 @@ CLAUDE_HANDLER_TYPES = {
     ),
 }
 
+# The reference does not say what happens to a bad file. One unknown event among 16 kept all hooks
+# from running, without a message (receptron/mulmoterminal #2064, cursor-agent 2026.09.10); so did a
+# URL with its scheme in a command, and `host:port` did not (agenthooks quirk 29, cursor-agent
+# 2026.07.01).
+FATAL = frozenset({"unknown-event", "refused-text"})
+REFUSED_TEXTS = ("://",)
+
 CLAUDE = ("claude",)
 """The form of hooks in the settings of Claude Code."""
 
@@ -54,9 +61,10 @@ SETTINGS = (
             "win32": "C:/ProgramData/Cursor/hooks.json",
         },
         variable="ANYHOOK_MANAGED_SETTINGS",
+        fatal_codes=FATAL,
     ),
-    SettingsFile(Layer.PROJECT, {"*": "{project}/.cursor/hooks.json"}),
-    SettingsFile(Layer.USER, {"*": "{config}/hooks.json"}),
+    SettingsFile(Layer.PROJECT, {"*": "{project}/.cursor/hooks.json"}, fatal_codes=FATAL),
+    SettingsFile(Layer.USER, {"*": "{config}/hooks.json"}, fatal_codes=FATAL),
     SettingsFile(
         Layer.LOCAL,
         {"*": "{project}/.claude/settings.local.json"},

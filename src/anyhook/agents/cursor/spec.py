@@ -10,6 +10,7 @@ from anyhook.agents.cursor.settings import (
     HANDLER_TYPES,
     HOOK_DIRECTORIES,
     LAYER_ORDER,
+    REFUSED_TEXTS,
     SETTINGS,
 )
 from anyhook.agents.cursor.tools import RENAMED_TOOLS, REPORTED_TOOLS, TOOLS, VOCABULARY
@@ -74,6 +75,7 @@ BASE = AgentSpec(
     renamed_tools=RENAMED_TOOLS,
     settings=SETTINGS,
     settings_members={"version": 1},
+    refused_texts=REFUSED_TEXTS,
     hook_directories=HOOK_DIRECTORIES,
     layer_order=LAYER_ORDER,
     authority=AUTHORITY,

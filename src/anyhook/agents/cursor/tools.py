@@ -12,9 +12,10 @@ REPORTED_TOOLS = ("StrReplace", "WebFetch", "WebSearch", "TabRead", "TabWrite")
 TOOL_TABLE = {
     # The reference shows `working_directory`; 3.9.16 sent `cwd` and `timeout`.
     "shell": Tool(("Shell",), {"directory": "working_directory"}),
-    "read_file": Tool(("Read",), {"file_path": "file_path"}),
+    "read_file": Tool(("Read",)),
+    # `Write` also stands for `Edit` of Claude Code, so hooks for either tool see it.
+    "edit_file": Tool(("Write", "StrReplace")),
     "write_file": Tool(("Write",)),
-    "edit_file": Tool(("StrReplace",)),
     "grep": Tool(("Grep",)),
     "web_fetch": Tool(("WebFetch",)),
     "web_search": Tool(("WebSearch",)),

@@ -163,6 +163,8 @@ class AgentSpec(Record):
         settings: Settings files, in the order in which they are read.
         settings_members: Member at the root of every settings file with hooks to the value that the
             agent expects (`{"version": 1}`); whoever writes hooks writes it.
+        refused_texts: Texts that no command may hold, because the agent does not accept them; the
+            problem is reported as `refused-text`.
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
             their settings file), `project` or `root` (the repository that holds the project); of
             other layers it is the event's.
@@ -250,6 +252,7 @@ class AgentSpec(Record):
     tool_aliases: Mapping[str, str] = EMPTY
     settings: tuple[SettingsFile, ...]
     settings_members: Mapping[str, Any] = EMPTY
+    refused_texts: tuple[str, ...] = ()
     hook_directories: Mapping[Layer, str] = EMPTY
     companions: tuple[Companion, ...] = ()
     settings_environment: tuple[str, ...] = ()
@@ -515,6 +518,10 @@ class AgentSpec(Record):
         unit = command.timeout_unit(timeout, self.timeout_unit)
         timeout = round(seconds / unit, 6)
         return int(timeout) if timeout == int(timeout) else timeout
+
+    def refused_text_in(self, command: str) -> str | None:
+        """Return the first text in a command that the agent does not accept."""
+        return next((text for text in self.refused_texts if text in command), None)
 
     def shells_for(self, choice: str = "") -> tuple[tuple[str, ...], ...]:
         """Return the shells that can run a command line, each with its options, the best first.
