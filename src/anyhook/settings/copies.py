@@ -7,6 +7,7 @@ import re
 import shutil
 from collections import deque
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,10 +49,10 @@ def copy_home(location: Location, copy: Path) -> None:
     """
     copy.mkdir(parents=True)
     queue: deque[tuple[Path, Path]] = deque()
+    # Where a variable named another directory: the copy is used without it.
+    copied_location = replace(location, home=copy, environ={})
     for agent in map(get_agent, CODING_AGENTS):
-        # Variables that name another directory are not set where the copy is used.
-        in_copy = config_dir(agent, Location(location.project, copy, {}, location.platform))
-        queue.append((config_dir(agent, location), in_copy))
+        queue.append((config_dir(agent, location), config_dir(agent, copied_location)))
     queue.extend((location.home / name, copy / name) for name in HOME_FILES)
     copied: set[str] = set()
     total = 0
