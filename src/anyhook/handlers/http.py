@@ -18,7 +18,7 @@ import anyio
 import httpx
 
 from anyhook import __version__
-from anyhook.agents.output import decode_text, event_tools
+from anyhook.agents.output import decode_text, event_tools, report_unused
 from anyhook.agents.spec import OutputAction
 from anyhook.handlers.network import (
     PORTS,
@@ -34,7 +34,7 @@ from anyhook.handlers.results import (
     timed_out_result,
     truncation_notes,
 )
-from anyhook.model.answers import Outcome
+from anyhook.model.answers import Answer, Outcome
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.json import parse_json, trim
 from anyhook.processes.result import REPLY_LIMIT, KeptOutput
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Diagnostic
 
 CONNECT_TIMEOUT = 3.0
 """Seconds that a connection may take while the host has another address to try."""
@@ -93,11 +94,13 @@ class _Reply:
         status: Status code.
         text: The body up to the limit.
         truncated: The body was longer.
+        is_json: Whether its content type is JSON.
     """
 
     status: int
     text: str
     truncated: bool
+    is_json: bool
 
 
 async def run_http(context: HookContext, handler: HandlerSpec) -> HandlerResult:
@@ -240,7 +243,9 @@ async def _post(
             body = await _read_body(response, context.output_limit)
         finally:
             await response.aclose()
-    return _Reply(response.status_code, body.text(), body.truncated)
+    content_type = response.headers.get("content-type", "")
+    is_json = content_type.partition(";")[0].strip().lower() == "application/json"
+    return _Reply(response.status_code, body.text(), body.truncated, is_json)
 
 
 @lru_cache(maxsize=4)
@@ -279,7 +284,8 @@ def _make_result(
     refused_variables: tuple[str, ...],
 ) -> HandlerResult:
     notes = payload_notes(context, handler) + truncation_notes(context, handler, reply.truncated)
-    problem = _find_problem(context, reply, refused_variables)
+    is_text = context.rules.needs_json_content_type and not reply.is_json
+    problem = _find_problem(context, reply, refused_variables, is_text=is_text)
     if problem is not None:
         result = _fail(context, handler, problem, status=Status.WARNED, started=started)
         return replace(
@@ -288,6 +294,8 @@ def _make_result(
             truncated=reply.truncated,
             diagnostics=(*notes, *result.diagnostics),
         )
+    if is_text and trim(reply.text):
+        return _make_text_result(context, handler, reply, started, notes)
     tools = event_tools(context.spec, context.given)
     output = decode_text(
         context.agent, context.rules, context.spec, handler, reply.text, tools=tools
@@ -306,8 +314,28 @@ def _make_result(
     )
 
 
+def _make_text_result(
+    context: HookContext,
+    handler: HandlerSpec,
+    reply: _Reply,
+    started: float,
+    notes: tuple[Diagnostic, ...],
+) -> HandlerResult:
+    """Make the result of a body that is a message to the user, because it is not sent as JSON."""
+    ignored = report_unused(context.agent, context.rules, context.spec, handler, reply.text)
+    return HandlerResult(
+        handler,
+        Status.RAN,
+        Answer(system_message=trim(reply.text)),
+        started=started - context.epoch,
+        duration=time.perf_counter() - started,
+        stdout=reply.text,
+        diagnostics=(*notes, *ignored),
+    )
+
+
 def _find_problem(
-    context: HookContext, reply: _Reply, refused_variables: tuple[str, ...]
+    context: HookContext, reply: _Reply, refused_variables: tuple[str, ...], *, is_text: bool
 ) -> str | None:
     """Return what is wrong with an answer; an empty body and a JSON object are right."""
     if not 200 <= reply.status < 300:
@@ -324,7 +352,7 @@ def _find_problem(
         return None
     text = trim(reply.text)
     try:
-        is_valid = not text or isinstance(parse_json(text), dict)
+        is_valid = is_text or not text or isinstance(parse_json(text), dict)
     except ValueError:
         is_valid = False
     return None if is_valid else "answered with something that is no JSON object"

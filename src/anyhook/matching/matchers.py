@@ -76,8 +76,10 @@ class Matcher:
         """Return whether the pattern covers a subject by one of its names.
 
         Args:
-            names: The name of the subject, then its aliases.
+            names: The name of the subject, then its aliases; none if it cannot match.
         """
+        if not names:
+            return False
         subject, *aliases = names
         if self.matches(subject):
             return True

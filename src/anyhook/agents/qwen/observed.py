@@ -19,6 +19,7 @@ DOCUMENTED = RuleSet(
     values_are_text=True,
     broken_objects_fail=True,
     last_duplicate_wins=True,
+    needs_json_content_type=True,
 )
 
 VERDICT = frozenset({"outcome", "reason"})

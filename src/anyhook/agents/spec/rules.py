@@ -417,6 +417,8 @@ class RuleSet(Record):
         accepted_decisions: Decision words that are valid on every event, also without effect.
         drops_ineffective_fields: Whether fields of an answer without effect on the event are
             dropped; otherwise hosts get them.
+        needs_json_content_type: Whether the body of an HTTP reply is JSON only if its content type
+            says so; otherwise it is a message to the user.
         coercions: `module:NAME` of the `Coercions` of a release that checks no types; empty if it
             checks them.
         cleared_by_invalid: Fields of an answer that a handler clears for all handlers before it by
@@ -473,6 +475,7 @@ class RuleSet(Record):
     stderr_as_reason: bool = True
     accepted_decisions: frozenset[str] = frozenset()
     drops_ineffective_fields: bool = False
+    needs_json_content_type: bool = False
     coercions: str = ""
     cleared_by_invalid: frozenset[str] = frozenset()
     chains_failures: bool = True
