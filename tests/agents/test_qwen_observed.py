@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -22,7 +22,7 @@ PREDICTED = [case for case in CASES if "beyond" not in case]
 class Service(BaseHTTPRequestHandler):
     """Answers like the service that HTTP hooks were tried with."""
 
-    replies = {
+    replies: ClassVar = {
         "/deny": ("application/json", {"decision": "deny", "reason": "HTTP-DENY"}),
         "/hso": (
             "application/json",

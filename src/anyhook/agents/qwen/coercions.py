@@ -258,3 +258,24 @@ COERCIONS = Coercions(
     decide=decide,
     reply_of=reply_of,
 )
+
+
+# -- release 0.15
+
+
+def _without_stop(event: str, reply: Reply) -> Reply:
+    """Return a reply without the member that release 0.15 ignores before a tool."""
+    if event != "before_tool":
+        return reply
+    return {name: value for name, value in reply.items() if name != "continue"}
+
+
+def _read_old_reply(event: str, reply: Reply, fields: Fields) -> None:
+    read_reply(event, _without_stop(event, reply), fields)
+
+
+def _decide_old(event: str, replies: Sequence[Reply]) -> Fields:
+    return decide(event, [_without_stop(event, reply) for reply in replies])
+
+
+COERCIONS_0_15 = COERCIONS.replace(read_reply=_read_old_reply, decide=_decide_old)

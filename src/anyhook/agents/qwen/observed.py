@@ -97,3 +97,15 @@ OBSERVED = Differences(
         "todo_completed": {"verdict_policy": "replies", "effective_fields": VERDICT, **TOOL},
     },
 )
+
+OLDER_RELEASES = {
+    "0.15.10": Differences(
+        rules={
+            # Plain text was context on no event.
+            "exit_rules": {"*": OBSERVED_EXITS},
+            "coercions": "anyhook.agents.qwen.coercions:COERCIONS_0_15",
+        },
+        every_event={"matcher_style": "expression", "matches_aliases": False},
+    )
+}
+"""Release to what it does differently from the release after it that was observed."""

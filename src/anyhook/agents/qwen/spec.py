@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyhook.agents.gemini.spec import GEMINI
-from anyhook.agents.qwen.observed import DOCUMENTED, OBSERVED
+from anyhook.agents.qwen.observed import DOCUMENTED, OBSERVED, OLDER_RELEASES
 from anyhook.agents.qwen.replies import DECISION_WORDS, FOREIGN_MEMBERS, OUTPUT
 from anyhook.agents.qwen.settings import (
     EXTENSIONS,
@@ -34,6 +34,7 @@ QWEN = GEMINI.replace(
     payload_keys=dict.fromkeys(MISSING_FIELDS),
     documented=DOCUMENTED,
     observed=OBSERVED,
+    older_releases=OLDER_RELEASES,
     output_fields=OUTPUT,
     decision_words=DECISION_WORDS,
     foreign_members=FOREIGN_MEMBERS,

@@ -546,7 +546,7 @@ class AgentSpec(Record):
             spec: The event.
             subject: The subject of the event; `None` if it has none.
         """
-        if subject is None or spec.subject != "tool_name":
+        if subject is None or spec.subject != "tool_name" or not spec.matches_aliases:
             return (subject,)
         synonyms = self._names_by_tool_name.get(subject, ())
         return (subject, *[name for name in synonyms if name != subject])

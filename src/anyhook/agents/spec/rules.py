@@ -87,6 +87,7 @@ class EventSpec(Record, kw_only=False):
         writes_matchers: Whether anyhook writes matchers; it does not where it is unknown what the
             agent applies them to.
         matcher_style: Syntax of matchers, a key of `anyhook.matching.matchers.STYLES`.
+        matches_aliases: Whether matchers on tools are applied to their aliases, too.
         effective_fields: Fields of an answer that have an effect; others are reported.
         denial_fields: Fields of an answer that have an effect only beside a denial or a question.
         outcomes: Verdicts that have an effect; `None` if all have.
@@ -159,6 +160,7 @@ class EventSpec(Record, kw_only=False):
     matcher_text: str | None = None
     writes_matchers: bool = True
     matcher_style: str = "usual"
+    matches_aliases: bool = True
     effective_fields: frozenset[str] = frozenset()
     denial_fields: frozenset[str] = frozenset()
     outcomes: frozenset[Outcome] | None = None
