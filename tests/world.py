@@ -33,6 +33,7 @@ class World:
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(self.system / "settings.json"),
+            "QWEN_CODE_SYSTEM_SETTINGS_PATH": str(self.system / "settings.json"),
             "ANYHOOK_MANAGED_SETTINGS": str(self.system / "managed-settings.json"),
             "ANYHOOK_WORKER": "off",
         }

@@ -199,12 +199,36 @@ OPENCODE_FIELDS = {
     "session.deleted": {},
     "dispose": {},
 }
+QWEN_TOOL = {
+    "tool_name": "run_shell_command",
+    "tool_input": {"command": "ls"},
+    "tool_use_id": "toolu_1",
+}
+QWEN_TODO = {"todo_id": "1", "todo_content": "write tests", "phase": "validation"}
+QWEN_FIELDS = {
+    "PreToolUse": QWEN_TOOL,
+    "PostToolUse": {**QWEN_TOOL, "tool_response": {"llmContent": "a", "returnDisplay": "a"}},
+    "PostToolUseFailure": {**QWEN_TOOL, "error": "File not found: a"},
+    "PostToolBatch": {"tool_calls": []},
+    "PermissionRequest": QWEN_TOOL,
+    "UserPromptSubmit": {"prompt": "hello"},
+    "UserPromptExpansion": {"command_name": "say", "command_args": "", "prompt": "hello"},
+    "SessionStart": {"source": "startup", "model": "m"},
+    "Stop": {"stop_hook_active": False, "last_assistant_message": "done"},
+    "SubagentStart": {"agent_id": "a1", "agent_type": "general-purpose"},
+    "SubagentStop": {"agent_id": "a1", "agent_type": "general-purpose"},
+    "TodoCreated": {**QWEN_TODO, "todo_status": "pending"},
+    "TodoCompleted": {**QWEN_TODO, "previous_status": "pending"},
+    "MessageDisplay": {"message_id": "m1", "displayed_text": "hi", "is_final": True},
+    "Notification": {"message": "?", "notification_type": "idle_prompt", "title": "?"},
+}
 FIELDS_OF = {
     "gemini": FIELDS,
     "claude": CLAUDE_FIELDS,
     "terminai": TERMINAI_FIELDS,
     "cursor": CURSOR_FIELDS,
     "opencode": OPENCODE_FIELDS,
+    "qwen": QWEN_FIELDS,
 }
 
 
@@ -231,6 +255,11 @@ def test_cursor(row, tmp_path):
 @rows.parametrize_rules("opencode")
 def test_opencode(row, tmp_path):
     check_dispatch(row, tmp_path, "opencode")
+
+
+@rows.parametrize("qwen")
+def test_qwen(row, tmp_path):
+    check_dispatch(row, tmp_path, "qwen")
 
 
 @rows.parametrize("replies")
