@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-Call = tuple[str, "Mapping[str, object]"]
-"""A call of a tool, by the agent's own names."""
+Call = tuple[str, "Mapping[str, object] | str"]
+"""A call of a tool, by the agent's own names; a tool without a schema takes a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,10 @@ def _always(_place: Workplace) -> bool:
     return True
 
 
+def _same_call(call: Call) -> Call:
+    return call
+
+
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
     """The program of an agent: how it is found, started without a user, and kept offline.
@@ -68,6 +72,7 @@ class AgentProgram:
         trust_advice: How a user trusts a project.
         events: Canonical names of the events that one prompt with calls of tools leads to.
         subjects: Canonical name of an event to the subject that it has in such a run.
+        model_call: Returns a call by the names that the model uses, from those that hooks see.
         subagent_call: Returns the call with which the model gives a prompt to a subagent; `None`
             if the agent has no subagents.
         subagent_events: Canonical names of the events that happen inside or about a subagent.
@@ -90,6 +95,7 @@ class AgentProgram:
     trust_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     trust_advice: str = ""
     subjects: Mapping[str, str] = field(default_factory=dict)
+    model_call: Callable[[Call], Call] = _same_call
     subagent_call: Callable[[str], Call] | None = None
     subagent_events: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()

@@ -131,7 +131,7 @@ def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Itera
             matcher=matcher if isinstance(matcher, str) else None,
             place=place,
             file=path,
-            tap=taps.number(raw) if taps else None,
+            tap=taps.number(event, raw) if taps else None,
             definition=definition,
             handler=handler,
             spec=spec,

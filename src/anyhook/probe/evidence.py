@@ -102,7 +102,7 @@ class Observer:
         self, hook: ConfiguredHook, spec: EventSpec, trial: Trial
     ) -> Iterator[Observation]:
         for made in trial.made:
-            records = [r for r in made.records if self._is_of(r, hook, spec)]
+            records = [record for record in made.records if record.tap == hook.tap]
             expected = self._is_planned(hook, spec, made) and self._occurs(spec, made)
             if not records and not expected:
                 continue
@@ -145,7 +145,7 @@ class Observer:
     def _of_session(
         self, hook: ConfiguredHook, spec: EventSpec, trial: Trial
     ) -> Iterator[Observation]:
-        records = [record for record in trial.records if self._is_of(record, hook, spec)]
+        records = [record for record in trial.records if record.tap == hook.tap]
         expected = self._happens(spec, trial) and self._is_planned_in_session(hook, spec)
         if records:
             for record in records:
@@ -175,10 +175,6 @@ class Observer:
         return self._runs(hook, event)
 
     # -- records
-
-    def _is_of(self, record: Record, hook: ConfiguredHook, spec: EventSpec) -> bool:
-        event = record.payload.get(self.engine.agent.event_key)
-        return record.tap == hook.tap and event == spec.wire
 
     def _of_record(
         self,

@@ -93,11 +93,11 @@ def _move_packages(scratch: Scratch) -> None:
     """Let the records of extensions and plugins name the copies of the directories."""
     packages = scratch.agent.packages
     records: list[Path] = []
+    config = config_dir(scratch.agent, scratch.copy)
     if isinstance(packages, Plugins):
-        directory = config_dir(scratch.agent, scratch.copy)
-        records.append(Path(packages.record.format(config=directory)))
+        records.append(Path(packages.record.format(config=config)))
     elif isinstance(packages, Extensions):
-        directory = Path(packages.directory.format(home=scratch.copy.home))
+        directory = Path(packages.directory.format(home=scratch.copy.home, config=config))
         records += directory.glob(f"*/{packages.install_record}")
         records.append(directory / packages.enablement)
     for record in records:

@@ -63,7 +63,7 @@ class Record:
 class Taps:
     """The commands that are recorded, and their records.
 
-    Equal commands have one number: agents run equal hooks once, which must stay so.
+    Equal commands of an event have one number: agents run equal hooks once, which must stay so.
 
     Attributes:
         agent: The agent.
@@ -76,14 +76,17 @@ class Taps:
     in_copy: Callable[[str], str]
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict)
 
-    def number(self, handler: Mapping[str, Any]) -> int | None:
+    def number(self, event: str, handler: Mapping[str, Any]) -> int | None:
         """Return the number of a hook's command; `None` if it is not recorded.
 
         Args:
+            event: The event as its settings file names it.
             handler: The hook as its settings file holds it.
         """
         words = self.command_words(handler)
-        return self._numbers.setdefault(words, len(self._numbers)) if words else None
+        if not words:
+            return None
+        return self._numbers.setdefault((event, *words), len(self._numbers))
 
     def command_words(self, handler: Mapping[str, Any]) -> tuple[str, ...]:
         """Return what a hook runs; empty if that is no command for a POSIX shell."""
@@ -116,17 +119,18 @@ class Taps:
         except SettingsSyntaxError:
             return text
         changes: dict[JsonPath, Any] = {}
-        identifiers: dict[str, str] = {}
+        identifiers: dict[str, list[str]] = {}
         for path, handler in iter_hooks(self.agent, document.value, hooks_path):
-            for key, value in self._wrapped(handler).items():
+            event = str(path[len(hooks_path)])
+            for key, value in self._wrapped(event, handler).items():
                 changes[*path, key] = value
                 if isinstance(value, str):
-                    identifiers[handler[key]] = value
+                    identifiers.setdefault(handler[key], []).append(value)
         changes |= self._wrapped_identifiers(document, identifiers)
         return replace_values(document, changes)
 
-    def _wrapped(self, handler: Mapping[str, Any]) -> dict[str, Any]:
-        number = self.number(handler)
+    def _wrapped(self, event: str, handler: Mapping[str, Any]) -> dict[str, Any]:
+        number = self.number(event, handler)
         if number is None:
             return {}
         start = [sys.executable, "-I", "-S", str(TAP), str(self.directory), str(number)]
@@ -147,16 +151,18 @@ class Taps:
         return wrapped
 
     def _wrapped_identifiers(
-        self, document: SettingsDocument, identifiers: Mapping[str, str]
+        self, document: SettingsDocument, identifiers: Mapping[str, list[str]]
     ) -> dict[JsonPath, Any]:
         """Let lists of disabled hooks name the commands as they are now."""
         changes: dict[JsonPath, Any] = {}
         for toggle in self.agent.hook_toggles:
-            if toggle.kind != "disabled":
+            items = list_at(document.value, toggle.path)
+            if toggle.kind != "disabled" or not any(str(item) in identifiers for item in items):
                 continue
-            for index, item in enumerate(list_at(document.value, toggle.path)):
-                if isinstance(item, str) and item in identifiers:
-                    changes[*toggle.path, index] = identifiers[item]
+            wrapped: list[Any] = []
+            for item in items:
+                wrapped += [item, *identifiers.get(str(item), ())]
+            changes[toggle.path] = wrapped
         return changes
 
     def records(self) -> list[Record]:

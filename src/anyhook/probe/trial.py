@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from anyhook.probe.models.server import Script, Turn
+from anyhook.probe.models.server import Script, Turn, strings
 from anyhook.probe.samples import make_files
 from anyhook.probe.start import run_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
+    from anyhook.agents.spec import AgentSpec
     from anyhook.probe.plan import Step
     from anyhook.probe.scratch import Scratch
     from anyhook.probe.start import ProgramRun
@@ -66,10 +68,9 @@ class Trial:
         return bool(self.run.requests)
 
     def heard(self) -> str:
-        """Return all texts that the model received in this run."""
-        model = self.run.model
-        requests = [*model.requests, *model.subagent_requests]
-        return "\n".join("\n".join(model.heard(request)) for request in requests)
+        """Return all texts that the model received in this run, instructions among them."""
+        requests = [*self.run.model.requests, *self.run.model.subagent_requests]
+        return "\n".join("\n".join(strings(request)) for request in requests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class Driver:
         for step in steps:
             if step.sample.creates:
                 (project / step.sample.creates).unlink(missing_ok=True)
-        calls = [step.call(project) for step in steps]
+        calls = [self.program.model_call(step.call(project)) for step in steps]
         turns = [*(Turn("", [call]) for call in calls), DONE]
         script = Script(turns, end=DONE)
         if in_subagent and self.program.subagent_call is not None:
@@ -142,7 +143,11 @@ class Driver:
                 step,
                 results[number] if number < len(results) else None,
                 self._happened(step, results[number] if number < len(results) else ""),
-                tuple(record for record in records if _is_of_call(record, calls[number])),
+                tuple(
+                    record
+                    for record in records
+                    if _is_of_call(self.scratch.agent, record, step, project)
+                ),
             )
             for number, step in enumerate(steps[:reached])
         ]
@@ -166,11 +171,29 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _is_of_call(record: Record, call: tuple[str, Mapping[str, object]]) -> bool:
+def _is_of_call(agent: AgentSpec, record: Record, step: Step, project: Path) -> bool:
     """Return whether a hook ran on an event of a call; agents may add arguments."""
-    name, arguments = call
-    payload: Mapping[str, Any] = record.payload
-    given = payload.get("tool_input")
-    if payload.get("tool_name") != name or not isinstance(given, dict):
-        return False
-    return all(given.get(key) == value for key, value in arguments.items())
+    expected = step.sample.arguments_in(project)
+    for form in (agent, *agent.forms.values()):
+        name = record.payload.get(_key(form, "tool_name"))
+        given = record.payload.get(_key(form, "tool_input"))
+        if isinstance(given, str):
+            given = _read_object(given)
+        if not isinstance(name, str) or not isinstance(given, dict):
+            continue
+        call = form.vocabulary.call(name, given)
+        same_tool = call.tool == step.sample.tool
+        if same_tool and all(call.arguments.get(key) == expected[key] for key in expected):
+            return True
+    return False
+
+
+def _key(agent: AgentSpec, field: str) -> str:
+    return agent.payload_keys.get(field) or field
+
+
+def _read_object(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

@@ -64,7 +64,7 @@ def copy_home(location: Location, copy: Path) -> None:
             if real_path in copied or is_skipped:
                 continue
             copied.add(real_path)
-            destination.mkdir(exist_ok=True)
+            destination.mkdir(parents=True, exist_ok=True)
             with suppress(OSError):  # the user may not read it
                 queue.extend((item, destination / item.name) for item in sorted(path.iterdir()))
         elif path.is_file() and not _CREDENTIALS.search(path.name):

@@ -48,23 +48,35 @@ def _trust_files(place: Workplace) -> Mapping[str, object]:
 
 
 def _is_trusted(place: Workplace) -> bool:
-    """Apply the rules of 0.61.0: the variable, the switch, then the longest rule for the folder."""
+    """Apply the rules of 0.61.0: the variable, the switch, then the rules for folders."""
     by_variable = place.environ.get(TRUST_VARIABLE, "").lower()
     if by_variable in ("true", "false"):
         return by_variable == "true"
-    settings = _read_object(place.home / ".gemini" / "settings.json")
-    folder_trust = settings.get("security", {}).get("folderTrust", {})
-    if isinstance(folder_trust, dict) and folder_trust.get("enabled") is False:
+    return folder_is_trusted(place, place.home / ".gemini", is_on=True)
+
+
+def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool:
+    """Return whether the longest rule for a project trusts it, or rules are switched off.
+
+    Args:
+        place: The project.
+        directory: The agent's directory in the home.
+        is_on: Whether rules apply if the settings do not say it.
+    """
+    security = _read_object(directory / "settings.json").get("security")
+    folder_trust = security.get("folderTrust") if isinstance(security, dict) else None
+    if isinstance(folder_trust, dict) and isinstance(folder_trust.get("enabled"), bool):
+        is_on = folder_trust["enabled"]
+    if not is_on:
         return True
-    project = os.path.realpath(place.project)
+    project = Path(os.path.realpath(place.project))
     longest, is_trusted = "", False
-    for path, level in _read_object(place.home / TRUSTED_FOLDERS).items():
-        directory = os.path.realpath(path)
+    for path, level in _read_object(directory / "trustedFolders.json").items():
+        folder = Path(os.path.realpath(path))
         if level == "TRUST_PARENT":
-            directory = os.path.dirname(directory)  # noqa: PTH120 - texts, compared below
-        covers = Path(project).is_relative_to(directory)
-        if covers and len(directory) >= len(longest):
-            longest, is_trusted = directory, level != "DO_NOT_TRUST"
+            folder = folder.parent
+        if project.is_relative_to(folder) and len(str(folder)) >= len(longest):
+            longest, is_trusted = str(folder), level != "DO_NOT_TRUST"
     return is_trusted
 
 

@@ -7,6 +7,7 @@ from anyhook.agents.entry import AgentEntry
 ENTRY = AgentEntry(
     name="qwen",
     spec="anyhook.agents.qwen.spec:QWEN",
+    program="anyhook.agents.qwen.program:PROGRAM",
     events=frozenset(
         "PreToolUse PostToolUse PostToolUseFailure PostToolBatch Notification UserPromptSubmit "
         "UserPromptExpansion SessionStart SessionEnd SessionDelete InstructionsLoaded "

@@ -26,10 +26,15 @@ POLL_INTERVAL = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One response of the model: a text, then calls of tools by the agent's own names."""
+    """One response of the model: a text, then calls of tools by the agent's own names.
+
+    Attributes:
+        text: The text.
+        tools: Names of tools with their arguments; a text for a tool without a schema.
+    """
 
     text: str = ""
-    tools: Sequence[tuple[str, Mapping[str, object]]] = ()
+    tools: Sequence[tuple[str, Mapping[str, object] | str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +210,21 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
         try:
-            body = json.loads(self.rfile.read(length) or b"{}")
+            body = json.loads(self._read_body() or b"{}")
         except ValueError:
             body = {}
         self._reply(Question(self._path(), body if isinstance(body, dict) else {}))
+
+    def _read_body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().partition(b";")[0].strip() or b"0", 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     def do_GET(self) -> None:
         self._reply(Question(self._path()))

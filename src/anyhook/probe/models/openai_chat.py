@@ -1,0 +1,129 @@
+"""A scripted model behind OpenAI's chat completions, streamed or not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from anyhook.probe.models.server import (
+    Body,
+    Question,
+    Reply,
+    ScriptedModel,
+    Turn,
+    strings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SIDE_TOOLS = frozenset({"respond_in_schema"})
+"""The only tool of requests that Qwen Code 0.24.4 makes aside."""
+STREAM = "text/event-stream"
+MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
+
+
+class ChatModel(ScriptedModel):
+    """Chat completions."""
+
+    def converses(self, question: Question) -> bool:
+        """Return whether a request has tools, as those of agents do."""
+        if not question.path.endswith("/chat/completions"):
+            return False
+        names = {tool["function"]["name"] for tool in question.body.get("tools") or ()}
+        return bool(names - SIDE_TOOLS)
+
+    def say(self, turn: Turn, number: str, request: Body) -> Reply:
+        """Return a turn as this API sends it."""
+        calls = _calls(turn, number)
+        reason = "tool_calls" if calls else "stop"
+        if request.get("stream"):
+            chunks = [_chunk(delta) for delta in _deltas(turn, calls)]
+            usage = {"choices": [], "usage": _USAGE}
+            events = [*chunks, _chunk({}, reason), {**_base(number), **usage}]
+            lines = [f"data: {json.dumps({**_base(number), **event})}\n\n" for event in events]
+            return Reply("".join([*lines, "data: [DONE]\n\n"]).encode(), STREAM)
+        message: Body = {"role": "assistant", "content": turn.text or None}
+        if calls:
+            message["tool_calls"] = calls
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        body = {**_base(number), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
+        return Reply.of(body)
+
+    def small_talk(self, question: Question) -> Reply:
+        """Answer a request aside."""
+        if question.path.endswith("/models"):
+            return Reply.of(MODELS)
+        if question.path.endswith("/chat/completions"):
+            return self.say(Turn("ok"), "aside", question.body)
+        return self._error("not here", 404)
+
+    def refusal(self, message: str) -> Reply:
+        """Return an error that is final."""
+        return self._error(message, 400)
+
+    @staticmethod
+    def _error(message: str, status: int) -> Reply:
+        return Reply.of({"error": {"message": message, "type": "invalid_request_error"}}, status)
+
+    @staticmethod
+    def opening(request: Body) -> list[str]:
+        """Return the texts before the first response of the model."""
+        texts: list[str] = []
+        for message in _messages(request):
+            if message["role"] == "assistant":
+                break
+            texts += strings(message.get("content"))
+        return texts
+
+    @staticmethod
+    def heard(request: Body) -> list[str]:
+        """Return all texts of a conversation."""
+        return list(strings(_messages(request)))
+
+    @staticmethod
+    def tool_results(request: Body) -> list[str]:
+        """Return the results of the tools, in order."""
+        results = [message for message in _messages(request) if message["role"] == "tool"]
+        return ["\n".join(strings(message.get("content"))) for message in results]
+
+
+_USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+
+
+def _messages(request: Body) -> list[Body]:
+    """Return the messages of a conversation without the instructions of the agent."""
+    return [m for m in request.get("messages", ()) if m["role"] not in ("system", "developer")]
+
+
+def _calls(turn: Turn, number: str) -> list[Body]:
+    return [
+        {
+            "index": index,
+            "id": f"call_{number}_{index}",
+            "type": "function",
+            "function": {"name": name, "arguments": json.dumps(arguments)},
+        }
+        for index, (name, arguments) in enumerate(turn.tools)
+    ]
+
+
+def _deltas(turn: Turn, calls: Sequence[Body]) -> Iterator[Body]:
+    yield {"role": "assistant", "content": ""}
+    if turn.text:
+        yield {"content": turn.text}
+    for call in calls:
+        yield {"tool_calls": [call]}
+
+
+def _chunk(delta: Body, reason: str | None = None) -> Body:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+
+
+def _base(number: str) -> Body:
+    return {
+        "id": f"chatcmpl-{number}",
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": "scripted",
+    }

@@ -1,0 +1,125 @@
+"""A scripted model behind OpenAI's Responses API, streamed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from anyhook.probe.models.server import (
+    Body,
+    Question,
+    Reply,
+    ScriptedModel,
+    Turn,
+    event_stream,
+    strings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+MODELS: Body = {"object": "list", "data": [{"id": "scripted", "object": "model"}], "models": []}
+RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
+
+
+class ResponsesModel(ScriptedModel):
+    """The Responses API. Arguments that are a text belong to a tool without a schema."""
+
+    def converses(self, question: Question) -> bool:
+        """Return whether a request has tools, as those of agents do."""
+        return question.path.endswith("/responses") and bool(question.body.get("tools"))
+
+    def say(self, turn: Turn, number: str, request: Body) -> Reply:  # noqa: ARG002
+        """Return a turn as this API sends it."""
+        stream = event_stream([*_events(_items(turn, number), number)], named=True)
+        return Reply(stream, "text/event-stream")
+
+    def small_talk(self, question: Question) -> Reply:
+        """Answer a request aside."""
+        if question.path.endswith("/models"):
+            return Reply.of(MODELS)
+        if question.path.endswith("/responses"):
+            return self.say(Turn("ok"), "aside", question.body)
+        return _error("not here", 404)
+
+    def refusal(self, message: str) -> Reply:
+        """Return an error that is final."""
+        return _error(message, 400)
+
+    @staticmethod
+    def opening(request: Body) -> list[str]:
+        """Return the texts before the first response of the model."""
+        texts: list[str] = []
+        for item in _input(request):
+            is_message = item.get("type", "message") == "message"
+            if not is_message or item.get("role") == "assistant":
+                break
+            texts += strings(item.get("content"))
+        return texts
+
+    @staticmethod
+    def heard(request: Body) -> list[str]:
+        """Return all texts of a conversation."""
+        return list(strings(_input(request)))
+
+    @staticmethod
+    def tool_results(request: Body) -> list[str]:
+        """Return the results of the tools, in order."""
+        results = [item for item in _input(request) if item.get("type") in RESULTS]
+        return ["\n".join(strings(item.get("output"))) for item in results]
+
+
+def _input(request: Body) -> list[Body]:
+    items = request.get("input") or []
+    return [{"role": "user", "content": items}] if isinstance(items, str) else items
+
+
+def _items(turn: Turn, number: str) -> list[Body]:
+    items: list[Body] = []
+    if turn.text:
+        content = {"type": "output_text", "text": turn.text, "annotations": []}
+        item = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
+        items.append({**item, "status": "completed", "content": [content]})
+    for index, (name, arguments) in enumerate(turn.tools):
+        call: Body = {"call_id": f"call_{number}_{index}", "name": name, "status": "completed"}
+        if isinstance(arguments, str):
+            items.append({**call, "type": "custom_tool_call", "input": arguments})
+        else:
+            items.append({**call, "type": "function_call", "arguments": json.dumps(arguments)})
+    for index, item in enumerate(items):
+        item.setdefault("id", f"item_{number}_{index}")
+    return items
+
+
+def _events(items: Sequence[Body], number: str) -> Iterator[Body]:
+    response: Body = {"id": f"resp_{number}", "object": "response"}
+    started = {**response, "status": "in_progress", "output": []}
+    yield {"type": "response.created", "response": started}
+    for index, item in enumerate(items):
+        position = {"output_index": index}
+        if item["type"] == "message":
+            empty = {**item, "content": []}
+            yield {"type": "response.output_item.added", **position, "item": empty}
+            yield {
+                "type": "response.output_text.delta",
+                **position,
+                "item_id": item["id"],
+                "content_index": 0,
+                "delta": item["content"][0]["text"],
+            }
+        else:
+            yield {"type": "response.output_item.added", **position, "item": item}
+        yield {"type": "response.output_item.done", **position, "item": item}
+    usage = {
+        "input_tokens": 1,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 1,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 2,
+    }
+    done = {**response, "status": "completed", "output": list(items), "usage": usage}
+    yield {"type": "response.completed", "response": done}
+
+
+def _error(message: str, status: int) -> Reply:
+    return Reply.of({"error": {"message": message, "type": "invalid_request_error"}}, status)
