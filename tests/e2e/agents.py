@@ -27,6 +27,7 @@ LATEST = "latest"
 VERSIONS = {
     "gemini": (os.environ.get("GEMINI_VERSION") or "0.61.0").split(),
     "claude": (os.environ.get("CLAUDE_VERSION") or "2.1.197 2.1.330").split(),
+    "qwen": (os.environ.get("QWEN_VERSION") or "0.24.4").split(),
 }
 """Agent to the releases that are tested; `make e2e CLAUDE_VERSION=latest` tests another one."""
 
@@ -219,3 +220,20 @@ AGENTS = tuple(
     for agent in (GEMINI, CLAUDE)
     for version in VERSIONS[agent.name]
 )
+
+QWEN = Agent(
+    name="qwen",
+    package="@qwen-code/qwen-code",
+    version=VERSIONS["qwen"][0],
+    entry="cli-entry.js",
+    settings_path=".qwen/settings.json",
+    events={
+        "before_prompt": "UserPromptSubmit",
+        "before_tool": "PreToolUse",
+        "after_tool": "PostToolUse",
+        "after_agent": "Stop",
+    },
+)
+
+PROBED = (*AGENTS, *(replace(QWEN, version=version) for version in VERSIONS["qwen"]))
+"""The agents of the tests of `anyhook probe`."""

@@ -1,0 +1,204 @@
+"""`anyhook probe` with real agents: hooks that work, and mistakes that it has to name."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from anyhook.probe.plan import CallRequest
+from anyhook.probe.probing import ProbeOptions, probe_agent
+from anyhook.probe.report import Verdict
+from anyhook.settings.sources import Location
+from tests.e2e.agents import PROBED
+
+pytestmark = pytest.mark.timeout(400, func_only=True)
+
+SECONDS = 120.0
+DENIES = "grep -q 'rm -rf' && { echo 'that removes files' >&2; exit 2; }; exit 0"
+CLAUDE_REPLY = {
+    "hookSpecificOutput": {
+        "hookEventName": "PreToolUse",
+        "permissionDecision": "deny",
+        "permissionDecisionReason": "that removes files",
+    }
+}
+GEMINI_REPLY = {"decision": "deny", "reason": "that removes files"}
+REPLIES = {"claude": CLAUDE_REPLY, "qwen": CLAUDE_REPLY, "gemini": GEMINI_REPLY}
+TOOLS = {"claude": "Bash", "qwen": "run_shell_command", "gemini": "run_shell_command"}
+"""The shell tool of each agent."""
+
+
+@pytest.fixture(scope="module", params=PROBED, ids=lambda agent: f"{agent.name}-{agent.version}")
+def agent(request):
+    return request.param.install()
+
+
+class Setup:
+    """A project with hooks of one agent, and its user's home."""
+
+    def __init__(self, agent, directory):
+        self.agent = agent
+        self.project = directory / "project"
+        self.home = directory / "home"
+        (self.project / "hooks").mkdir(parents=True)
+        self.home.mkdir()
+        self.hooks = {}
+
+    def script(self, name, text, mode=0o755):
+        path = self.project / "hooks" / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(mode)
+        return f"./hooks/{name}"
+
+    def add(self, event, command, matcher=None, **members):
+        wire = self.agent.events.get(event, event)
+        definition = {"hooks": [{"type": "command", "command": command, **members}]}
+        if matcher is not None:
+            definition["matcher"] = matcher
+        self.hooks.setdefault(wire, []).append(definition)
+
+    def write(self, text=None, where=None):
+        path = self.project / (where or self.agent.settings_path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text or json.dumps({"hooks": self.hooks}, indent=1))
+
+    def probe(self, *calls):
+        program = self.agent.program
+        place = Location.of(self.project, home=self.home, environ=dict(ENVIRON))
+        options = ProbeOptions(
+            tuple(self.agent.start()), tuple(map(CallRequest.parse, calls)), SECONDS
+        )
+        return probe_agent(program, place, options)
+
+
+ENVIRON = {"PATH": os.environ["PATH"], "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+
+
+def row(report, label):
+    [found] = [hook for hook in report.hooks if hook.hook.label == label]
+    return found
+
+
+def reasons(report, label):
+    return "\n".join(row(report, label).reasons)
+
+
+def snapshot(directory):
+    return {path: path.stat().st_mtime_ns for path in sorted(directory.rglob("*"))}
+
+
+# -- a correct set-up
+
+
+@pytest.fixture(scope="module")
+def correct(agent, tmp_path_factory):
+    setup = Setup(agent, tmp_path_factory.mktemp("correct"))
+    setup.add("before_tool", setup.script("guard.sh", DENIES), TOOLS[agent.name])
+    context = {"hookSpecificOutput": {"additionalContext": "this project speaks French"}}
+    if agent.name != "gemini":
+        context["hookSpecificOutput"]["hookEventName"] = "UserPromptSubmit"
+    setup.add(
+        "before_prompt", setup.script("teller.sh", f"echo {shlex.quote(json.dumps(context))}")
+    )
+    setup.add("after_tool", setup.script("watcher.sh", "cat > /dev/null"))
+    setup.add("after_agent", setup.script("finisher.sh", "exit 0"))
+    tool = json.dumps({"command": "echo x; rm -rf anyhook-probe/of-the-user"})
+    setup.write()
+    before = snapshot(setup.project), snapshot(setup.home)
+    report = setup.probe(f"{TOOLS[agent.name]} {tool}")
+    assert (snapshot(setup.project), snapshot(setup.home)) == before
+    return report
+
+
+def test_hooks_that_work_are_reported_as_working(correct):
+    assert {hook.hook.label: (hook.verdict, hook.reasons) for hook in correct.hooks} == dict.fromkeys(("guard.sh", "teller.sh", "watcher.sh", "finisher.sh"), (Verdict.WORKS, ()))
+    assert not correct.is_broken
+    assert correct.problems == ()
+
+
+def test_a_guard_denies_sample_calls_and_those_of_the_user_also_in_a_subagent(correct):
+    guard = row(correct, "guard.sh")
+    denied = {(seen.call.split(" ", 1)[1], seen.in_subagent) for seen in guard.observations
+              if seen.denied}  # fmt: skip
+    assert denied == {
+        ("rm -rf anyhook-probe/remove", False),
+        ("echo x; rm -rf anyhook-probe/of-the-user", False),
+        ("rm -rf anyhook-probe/remove", True),
+        ("echo x; rm -rf anyhook-probe/of-the-user", True),
+    }
+    assert guard.held() is True
+    assert guard.held(in_subagent=True) is True
+    assert guard.fired_in_subagent is True
+
+
+def test_a_text_for_the_model_reaches_it(correct):
+    assert row(correct, "teller.sh").context is True
+
+
+# -- mistakes
+
+
+@pytest.fixture(scope="module")
+def mistaken(agent, tmp_path_factory):
+    setup = Setup(agent, tmp_path_factory.mktemp("mistaken"))
+    shell = TOOLS[agent.name]
+    own = shlex.quote(json.dumps(REPLIES[agent.name]))
+    other = shlex.quote(json.dumps({"permission": "deny", "userMessage": "that removes files"}))
+    if_rm = "grep -q 'rm -rf' || exit 0"
+    setup.add("before_tool", setup.script("guard.sh", DENIES), shell)
+    setup.add("before_tool", setup.script("one.sh", DENIES.replace("exit 2", "exit 1")), shell)
+    setup.add("before_tool", setup.script("talks.sh", f"{if_rm}\necho checking\necho {own}"), shell)
+    setup.add("before_tool", setup.script("shape.sh", f"{if_rm}\necho {other}"), shell)
+    setup.add("before_tool", setup.script("plain.sh", DENIES, mode=0o644), shell)
+    setup.add("before_tool", "./hooks/absent.sh", shell)
+    setup.add("before_tool", setup.script("dead.sh", DENIES), "NoSuchTool")
+    setup.add("PreToolUze", setup.script("typo.sh", DENIES), shell)
+    timeout = 500 if agent.name == "gemini" else 1
+    slow = setup.script("slow.sh", "sleep 20")
+    setup.add("after_tool", slow, shell, timeout=timeout)
+    setup.write()
+    beside = Path(agent.settings_path).parent / "hooks.json"
+    setup.write(where=beside)
+    return setup.probe()
+
+
+def test_a_good_guard_among_bad_ones_still_works(mistaken):
+    assert row(mistaken, "guard.sh").verdict is Verdict.WORKS
+
+
+@pytest.mark.parametrize(
+    ("label", "text"),
+    [
+        ("one.sh", "exit code 2 blocks; 1 only warns"),
+        ("talks.sh", "talks.sh"),
+        ("shape.sh", "permission"),
+        ("plain.sh", "may not be executed"),
+        ("absent.sh", "is not there"),
+        ("dead.sh", "NoSuchTool"),
+        ("typo.sh", "has no event 'PreToolUze'"),
+        ("slow.sh", "killed it"),
+    ],
+)
+def test_a_mistake_is_named(mistaken, label, text):
+    assert row(mistaken, label).verdict is Verdict.BROKEN
+    assert text in reasons(mistaken, label)
+
+
+def test_hooks_in_a_file_that_the_agent_does_not_read_are_reported(mistaken):
+    [problem] = mistaken.problems
+    assert "hooks.json" in problem
+    assert "does not read" in problem
+    assert mistaken.is_broken
+
+
+def test_a_settings_file_that_is_no_json_is_reported(agent, tmp_path):
+    setup = Setup(agent, tmp_path)
+    setup.add("before_tool", setup.script("guard.sh", DENIES))
+    setup.write(json.dumps({"hooks": setup.hooks})[:-1])
+    report = setup.probe()
+    assert report.is_broken
+    assert any(agent.settings_path in problem for problem in report.problems)
