@@ -115,7 +115,10 @@ def correct(agent, tmp_path_factory):
 
 
 def test_hooks_that_work_are_reported_as_working(correct):
-    assert {hook.hook.label: (hook.verdict, hook.reasons) for hook in correct.hooks} == dict.fromkeys(("guard.sh", "teller.sh", "watcher.sh", "finisher.sh"), (Verdict.WORKS, ()))
+    works = (Verdict.WORKS, ())
+    labels = ("guard.sh", "teller.sh", "watcher.sh", "finisher.sh")
+    results = {hook.hook.label: (hook.verdict, hook.reasons) for hook in correct.hooks}
+    assert results == dict.fromkeys(labels, works)
     assert not correct.is_broken
     assert correct.problems == ()
 

@@ -85,7 +85,8 @@ def _is_about(diagnostic: Diagnostic, hook: ConfiguredHook) -> bool:
     if diagnostic.handler is not None:
         has_label = diagnostic.handler == hook.label
         return has_label and (place is None or place.file != hook.place.file or place == hook.place)
-    return place is not None and hook.handler is not None and place == hook.place
+    places = {hook.place, hook.definition.place} if hook.definition is not None else set()
+    return place in places
 
 
 def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> list[ConfiguredHook]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 SNIPPET = 120
 """Characters of a text that are looked for: agents cut long ones."""
+ENDING_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGKILL})
+NEARLY = 0.8
+"""Part of a timeout from which on a signal is taken for its end: the recorder starts later."""
 _ESCAPED = re.compile(r"[<>&]")
 """Characters that agents escape in texts for the model."""
 _NOT_WORD = re.compile(r"\W+")
@@ -187,13 +190,14 @@ class Observer:
         expected: bool,
     ) -> Observation:
         output = self._decode(hook, spec, record)
+        killed = _was_killed(hook, record)
         is_subagents = made is not None or spec.canonical in self.program.subagent_events
         answer = output.answer
-        denied = record.ended and _denies(answer)
+        denied = not killed and _denies(answer)
         reason = answer.stop_reason or answer.reason or ""
         held = self._holds(spec, trial, made, reason) if denied else None
         context = None
-        if record.ended and answer.context:
+        if not killed and answer.context:
             context = self._has_heard(trial, answer.context)
         problems = [d for d in output.diagnostics if d.severity is not Severity.INFO]
         return Observation(
@@ -202,12 +206,12 @@ class Observer:
             trial.in_subagent and is_subagents,
             expected=expected,
             fired=True,
-            killed=not record.ended,
+            killed=killed,
             exit_code=record.exit_code,
             denied=denied,
             held=held,
             context=context,
-            problems=tuple(problems) if record.ended else (),
+            problems=() if killed else tuple(problems),
             stderr=next(iter(record.stderr.strip().splitlines()), ""),
         )
 
@@ -233,6 +237,14 @@ class Observer:
         if id(trial) not in self._texts:
             self._texts[id(trial)] = _words(trial.heard())
         return _words(_snippet(text)) in self._texts[id(trial)]
+
+
+def _was_killed(hook: ConfiguredHook, record: Record) -> bool:
+    """Return whether the agent ended a command, which it does at the timeout."""
+    if not record.ended:
+        return True
+    timeout = hook.handler.timeout if hook.handler is not None else 0.0
+    return record.signal in ENDING_SIGNALS and record.seconds >= timeout * NEARLY
 
 
 def _was_prevented(made: Made, reason: str) -> bool | None:

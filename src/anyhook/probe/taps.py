@@ -46,7 +46,8 @@ class Record:
         stderr: Standard error.
         exit_code: Its exit code; `None` if a signal or the agent ended it.
         signal: Number of the signal that ended it.
-        ended: Whether it ended by itself; otherwise the agent killed it.
+        ended: Whether it ended before this program was killed.
+        seconds: How long it ran; 0 if it was killed with this program.
     """
 
     tap: int
@@ -57,6 +58,7 @@ class Record:
     exit_code: int | None
     signal: int | None
     ended: bool
+    seconds: float
 
 
 @dataclass(slots=True)
@@ -202,6 +204,7 @@ def _read_record(base: Path) -> Record:
         exit_code=end.get("exit_code"),
         signal=end.get("signal"),
         ended=bool(end),
+        seconds=end.get("seconds", 0.0),
     )
 
 
