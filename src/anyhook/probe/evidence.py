@@ -13,6 +13,7 @@ from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Severity
 from anyhook.model.layers import Layer
+from anyhook.model.status import Status
 from anyhook.testing import make_event
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ class Observer:
     def _is_planned(self, hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
         if spec.canonical == "before_tool":
             # The engine has run it on this very call, so its condition (`if`) was checked, too.
-            return any(r.handler is hook.handler for r in made.step.decision.results)
+            results = [r for r in made.step.decision.results if r.status is not Status.SKIPPED]
+            return any(result.handler is hook.handler for result in results)
         if hook.handler is not None and hook.handler.condition is not None:
             return False
         event = make_event(

@@ -7,6 +7,7 @@ from anyhook.agents.gemini import ENTRY as GEMINI
 ENTRY = GEMINI.replace(
     name="terminai",
     spec="anyhook.agents.terminai.spec:TERMINAI",
+    program="",
     transcript_part="/.terminai/",
     tools=frozenset(
         "run_terminal_command write_to_file list_files glob_files search_web manage_todos "
