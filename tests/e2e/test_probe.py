@@ -156,12 +156,13 @@ def mistaken(agent, tmp_path_factory):
     setup.add("before_tool", setup.script("one.sh", DENIES.replace("exit 2", "exit 1")), shell)
     setup.add("before_tool", setup.script("talks.sh", f"{if_rm}\necho checking\necho {own}"), shell)
     setup.add("before_tool", setup.script("shape.sh", f"{if_rm}\necho {other}"), shell)
-    setup.add("before_tool", setup.script("plain.sh", DENIES, mode=0o644), shell)
-    setup.add("before_tool", "./hooks/absent.sh", shell)
+    # Before a call, Gemini CLI denies it for them, and no other hook would see its result.
+    setup.add("after_tool", setup.script("plain.sh", DENIES, mode=0o644), shell)
+    setup.add("after_tool", "./hooks/absent.sh", shell)
     setup.add("before_tool", setup.script("dead.sh", DENIES), "NoSuchTool")
     setup.add("PreToolUze", setup.script("typo.sh", DENIES), shell)
-    timeout = 500 if agent.name == "gemini" else 1
-    slow = setup.script("slow.sh", "sleep 20")
+    timeout = 3000 if agent.name == "gemini" else 3
+    slow = setup.script("slow.sh", "sleep 40")
     setup.add("after_tool", slow, shell, timeout=timeout)
     setup.write()
     beside = Path(agent.settings_path).parent / "hooks.json"
@@ -176,7 +177,7 @@ def test_a_good_guard_among_bad_ones_still_works(mistaken):
 @pytest.mark.parametrize(
     ("label", "text"),
     [
-        ("one.sh", "exit code 2 blocks; 1 only warns"),
+        ("one.sh", "exit code 2 blocks"),
         ("talks.sh", "talks.sh"),
         ("shape.sh", "permission"),
         ("plain.sh", "may not be executed"),

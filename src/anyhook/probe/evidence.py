@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.spec import Denial
 from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
-from anyhook.model.diagnostics import Severity
+from anyhook.model.diagnostics import Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.status import Status
 from anyhook.testing import make_event
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from anyhook.probe.taps import Record
     from anyhook.probe.trial import Made, Trial
 
+DENIAL_CODE = 2
 SNIPPET = 120
 """Characters of a text that are looked for: agents cut long ones."""
 ENDING_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGKILL})
@@ -202,6 +204,8 @@ class Observer:
         if not killed and answer.context:
             context = self._has_heard(trial, answer.context)
         problems = [d for d in output.diagnostics if d.severity is not Severity.INFO]
+        if not denied and not problems:
+            problems += self._overlooked(hook, spec, record)
         return Observation(
             spec.wire,
             made.step.text if made else "",
@@ -216,6 +220,19 @@ class Observer:
             problems=() if killed else tuple(problems),
             stderr=next(iter(record.stderr.strip().splitlines()), ""),
         )
+
+    def _overlooked(
+        self, hook: ConfiguredHook, spec: EventSpec, record: Record
+    ) -> Iterator[Diagnostic]:
+        """Yield what is legal for the agent and was probably meant as a denial or a reply."""
+        title = self.engine.agent.title
+        about = f"{hook.label!r} on {spec.wire}"
+        if record.exit_code not in (None, 0, DENIAL_CODE) and spec.can_block:
+            text = f"ended with exit code {record.exit_code}, which only warns; exit code 2 blocks"
+            yield diagnose("exit-code", f"{about}: {text}", hook.place, handler=hook.label)
+        if record.exit_code == 0 and _has_late_json(record.stdout):
+            text = f"prints text before its JSON, so {title} takes all of it for text"
+            yield diagnose("text-before-json", f"{about}: {text}", hook.place, handler=hook.label)
 
     def _decode(self, hook: ConfiguredHook, spec: EventSpec, record: Record) -> HookOutput:
         name = signal.Signals(record.signal).name if record.signal else None
@@ -239,6 +256,18 @@ class Observer:
         if id(trial) not in self._texts:
             self._texts[id(trial)] = _words(trial.heard())
         return _words(_snippet(text)) in self._texts[id(trial)]
+
+
+def _has_late_json(output: str) -> bool:
+    """Return whether an output has a JSON object after lines of text."""
+    lines = output.strip().splitlines()
+    for number, line in enumerate(lines):
+        if number and line.lstrip().startswith("{"):
+            try:
+                return isinstance(json.loads("\n".join(lines[number:])), dict)
+            except ValueError:
+                continue
+    return False
 
 
 def _was_killed(hook: ConfiguredHook, record: Record) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anyhook.model.diagnostics import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
@@ -186,7 +186,8 @@ def _judge(
     if silent:
         reasons = [_why_silent(hook, silent[0], around, has_fired=has_fired), *mistakes, *reasons]
     if reasons:
-        return Verdict.BROKEN, [*reasons, *mistakes]
+        seen_codes = {problem.code for seen in observations for problem in seen.problems}
+        return Verdict.BROKEN, [*reasons, *_mistakes(hook, around, without=seen_codes)]
     if not observations:
         dead = [d.message for d in around.findings.about(hook) if d.code in DEAD]
         if dead:
@@ -197,16 +198,21 @@ def _judge(
     return Verdict.WORKS, []
 
 
+CALLED = frozenset({"after_tool", "post_tool_use_failure"})
+"""Events of calls that were carried out."""
 DEAD = frozenset({"dead-matcher", "condition-not-here", "type-not-here"})
 """Diagnostics of hooks that never run."""
 
 
-def _mistakes(hook: ConfiguredHook, around: Circumstances) -> list[str]:
-    """Return what `anyhook check` reports about a hook."""
+def _mistakes(
+    hook: ConfiguredHook, around: Circumstances, without: Collection[str] = ()
+) -> list[str]:
+    """Return what `anyhook check` reports about a hook, without diagnostics of some codes."""
     found = around.findings.about(hook)
     if hook.handler is None:
         found += [d for d in around.findings.diagnostics if _is_around(d, hook)]
-    return [d.message for d in found if d.severity is not Severity.INFO]
+    found = [d for d in found if d.severity is not Severity.INFO and d.code not in without]
+    return [diagnostic.message for diagnostic in found]
 
 
 def _is_around(diagnostic: Diagnostic, hook: ConfiguredHook) -> bool:
@@ -227,7 +233,8 @@ def _faults(seen: Observation, hook: ConfiguredHook, around: Circumstances) -> l
         return [_why_killed(hook, around, where)]
     if seen.exit_code in (NOT_FOUND, NOT_EXECUTABLE):
         what = "is not there" if seen.exit_code == NOT_FOUND else "may not be executed"
-        return [f"its command {what}: {seen.stderr}"]
+        effect = f"; {title} denies every call for that" if seen.denied else ""
+        return [f"its command {what}: {seen.stderr}{effect}"]
     reasons = [diagnostic.message for diagnostic in seen.problems]
     if seen.held is False:
         agent = "a subagent" if seen.in_subagent else title
@@ -264,6 +271,8 @@ def _why_silent(
 
 
 def _why_untested(hook: ConfiguredHook) -> str:
+    if hook.spec is not None and hook.spec.canonical in CALLED:
+        return f"no call that {hook.matcher!r} matches was carried out, so it got no {hook.event}"
     if hook.spec is not None and hook.spec.subject == "tool_name":
         example = """--call 'TOOL {"ARGUMENT": …}'"""
         return f"no call of the probe is of a tool that {hook.matcher!r} matches; add {example}"
