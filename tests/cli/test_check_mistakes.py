@@ -119,6 +119,18 @@ SETTINGS = [
         id="a stop hook that never lets go",
     ),
     pytest.param(
+        hooks("exit 2", **{"async": True}),
+        "background-guard",
+        "has no effect",
+        id="a guard in the background",
+    ),
+    pytest.param(
+        hooks("""echo '{"decision": "block", "reason": "r"}'""", **{"async": True}),
+        "background-guard",
+        'remove "async"',
+        id="a guard in the background that prints its denial",
+    ),
+    pytest.param(
         {"disableAllHooks": True, **hooks("true")},
         "hooks-off",
         "switches off",
@@ -274,6 +286,25 @@ def test_a_hook_file_that_names_no_tool_is_found(project, check):
     diagnostic = check()[1]["unknown-subject"]
 
     assert (diagnostic["file"], diagnostic["line"]) == (str(file), 6)
+
+
+def test_a_guard_in_a_hook_file_that_runs_in_the_background_is_found(project, check):
+    text = (
+        "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n\n\n"
+        "@hooks.before_tool('shell')\ndef guard(event):\n    return deny('no')\n\n\n"
+        "hooks.run()\n"
+    )
+    file = script(project, "guard.py", text)
+    command = f"python3 {file}"
+    write_settings(project, hooks(command, **{"async": True}))
+
+    diagnostic = check()[1]["background-guard"]
+
+    assert "has no effect" in diagnostic["message"]
+    write_settings(project, hooks(command, asyncRewake=True))
+    assert "background-guard" not in check()[1]
+    write_settings(project, hooks(command))
+    assert "background-guard" not in check()[1]
 
 
 def test_strict_fails_on_warnings(project, check):

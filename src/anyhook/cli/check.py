@@ -33,6 +33,7 @@ from anyhook.cli.output import (
     show_path,
 )
 from anyhook.engine.checks import check_hooks
+from anyhook.engine.script_checks import POWERLESS, is_powerless
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.model.suggest import closest
@@ -164,6 +165,10 @@ def _check_hook_files(engine: Engine) -> Iterator[Diagnostic]:
             yield diagnose("ability", f"{use.name}: {problem}", place, handler=handler.label)
         for use in uses:
             yield from _check_subjects(engine, use, path)
+            spec = engine.agent.by_canonical.get(use.event)
+            if spec and "deny" in use.abilities and is_powerless(spec, handler):
+                place = Place(str(path), use.line)
+                yield diagnose("background-guard", f"{use.name}: {POWERLESS}", place)
 
 
 def _hook_files(engine: Engine) -> dict[Path, HandlerSpec]:

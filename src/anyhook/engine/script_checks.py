@@ -30,6 +30,10 @@ STOP_FLAG = "stop_hook_active"
 """Member of a payload that is true while the agent continues because of a hook."""
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]+)")
 SYNTAX_SECONDS = 5.0
+POWERLESS = (
+    "it denies, and the agent does not wait for it, so that the denial has no effect; remove "
+    '"async" from its settings'
+)
 
 
 def check_scripts(
@@ -153,6 +157,8 @@ def _check_facts(
     yield from _check_exit(spec, handler, facts, file)
     yield from _check_output(handler, facts, file)
     yield from _check_members(agent, handler, facts, file)
+    if facts.denies and is_powerless(spec, handler):
+        yield _about(handler, "background-guard", POWERLESS, Place(file))
     may_repeat = spec.denial is Denial.CONTINUES and facts.blocks
     if may_repeat and STOP_FLAG not in facts.text:
         yield _about(
@@ -162,6 +168,12 @@ def _check_facts(
             f"go on for ever; allow the stop when {STOP_FLAG} is true",
             Place(file),
         )
+
+
+def is_powerless(spec: EventSpec, handler: HandlerSpec) -> bool:
+    """Return whether a denial has no effect because the agent does not wait for the hook."""
+    is_background = handler.background and not handler.options.get("wakes")
+    return is_background and spec.denial is not Denial.NOTHING
 
 
 def _check_exit(

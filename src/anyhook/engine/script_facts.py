@@ -20,6 +20,7 @@ DECISION_MEMBERS = ("decision", "permissionDecision", "continue")
 _QUOTED_DECISION = re.compile(
     r"""["']?\b(?:decision|permissionDecision|continue)\b\\?["']?\s*[:=]"""
 )
+_QUOTED_DENIAL = re.compile(r"""["'](?:block|deny)\\?["']""")
 
 
 @dataclass(slots=True)
@@ -46,6 +47,11 @@ class ScriptFacts:
     def blocks(self) -> bool:
         """Whether it may deny something: by exit code 2 or by a reply."""
         return 2 in self.exit_codes or bool(re.search(r"\b(?:block|deny)\b", self.text))
+
+    @property
+    def denies(self) -> bool:
+        """Whether it surely denies something: by exit code 2 or by the word of a reply."""
+        return 2 in self.exit_codes or _QUOTED_DENIAL.search(self.text) is not None
 
     def add_exit(self, code: int, line: int) -> None:
         """Record an exit code."""

@@ -105,6 +105,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "reply-on-stderr": (WARNING, "a script prints a decision to standard error"),
     "reply-place": (WARNING, "a script prints a member where the agent does not read it"),
     "endless-stop": (WARNING, "a hook can keep the agent from stopping for ever"),
+    "background-guard": (WARNING, "a hook in the background denies, which has no effect"),
     "never-runs": (ERROR, "a hook file does nothing when an agent starts it"),
     "unknown-subject": (WARNING, "a hook file names a tool that no agent has"),
     "ability": (WARNING, "a hook asks for something that the agent cannot do"),
