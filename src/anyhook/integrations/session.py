@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
 MAX_CONTINUATIONS = 8
 """How often hooks may keep the agent from ending one turn."""
-MAX_TAIL_CALLS = 8
-"""How many tools in a row may run for one tool call: its own, and those that hooks add."""
 END_TIMEOUT = 60.0
 """Seconds that the hooks of a session's end have."""
 

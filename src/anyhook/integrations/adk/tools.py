@@ -10,7 +10,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.tool_confirmation import ToolConfirmation
 
 from anyhook.errors import StoppedError
-from anyhook.integrations.session import MAX_TAIL_CALLS
+from anyhook.integrations.tool_chain import ToolChain
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -91,42 +91,29 @@ class ToolCalls:
         """
         result = _ToolResult(value, error)
         texts: list[str] = []
-        name, requested, is_changed = tool.name, None, False
+        is_changed = False
+        chain = ToolChain(session, tool.name, arguments, context.function_call_id)
         try:
-            for _ in range(MAX_TAIL_CALLS):
+            while True:
                 texts += self._context.pop(context, ())
-                returned = await session.after_tool(
-                    name,
-                    arguments,
-                    unwrap_value(result.value) if result.error is None else result.error,
-                    error=result.error,
-                    call_id=context.function_call_id,
-                    requested=requested,
-                )
+                output = unwrap_value(result.value) if result.error is None else result.error
+                returned = await chain.after(chain.arguments, output, result.error)
                 texts += returned.context
                 if returned.replaced:
                     result, is_changed = _ToolResult({"result": returned.output}), True
-                if returned.tail_call is None:
+                if not chain.go_on(returned):
                     break
-                requested, is_changed = requested or name, True
-                name, arguments = returned.tail_call
-                result = await self._run_tail_call(session, name, arguments, context, requested)
+                is_changed = True
+                result = await self._run_tail_call(chain, context)
                 if not result.has_run:
                     break
         except StoppedError as stop:
             return {"error": stop.reason}
         return add_context(result.value, texts) if is_changed or texts else None
 
-    async def _run_tail_call(
-        self,
-        session: Session,
-        name: str,
-        arguments: dict[str, Any],
-        context: ToolContext,
-        requested: str,
-    ) -> _ToolResult:
-        call_id = context.function_call_id
-        run = await session.before_tool(name, arguments, call_id=call_id, requested=requested)
+    async def _run_tail_call(self, chain: ToolChain, context: ToolContext) -> _ToolResult:
+        name, arguments = chain.name, chain.arguments
+        run = await chain.before()
         if not run.allowed:
             answer = add_context({"error": run.reason}, run.context)
             return _ToolResult(answer, run.reason, has_run=False)

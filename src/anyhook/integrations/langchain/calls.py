@@ -29,7 +29,7 @@ from anyhook.integrations.langchain.messages import (
     with_model_name,
 )
 from anyhook.integrations.results import tag_context
-from anyhook.integrations.session import MAX_TAIL_CALLS
+from anyhook.integrations.tool_chain import ToolChain
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -177,33 +177,20 @@ async def call_tool(
 ) -> Any:
     """Call a tool, and the tail calls of hooks, and apply what hooks decide."""
     asked = request.tool_call["name"]
-    requested = None
-    for _ in range(MAX_TAIL_CALLS):
-        call = request.tool_call
-        name, call_id = call["name"], call["id"]
-        run = await wait(
-            session.before_tool(name, call["args"], call_id=call_id, requested=requested)
-        )
+    chain = ToolChain(session, asked, request.tool_call["args"], request.tool_call["id"])
+    while True:
+        run = await wait(chain.before())
         if not run.allowed:
             message = _error_message(request, asked, run.reason)
             return append_texts(message, map(tag_context, run.context))
-        if run.arguments != call["args"]:
-            request = request.override(tool_call={**call, "args": run.arguments})
+        if run.arguments != chain.arguments:
+            call: Any = {**request.tool_call, "args": run.arguments}
+            request = request.override(tool_call=call)
         result = await _run_tool(handler, request)
-        returned = await wait(
-            session.after_tool(
-                name,
-                run.arguments,
-                result.output,
-                error=result.error,
-                call_id=call_id,
-                requested=requested,
-            )
-        )
-        if returned.tail_call is None:
+        returned = await wait(chain.after(run.arguments, result.output, result.error))
+        if not chain.go_on(returned):
             break
-        requested = asked
-        request = _tail_request(request, *returned.tail_call)
+        request = _tail_request(request, chain.name, chain.arguments)
     context = (*run.context, *returned.context)
     if result.exception is not None:
         if not (returned.replaced or context):

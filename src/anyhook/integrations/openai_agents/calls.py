@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from agents import ShellResult, ToolOutputFileContent, ToolOutputImage, ToolOutputText
 from anyhook.integrations.openai_agents.state import current_session
 from anyhook.integrations.results import join_context, tag_context
-from anyhook.integrations.session import MAX_TAIL_CALLS
+from anyhook.integrations.tool_chain import ToolChain
 from anyhook.model.json import parse_event
 
 if TYPE_CHECKING:
@@ -110,37 +110,28 @@ async def call_tool(
     name = name or state.host_name(tool)
     run = await state.decide(name, arguments, call_id)
     state.decided.pop((call_id, name), None)
-    requested: str | None = None
-    for _ in range(MAX_TAIL_CALLS):
+    chain = ToolChain(state.session, name, arguments, call_id)
+    while True:
         if not run.allowed:
             return CallOutput(denial_text(run), replaced=True)
         result = await invoke(run.arguments)
-        returned = await state.session.after_tool(
-            name,
-            run.arguments,
-            to_json(result.output),
-            error=result.error,
-            call_id=call_id,
-            requested=requested,
-        )
-        if returned.tail_call is None:
+        returned = await chain.after(run.arguments, to_json(result.output), result.error)
+        if not chain.go_on(returned):
             break
-        requested = requested or name
-        name, arguments = returned.tail_call
-        tail_tool = state.function_tools.get(name)
+        tail_tool = state.function_tools.get(chain.name)
         if tail_tool is None:
-            invoke = partial(_report_missing_tool, name)
+            invoke = partial(_report_missing_tool, chain.name)
         else:
-            text = json.dumps(arguments)
+            text = json.dumps(chain.arguments)
             tail_context = _tool_context(context, tail_tool.name, call_id, text)
             invoke = partial(run_function, recording_failures(tail_tool), tail_context, text)
-            name = state.host_name(tail_tool)
-        run = await state.session.before_tool(name, arguments, call_id=call_id, requested=requested)
+            chain.name = state.host_name(tail_tool)
+        run = await chain.before()
     if result.exception is not None:
         raise result.exception
     texts = tuple(map(tag_context, (*run.context, *returned.context)))
     output = returned.output if returned.replaced else result.output
-    return CallOutput(output, texts, replaced=returned.replaced or requested is not None)
+    return CallOutput(output, texts, replaced=returned.replaced or chain.requested is not None)
 
 
 async def _report_missing_tool(name: str, _arguments: dict[str, Any]) -> ToolResult:

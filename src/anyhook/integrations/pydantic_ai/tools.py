@@ -14,7 +14,7 @@ from pydantic_core import ValidationError
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.results import join_context, tag_context
-from anyhook.integrations.session import MAX_TAIL_CALLS
+from anyhook.integrations.tool_chain import ToolChain
 
 if TYPE_CHECKING:
     from pydantic_ai import RunContext
@@ -58,14 +58,13 @@ class _HookedCall:
 
     async def run(self, name: str, arguments: dict[str, Any], tool: ToolsetTool[Any]) -> Any:
         call_id = self._ctx.tool_call_id
-        requested: str | None = None
-        for remaining in reversed(range(MAX_TAIL_CALLS)):
-            shown = to_json(arguments)
+        chain = ToolChain(self._session, name, arguments, call_id)
+        while True:
+            name = chain.name
+            shown = chain.arguments = to_json(arguments)
             run = self._pending.pop((call_id, name), None)
             if run is None:
-                run = await self._session.before_tool(
-                    name, shown, call_id=call_id, requested=requested
-                )
+                run = await chain.before()
             self._context += run.context
             if not run.allowed:
                 raise ToolFailed(self._with_context(run.reason))
@@ -80,21 +79,14 @@ class _HookedCall:
                 raise
             except Exception as error:  # noqa: BLE001 - raised again when hooks have seen it
                 failure = error
-            returned = await self._session.after_tool(
-                name,
-                run.arguments,
-                to_json(_visible_output(result)) if failure is None else str(failure),
-                error=None if failure is None else str(failure),
-                call_id=call_id,
-                requested=requested,
-            )
+            problem = None if failure is None else str(failure)
+            output = to_json(_visible_output(result)) if problem is None else problem
+            returned = await chain.after(run.arguments, output, problem)
             self._context += returned.context
-            if returned.tail_call is None or not remaining:
+            if not chain.go_on(returned):
                 break
-            requested = requested or name
-            name, arguments = returned.tail_call
-            tool = await self._find_tool(name)
-            arguments = await self._validate(name, arguments, tool)
+            tool = await self._find_tool(chain.name)
+            arguments = await self._validate(chain.name, chain.arguments, tool)
         if failure is not None:
             raise self._failure(failure, returned)
         return self._result(result, returned)
