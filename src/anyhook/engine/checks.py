@@ -160,10 +160,12 @@ def check_never_matches(
 
 
 def _covers_nothing(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> bool:
+    if spec.matcher_text is not None:
+        return not matcher.matches(spec.matcher_text)
     if spec.subjects:
         return not any(map(matcher.matches, spec.subjects))
     names = matcher.names
-    if names is None:
+    if names is None or matcher.expression is not None:
         names = frozenset(re.findall(r"\w{2,}", matcher.pattern))
         if not names:
             return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.engine.checks import check_never_matches, check_start
+from anyhook.engine.forms import form_rules
 from anyhook.engine.plan import runs_on
 from anyhook.model.diagnostics import Diagnostic, diagnose
 
@@ -50,9 +51,12 @@ def unrunnable_hooks(
     for definition in hooks.definitions:
         if required is False or (required is not True and definition.event not in required):
             continue
-        spec = rules.by_canonical[definition.event]
+        spec = form_rules(agent, rules, definition.form).by_canonical.get(definition.event)
+        if spec is None:
+            continue
         handlers = [handler for handler in definition.handlers if runs(handler)]
-        dead = check_never_matches(agent, spec, definition, guard.may_match)
+        form = agent.form(definition.form)
+        dead = check_never_matches(form, spec, definition, guard.may_match)
         if dead is not None and handlers:
             yield dead
         for handler in handlers:
