@@ -1,0 +1,69 @@
+"""Results of tools in the form of GitHub Copilot CLI: one text for the model, and how it ended.
+
+The result of a shell command ends with a line that holds its exit code. Source: what release
+1.0.102 sent. In payloads of PascalCase events the members have snake_case names.
+"""
+
+from __future__ import annotations
+
+import re
+
+from anyhook.agents.tool_results import ToolResultForm
+from anyhook.model.tools import ToolResult, read_result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from anyhook.model.tools import ToolCall
+
+_SHELL_END = r"\n?<shellId: \S+ completed with exit code (-?\d+)>\s*\Z"
+CAMEL = ("resultType", "textResultForLlm")
+SNAKE = ("result_type", "text_result_for_llm")
+
+
+def read(call: ToolCall, response: Any, error: str | None) -> ToolResult:
+    """Return the result of a tool."""
+    for kind, text_key in (CAMEL, SNAKE):
+        text = response.get(text_key) if isinstance(response, dict) else None
+        if isinstance(text, str):
+            failed = isinstance(response, dict) and response.get(kind) == "failure"
+            return _read_text(call, text, response, (error or text) if failed else error)
+    if error is not None and response is None:
+        return ToolResult(text=error, error=error, raw=error)
+    return read_result(response, error)
+
+
+def _read_text(call: ToolCall, text: str, response: Any, error: str | None) -> ToolResult:
+    result = ToolResult(text=text, error=error, raw=response)
+    end = re.search(_SHELL_END, text) if call.tool == "shell" else None
+    if end is None:
+        return result
+    output = text[: end.start()]
+    return result.replace(text=output, stdout=output, stderr="", exit_code=int(end[1]))
+
+
+def _text_for_model(call: ToolCall, result: ToolResult) -> str:
+    text = result.text or result.error or ""
+    if call.tool != "shell" or result.exit_code is None:
+        return text
+    return f"{text}\n<shellId: 0 completed with exit code {result.exit_code}>"
+
+
+def _write(keys: tuple[str, str], call: ToolCall, result: ToolResult) -> dict[str, str]:
+    kind, text_key = keys
+    return {kind: "success", text_key: _text_for_model(call, result)}
+
+
+def write(call: ToolCall, result: ToolResult) -> dict[str, str]:
+    """Return the result of a tool as payloads of camelCase events and replies hold it."""
+    return _write(CAMEL, call, result)
+
+
+def write_pascal(call: ToolCall, result: ToolResult) -> dict[str, str]:
+    """Return the result of a tool as payloads of PascalCase events hold it."""
+    return _write(SNAKE, call, result)
+
+
+FORM = ToolResultForm(read=read, write=write)
+PASCAL_FORM = ToolResultForm(read=read, write=write_pascal)

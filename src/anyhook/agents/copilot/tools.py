@@ -1,0 +1,111 @@
+"""The tools of GitHub Copilot CLI, and the names that they have for hooks with PascalCase events."""
+
+from __future__ import annotations
+
+from anyhook.model.tools import Tool, Vocabulary
+
+TOOLS = (
+    "apply_patch",
+    "ask_user",
+    "bash",
+    "create",
+    "edit",
+    "fetch_copilot_cli_documentation",
+    "glob",
+    "grep",
+    "list_agents",
+    "list_bash",
+    "powershell",
+    "read_agent",
+    "read_bash",
+    "report_intent",
+    "rg",
+    "session_store_sql",
+    "skill",
+    "sql",
+    "stop_bash",
+    "str_replace_editor",
+    "task",
+    "update_todo",
+    "view",
+    "web_fetch",
+    "web_search",
+    "write_agent",
+    "write_bash",
+)
+
+CLAUDE_NAMES = {
+    "apply_patch": "Edit",
+    "ask_user": "AskUserQuestion",
+    "bash": "Bash",
+    "create": "Write",
+    "edit": "Edit",
+    "glob": "Glob",
+    "grep": "Grep",
+    "powershell": "Bash",
+    "rg": "Grep",
+    "str_replace_editor": "Edit",
+    "task": "Agent",
+    "update_todo": "TodoWrite",
+    "view": "Read",
+    "web_fetch": "WebFetch",
+    "web_search": "WebSearch",
+}
+"""Tool to its name in payloads and matchers of hooks with PascalCase events."""
+
+RENAMED_TOOLS = {
+    "Agent": "task",
+    "AskUserQuestion": "ask_user",
+    "Bash": "bash",
+    "Edit": "edit",
+    "Glob": "glob",
+    "Grep": "grep",
+    "MultiEdit": "edit",
+    "Read": "view",
+    "Shell": "bash",
+    "Task": "task",
+    "TodoWrite": "update_todo",
+    "WebFetch": "web_fetch",
+    "WebSearch": "web_search",
+    "Write": "create",
+    "google_web_search": "web_search",
+    "grep_search": "grep",
+    "list_directory": "view",
+    "read_file": "view",
+    "replace": "edit",
+    "run_shell_command": "bash",
+    "search_file_content": "grep",
+    "shell": "bash",
+    "write_file": "create",
+    "write_todos": "update_todo",
+}
+
+NOT_IN_SHELL = frozenset({"directory", "background", "timeout"})
+EDIT_KEYS = {"file_path": "path", "old_string": "old_str", "new_string": "new_str"}
+WRITE_KEYS = {"file_path": "path", "content": "file_text"}
+SEARCH_KEYS = {"path": "paths"}
+
+TOOL_TABLE = {
+    "shell": Tool(("bash", "powershell"), without=NOT_IN_SHELL),
+    "read_file": Tool(("view",), {"file_path": "path"}),
+    "write_file": Tool(("create",), WRITE_KEYS),
+    "edit_file": Tool(("edit", "str_replace_editor"), EDIT_KEYS),
+    "glob": Tool(("glob",), SEARCH_KEYS),
+    "grep": Tool(("grep", "rg"), SEARCH_KEYS),
+    "web_fetch": Tool(("web_fetch",)),
+    "web_search": Tool(("web_search",)),
+    "agent": Tool(("task",)),
+    "ask_user": Tool(("ask_user",)),
+    "write_todos": Tool(("update_todo",)),
+    "skill": Tool(("skill",), {"name": "skill"}),
+}
+
+PASCAL_TABLE = {
+    tool: entry.replace(names=tuple(dict.fromkeys(CLAUDE_NAMES.get(n, n) for n in entry.names)))
+    for tool, entry in TOOL_TABLE.items()
+}
+"""The same tools by their Claude names; the arguments have the names of Copilot."""
+
+TITLE = "GitHub Copilot CLI"
+VOCABULARY = Vocabulary(agent=TITLE, tools=TOOL_TABLE, mcp_name="{server}-{tool}")
+PASCAL_VOCABULARY = Vocabulary(agent=TITLE, tools=PASCAL_TABLE, mcp_name="{server}-{tool}")
