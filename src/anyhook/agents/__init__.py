@@ -25,6 +25,7 @@ NAMES = (
     "cursor",
     "qwen",
     "opencode",
+    "copilot",
     "generic",
 )
 

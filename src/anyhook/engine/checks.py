@@ -121,7 +121,7 @@ def _check_matcher(
         problem = _rule_as_matcher(spec, matcher) if is_rule else None
     elif matcher.pattern in MATCH_ALL:
         problem = None
-    elif spec.subject is None and spec.matcher_text is None:
+    elif spec.matcher_style == "ignored" or (spec.subject is None and spec.matcher_text is None):
         text = f"{spec.wire} has nothing to match; the matcher {matcher.pattern!r} is ignored"
         yield diagnose("ignored-matcher", text, definition.place)
         return

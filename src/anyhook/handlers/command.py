@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from dataclasses import replace
@@ -12,12 +13,14 @@ import anyio
 
 from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools, report_unused
 from anyhook.handlers.background import Job
+from anyhook.handlers.context import HOOK_DIR
 from anyhook.handlers.env_files import FileKey
 from anyhook.handlers.environment import add_variables, expand, sanitize_env
 from anyhook.handlers.hook_commands import find_hook_command
 from anyhook.handlers.results import failed_result, note, payload_notes, timeout_message
 from anyhook.handlers.warm import run_warm
 from anyhook.model.decisions import HandlerResult, Status
+from anyhook.model.layers import Layer
 from anyhook.processes.result import ProcessResult
 from anyhook.processes.run import run_process
 from anyhook.shell.path_variables import quote_path_variables
@@ -145,7 +148,9 @@ def command_environment(
         key = FileKey(session, context.spec.canonical, handler.identity)
         env |= services.env_files.variables(env_file, key, context.epoch)
     env.update(handler.variables)
-    set_by_agent = {name: env[name] for name in context.agent.protected_environment}
+    _set_hook_directory(context, handler, env)
+    protected = context.agent.protected_environment & env.keys()
+    set_by_agent = {name: env[name] for name in protected}
     add_variables(env, handler.env, expands=context.rules.expands_handler_env)
     env.update(set_by_agent)
     own = dict.fromkeys((*handler.variables, *handler.env))
@@ -156,12 +161,20 @@ def command_environment(
     return env, repaired
 
 
+def _set_hook_directory(context: HookContext, handler: HandlerSpec, env: dict[str, str]) -> None:
+    """Set the variable that holds the directory of the settings file, if the agent has one."""
+    for name, source in context.agent.hook_environment.items():
+        if source == HOOK_DIR and handler.layer is not Layer.MANAGED:
+            env[name] = os.path.dirname(handler.place.file)  # noqa: PTH120 - a text is needed
+
+
 def command_line(
     context: HookContext, handler: HandlerSpec, env: dict[str, str]
 ) -> list[str] | None:
     """Return program and arguments, or `None` if there is no shell."""
     if handler.argv is not None:
-        values = {name: env[name] for name in (*context.agent.hook_environment, *handler.variables)}
+        names = (*context.agent.hook_environment, *handler.variables)
+        values = {name: env[name] for name in names if name in env}
         if context.agent.handler_types["command"].programs:
             values |= handler.placeholders
             return [_fill_placeholders(word, values) for word in handler.argv]

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
     from anyhook.model.layers import Layer
 
+HOOK_DIR = "hook_dir"
+"""Value of `AgentSpec.hook_environment` that depends on the handler."""
 SERVERS: ContextVar[tuple[str, ...]] = ContextVar("anyhook-servers", default=())
 """The servers (`anyhook serve`) that the event came through, the last one at the end."""
 
@@ -158,10 +160,13 @@ class HookContext:
             values["root"] = str(find_root(self.project_dir))
         variables = dict(self.inherits.of(layer))
         for name, source in sources.items():
+            if source == HOOK_DIR:
+                continue
             variables[name] = values.get(source, source.removeprefix("="))
         # The values of this process's own environment are valid: the system passed them.
         is_own = self.host_environ is os.environ
-        return variables, sanitize_env(variables, sources if is_own else [*variables])
+        own = [name for name in sources if name in variables]
+        return variables, sanitize_env(variables, own if is_own else [*variables])
 
     @cached_property
     def cwd(self) -> str:

@@ -25,6 +25,7 @@ from anyhook.handlers.network import (
     SERVERS_HEADER,
     find_host_problem,
     is_allowed,
+    is_loopback,
     normalize_host,
     resolve,
 )
@@ -139,6 +140,8 @@ async def _request(
     except OSError:
         return _fail(context, handler, f"there is no host {url.host!r}", started=started)
     problem = find_host_problem(url.raw_host.decode("ascii"), addresses, services.private_hosts)
+    if problem is not None and _may_stay_here(context, addresses):
+        problem = None
     if problem is not None:
         remedy = f"name the host in private_hosts or, as a user, in {allowed_urls}"
         error = f"{_show(url)} {problem}; to allow it, {remedy}"
@@ -146,6 +149,13 @@ async def _request(
     headers = _make_headers(context, handler, url)
     reply = await _post_to_any(context, url, addresses, headers)
     return _make_result(context, handler, reply, started, headers.refused)
+
+
+def _may_stay_here(context: HookContext, addresses: tuple[str, ...]) -> bool:
+    """Return whether the user allows requests to this machine, and this is one."""
+    variable = context.agent.web.loopback_variable if context.agent.web else ""
+    is_allowed_here = variable and context.host_environ.get(variable) == "1"
+    return bool(is_allowed_here) and all(map(is_loopback, addresses))
 
 
 def _parse_url(text: str) -> httpx.URL | None:

@@ -25,6 +25,7 @@ KINDS = {
     "http": "anyhook.handlers.http:run_http",
     "agent": "anyhook.handlers.prompt:run_prompt",
     "prompt": "anyhook.handlers.prompt:run_prompt",
+    "first_message": "anyhook.handlers.first_message:run_first_message",
     "mcp_tool": "anyhook.handlers.mcp:run_mcp_tool",
 }
 """Kind to the function that runs it. A new kind is a new file and a row here."""

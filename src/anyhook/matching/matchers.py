@@ -306,6 +306,8 @@ WHOLE_STYLES: dict[str, Callable[[str], Matcher]] = {
     "names_or_whole": _compile_names_or_whole,
     # The same; an empty pattern matches everything.
     "names_whole_or_all": _compile_names_whole_or_all,
+    # Any pattern, which the agent ignores.
+    "ignored": lambda _text: Matcher("*"),
 }
 """How a pattern is read whose blanks belong to it, and of which an invalid one matches nothing."""
 

@@ -57,6 +57,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "unknown-member": (ERROR, "a settings file holds something that it may not hold"),
     "settings-shape": (ERROR, "a settings file does not hold an object"),
     "duplicate-key": (WARNING, "an object has the same key twice; only the last counts"),
+    "bad-structure": (ERROR, "a part of a file for which its agent drops the whole file"),
     "unknown-event": (ERROR, "a key under `hooks` is no event of the agent"),
     "too-many-hooks": (ERROR, "a file has more hooks than anyhook reads"),
     "unknown-field": (WARNING, "a field that no rule knows"),

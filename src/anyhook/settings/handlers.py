@@ -30,6 +30,7 @@ FIELD_KINDS: dict[str, tuple[type | tuple[type, ...], type, str]] = {
     "strings": (list, str, "a list of strings"),
     "object": (dict, object, "an object"),
     "texts": (dict, str, "an object of strings"),
+    "web_url": (str, object, "a URL that starts with http:// or https://"),
     "count": (int, object, "a whole number that is not negative"),
 }
 """`HandlerField.kind` to the type of the value, the type of its items, and a description."""
@@ -198,7 +199,9 @@ class HandlerReader:
             self.reporter.report("empty-member", f"{key} is empty; left out", (*path, key))
             return False
         value_type, item_type, description = FIELD_KINDS[field.kind]
-        if not _has_type(member, value_type, item_type):
+        if not _has_type(member, value_type, item_type) or (
+            field.kind == "web_url" and not str(member).startswith(("http://", "https://"))
+        ):
             problem = f"{key} must be {description}; left out"
         elif field.words and member not in field.words:
             known = ", ".join(map(repr, field.words))
@@ -294,7 +297,12 @@ class HandlerReader:
         default = event.default_timeouts.get(handler_type.kind, handler_type.timeout)
         seconds = default
         timeout = value.get("timeout")
-        if timeout is not None:
+        is_null = "timeout" in value and self.agent.drops_flawed_entries
+        if is_null and timeout is None:
+            seconds = self._checked_seconds(
+                timeout, self.agent.timeout_unit, default, self._at(path, "timeout")
+            )
+        elif timeout is not None:
             if handler_type.numeric_strings:
                 timeout = _read_number(timeout)
             unit = self.agent.timeout_unit

@@ -176,7 +176,7 @@ class HookSet:
     def named_hosts(self) -> frozenset[str]:
         """Return the hosts that the user, or a layer with more authority, allows by full name."""
         web = self.agent.web
-        if web is None:
+        if web is None or not web.allowed_urls:
             return frozenset()
         hosts: set[str] = set()
         for file in self._files_with_authority(Layer.USER):
@@ -192,7 +192,7 @@ class HookSet:
         The user's files, and those with more authority, decide for all layers; where they do not,
         a project's files decide for its own hooks.
         """
-        for least in (Layer.USER, layer):
+        for least in (Layer.USER, layer) if path else ():
             merged: list[str] | None = None
             for file in self._files_with_authority(least):
                 if value_at(file.values, path) is not None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 EXTRA_DEFINITION_FIELDS = frozenset({"sequential"})
 """Members of a definition that anyhook reads in the settings of every agent."""
+FLAWS = frozenset({"wrong-type", "bad-timeout"})
+"""Codes of problems for which some agents leave out the whole handler."""
+UNREAD_CODES = frozenset({"unknown-event", "unknown-field"})
 SHARED_OBJECTS = frozenset({"tools"})
 """Objects of the agents that hold a switch of hooks among other settings."""
 # Characters. Models call tools with names of at most this length; on them a matcher must be exact.
@@ -109,6 +112,7 @@ class _FileReader(Reporter):
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
         self._check_required_members()
+        self._check_expected_members()
         self._check_members()
         self._check_misplaced()
         definitions = self._read_events()
@@ -167,6 +171,26 @@ class _FileReader(Reporter):
     def _report_type(self, path: tuple[str, ...], expected: str) -> None:
         self.report("wrong-type", f"{'.'.join(path)} must be {expected}", path)
 
+    def report(
+        self, code: str, message: str, path: JsonPath, *, severity: Severity | None = None
+    ) -> None:
+        """Report a problem, unless it is a thing of another agent that this one never reads."""
+        if not (self.source.is_foreign and code in UNREAD_CODES):
+            super().report(code, message, path, severity=severity)
+
+    def _check_expected_members(self) -> None:
+        """Report members at the root with a value that the agent does not accept."""
+        file = self.source.file
+        for name, expected in file.expected_members.items() if file is not None else ():
+            is_missing = name not in self.document.value
+            value = self.document.value.get(name)
+            remedy = f'write "{name}": {json.dumps(expected)}'
+            if is_missing and file is not None and name in file.required_members:
+                self.report("required-member", f"{name!r} is missing; {remedy}", ())
+            elif not is_missing and (isinstance(value, bool) or value != expected):
+                problem = f"{self.agent.title} does not know this {name}; {remedy}"
+                self.report("required-member", problem, (name,))
+
     def _check_required_members(self) -> None:
         """Report members that a file with hooks needs and lacks, or that have another value."""
         if self.source.is_foreign or self._value_at(self.hooks_path) is None:
@@ -222,6 +246,9 @@ class _FileReader(Reporter):
         self.report("unknown-event", f"{self.agent.title} has no event {name!r}; {hint}", path)
 
     def _read_event(self, name: str, entries: object, path: JsonPath) -> Iterator[HookDefinition]:
+        if self.agent.drops_flawed_entries and not isinstance(entries, list):
+            self.report("bad-structure", f"{name} must be a list of hooks: [{{…}}]", path)
+            return
         if isinstance(entries, dict):
             message = f"{name} must be a list: [{{…}}]; read as a list of one"
             self.report("unwrapped-list", message, path)
@@ -262,7 +289,8 @@ class _FileReader(Reporter):
                 self.report("no-handlers", message, (*path, "hooks"))
             items = [((*path, "hooks", index), hook) for index, hook in enumerate(hooks)]
         matcher = value.get("matcher")
-        if matcher is not None and not isinstance(matcher, str):
+        is_null = "matcher" in value and matcher is None and agent.drops_flawed_entries
+        if is_null or (matcher is not None and not isinstance(matcher, str)):
             self.report(
                 "wrong-type",
                 'matcher must be a string, like "write_file|replace"; the definition is left out',
@@ -272,15 +300,8 @@ class _FileReader(Reporter):
         if matcher is not None and not self._is_usable_matcher(matcher, spec, (*path, "matcher")):
             return None
         sequential = self.typed_member(value, "sequential", bool, "true or false", path)
-        limit = MAX_ITEMS - self.handler_count
-        items = self.limited(items, "hooks", (*path, "hooks"), limit)
-        self.handler_count += len(items)
         reader = HandlerReader(agent, self.source, self, is_flat=is_entry_flat)
-        handlers: list[HandlerSpec] = []
-        for handler_path, item in items:
-            handler = reader.read(spec, item, handler_path)
-            if handler:
-                handlers.append(handler)
+        handlers = self._read_handlers(reader, spec, items, path)
         if not handlers:
             return None
         return HookDefinition(
@@ -292,6 +313,46 @@ class _FileReader(Reporter):
             handlers=tuple(handlers),
             form=agent.form_name,
         )
+
+    def _read_handlers(
+        self,
+        reader: HandlerReader,
+        spec: EventSpec,
+        items: list[tuple[JsonPath, object]],
+        path: JsonPath,
+    ) -> list[HandlerSpec]:
+        """Return the handlers of a definition that can run."""
+        limit = MAX_ITEMS - self.handler_count
+        items = self.limited(items, "hooks", (*path, "hooks"), limit)
+        self.handler_count += len(items)
+        handlers: list[HandlerSpec] = []
+        for handler_path, item in items:
+            if isinstance(item, dict) and "hooks" in item and self.agent.drops_flawed_entries:
+                self.report("bad-structure", "a group of hooks stands inside a group", handler_path)
+                continue
+            before = len(self.diagnostics)
+            handler = reader.read(spec, item, handler_path)
+            if handler and not self._is_flawed(before):
+                handlers.append(handler)
+        return handlers
+
+    def _is_flawed(self, before: int) -> bool:
+        """Return whether the agent leaves out a handler for what was reported since; report it.
+
+        Args:
+            before: Number of diagnostics before the handler was read.
+        """
+        if not self.agent.drops_flawed_entries:
+            return False
+        is_flawed = False
+        for index in range(before, len(self.diagnostics)):
+            problem = self.diagnostics[index]
+            if problem.code in FLAWS:
+                is_flawed = True
+                message = f"{problem.message}; {self.agent.title} itself leaves the whole hook out"
+                flaw = problem.replace(message=message, severity=Severity.ERROR)
+                self.diagnostics[index] = flaw
+        return is_flawed
 
     def _check_definition_fields(
         self, agent: AgentSpec, value: dict[str, Any], path: JsonPath
@@ -380,6 +441,10 @@ class _FileReader(Reporter):
         enabled, place = None, None
         for toggle, value in self._toggles("enabled", "off"):
             if not isinstance(value, bool):
+                if self.agent.drops_flawed_entries:
+                    name = ".".join(toggle.path)
+                    self.report("bad-structure", f"{name} must be true or false", toggle.path)
+                    continue
                 self._report_type(toggle.path, "true or false")
                 if not toggle.coerces:
                     continue

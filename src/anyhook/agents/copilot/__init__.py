@@ -37,5 +37,5 @@ ENTRY = AgentEntry(
     absent_members=frozenset({"permission_mode", "tool_use_id", "tool_response"}),
     transcript_part="/.copilot/",
     variables=("COPILOT_CLI", "COPILOT_PROJECT_DIR"),
-    extends="claude",
+    extends=frozenset({"claude"}),
 )

@@ -151,7 +151,7 @@ EVENTS = (
         denial=Denial.CONTINUES,
         reason_audience=Audience.AGENT,
         verdict_policy="last",
-        payload_keys=TRANSCRIPT,
+        payload_keys={**TRANSCRIPT, "prompt": None},
         payload_members={"stopReason": "end_turn"},
     ),
     _notice(

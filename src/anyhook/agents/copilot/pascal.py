@@ -39,7 +39,7 @@ TRANSCRIPT = {"transcript_path": "transcript_path"}
 CAMEL_MEMBERS = {"session_id": "sessionId", "tool_name": "toolName"}
 KEYS: dict[str, dict[str, str | None]] = {
     "before_prompt": {"source": None},
-    "after_agent": {**TRANSCRIPT, "stop_hook_active": "stop_hook_active"},
+    "after_agent": {**TRANSCRIPT, "prompt": None},
     "subagent_stop": {
         **TRANSCRIPT,
         "agent_type": "agent_name",

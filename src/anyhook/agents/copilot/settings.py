@@ -20,7 +20,7 @@ HANDLER_TYPES = {
         "http",
         TIMEOUT,
         {
-            "url": HandlerField("url", "string", required=True),
+            "url": HandlerField("url", "web_url", required=True),
             "headers": HandlerField("headers", "texts"),
             "allowedEnvVars": HandlerField("allowed_variables", "strings"),
         },
@@ -39,6 +39,16 @@ FORMS = ("", "pascal")
 """The hooks with camelCase names of an event run before those with PascalCase names."""
 
 
+VERSION = {"version": 1}
+FATAL = frozenset({"bad-structure", "required-member"})
+"""Codes of problems for which a file of a directory is dropped."""
+FATAL_ENTRIES = frozenset(
+    "bad-structure wrong-type unknown-type type-not-here missing-field bad-timeout "
+    "bad-matcher".split()
+)
+"""Settings files and policies are dropped for any wrong entry."""
+
+
 def _directory(layer: Layer, path: str) -> SettingsFile:
     """Return a directory of hook files, each of which can switch itself off."""
     return SettingsFile(
@@ -48,11 +58,21 @@ def _directory(layer: Layer, path: str) -> SettingsFile:
         descending=True,
         written_name="anyhook.json",
         switches_itself=True,
+        strict_json=True,
+        expected_members=VERSION,
+        fatal_codes=FATAL,
     )
 
 
 def _settings(layer: Layer, path: str, *, is_foreign: bool = False) -> SettingsFile:
-    return SettingsFile(layer, {"*": path}, forms=FORMS, is_foreign=is_foreign)
+    return SettingsFile(
+        layer,
+        {"*": path},
+        forms=FORMS,
+        is_foreign=is_foreign,
+        strict_json=True,
+        fatal_codes=FATAL_ENTRIES,
+    )
 
 
 SETTINGS = (
@@ -65,6 +85,11 @@ SETTINGS = (
         variable="ANYHOOK_MANAGED_SETTINGS",
         forms=FORMS,
         is_protected=True,
+        strict_json=True,
+        members=frozenset({"version", "hooks"}),
+        expected_members=VERSION,
+        required_members=frozenset(VERSION),
+        fatal_codes=FATAL_ENTRIES | {"required-member", "unknown-member"},
     ),
     _directory(Layer.USER, "{config}/hooks"),
     _settings(Layer.USER, "{config}/settings.json"),
@@ -94,9 +119,7 @@ AUTHORITY = {
     Layer.RUNTIME: 4,
 }
 HOOK_TOGGLES = (HookToggle(("disableAllHooks",), "off"),)
-WEB = WebRules(
-    allowed_urls=(), allowed_variables=(), loopback_variable="COPILOT_HOOK_ALLOW_LOCALHOST"
-)
+WEB = WebRules(loopback_variable="COPILOT_HOOK_ALLOW_LOCALHOST")
 
 HOOK_ENVIRONMENT = {
     "COPILOT_CLI": "=1",

@@ -67,7 +67,7 @@ CAMEL_KEYS: dict[str, str | None] = {
     "tool_response": "toolResult",
 }
 
-COPILOT = AgentSpec(
+COPILOT = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     name="copilot",
     title=TITLE,
     event_key="",
@@ -110,6 +110,7 @@ COPILOT = AgentSpec(
     entries=("handler", "definition"),
     member_names=MEMBER_NAMES,
     default_type="command",
+    drops_flawed_entries=True,
     config_dir="{home}/.copilot",
     config_variable="COPILOT_HOME",
     timeout_unit=1.0,
@@ -119,7 +120,7 @@ COPILOT = AgentSpec(
     shell=(("bash", "--norc", "--noprofile", "-c"), ("sh", "-c")),
     hook_environment=HOOK_ENVIRONMENT,
     protected_environment=frozenset(HOOK_ENVIRONMENT),
-    runs_in_root=True,
+    hook_directories=dict.fromkeys(LAYER_ORDER, "root"),
     stripped_prefixes=STRIPPED,
     web=WEB,
 )

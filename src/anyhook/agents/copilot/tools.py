@@ -1,4 +1,4 @@
-"""The tools of GitHub Copilot CLI, and the names that they have for hooks with PascalCase events."""
+"""The tools of GitHub Copilot CLI, and their names for hooks with PascalCase events."""
 
 from __future__ import annotations
 

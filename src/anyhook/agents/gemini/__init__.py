@@ -12,7 +12,7 @@ ENTRY = AgentEntry(
         "SessionStart SessionEnd BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection "
         "BeforeTool AfterTool PreCompress Notification".split()
     ),
-    required_members=frozenset({"timestamp"}),
+    required_members=frozenset({"timestamp", "transcript_path"}),
     absent_members=frozenset({"permission_mode", "prompt_id"}),
     transcript_part="/.gemini/",
     tools=frozenset(

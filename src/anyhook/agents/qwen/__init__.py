@@ -14,7 +14,7 @@ ENTRY = AgentEntry(
         "MessageDisplay Stop StopFailure SubagentStart SubagentStop PreCompact PostCompact "
         "PermissionRequest PermissionDenied TodoCreated TodoCompleted".split()
     ),
-    required_members=frozenset({"timestamp"}),
+    required_members=frozenset({"timestamp", "transcript_path"}),
     transcript_part="/.qwen/",
     tools=frozenset("edit todo_write agent skill notebook_edit tool_search list_agents".split()),
     variables=("QWEN_PROJECT_DIR", "QWEN_CODE_SESSION_ID"),

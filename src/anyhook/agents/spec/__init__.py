@@ -190,6 +190,8 @@ class AgentSpec(Record):
             that is run without a shell) to the agent's names of it, the strongest first; the first
             one is written. Members that are not here have their usual name.
         default_type: `type` of handlers that have none; `None` if it is required.
+        drops_flawed_entries: Whether the agent leaves out a handler with any wrong member;
+            otherwise only that member is left out.
         hooks_optional: Whether a definition may have no list of handlers.
         strict_handlers: Whether handlers are read exactly as the agent does: commands are command
             lines, timeouts are whole numbers, and members that the agent does not know are ignored.
@@ -207,7 +209,8 @@ class AgentSpec(Record):
         shell: Programs with options that run command lines; the first one that exists is used.
         shells: The same for each name that handlers can set as `shell`.
         hook_environment: Variable that hooks get to what it holds: `project_dir`, `root` (of the
-            repository), `cwd`, `session_id`, or `=TEXT` for a fixed text.
+            repository), `cwd`, `session_id`, `hook_dir` (of the settings file), or `=TEXT` for a
+            fixed text.
         protected_environment: Those of them that `env` of a handler does not override.
         quotes_variables_itself: Whether the agent quotes the values that it substitutes in command
             lines, so that authors write no quotes.
@@ -270,6 +273,7 @@ class AgentSpec(Record):
     entries: tuple[str, ...] = ("definition",)
     member_names: Mapping[str, tuple[str, ...]] = EMPTY
     default_type: str | None = None
+    drops_flawed_entries: bool = False
     hooks_optional: bool = False
     strict_handlers: bool = False
     home_variable: str | None = None
@@ -341,8 +345,9 @@ class AgentSpec(Record):
 
     def form_of(self, payload: Mapping[str, object]) -> AgentSpec:
         """Return the form that a payload has; the agent itself if it has none of the others."""
+        has_own_shape = event_of_shape(self.payload_shapes, payload) is not None
         for form in self.forms.values():
-            if payload.get(form.event_key) in form.by_wire:
+            if payload.get(form.event_key) in form.by_wire and not has_own_shape:
                 return form
         return self
 

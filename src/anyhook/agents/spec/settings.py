@@ -108,6 +108,8 @@ class SettingsFile(Record, kw_only=False):
             Hooks are never written into it, and it does not show that this agent is used.
         strict_json: Whether it is JSON without comments, trailing commas and a byte order mark.
         members: The members that its root may have; `None` if it holds other settings, too.
+        expected_members: Member at the root to the value that it must have, if it is there.
+        required_members: Those of them that must be there.
         fatal_codes: Codes of the problems for which the agent drops the whole file.
         is_protected: Whether only an administrator may be able to change it: a file that its group
             or others may write is not read. At its usual place it also has to belong to root.
@@ -123,6 +125,8 @@ class SettingsFile(Record, kw_only=False):
     is_foreign: bool = False
     strict_json: bool = False
     members: frozenset[str] | None = None
+    expected_members: Mapping[str, Any] = EMPTY
+    required_members: frozenset[str] = frozenset()
     fatal_codes: frozenset[str] = frozenset()
     is_protected: bool = False
     switches_itself: bool = False
@@ -266,13 +270,16 @@ class WebRules(Record):
     """The settings that limit HTTP hooks.
 
     Attributes:
-        allowed_urls: Keys from the root of a settings file to the list of URL patterns.
+        allowed_urls: Keys from the root of a settings file to the list of URL patterns; empty if
+            there is no such setting.
         allowed_variables: Keys to the list of variables that headers may contain; empty if there
             is no such setting.
+        loopback_variable: Environment variable that allows requests to this machine if it is `1`.
     """
 
-    allowed_urls: tuple[str, ...]
+    allowed_urls: tuple[str, ...] = ()
     allowed_variables: tuple[str, ...] = ()
+    loopback_variable: str = ""
 
 
 class EnvFileRules(Record):
