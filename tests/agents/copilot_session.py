@@ -61,6 +61,7 @@ class Session:
         self.requests = 0
         self.warnings = []
         self.notes = []
+        self.shells = 0
 
     async def ask(self, event):
         """Dispatch an event of this session, and show its warnings to the user."""
@@ -129,9 +130,7 @@ class Session:
             return
         if decision.outcome is Outcome.ASK:
             reason = decision.reason or "No reason provided"
-            self.tool = (
-                f"Denied by preToolUse hook (unable to ask user for confirmation): {reason}"
-            )
+            self.tool = f"Denied by preToolUse hook (unable to ask user for confirmation): {reason}"
             return
         arguments = arguments if decision.tool_input is None else decision.tool_input
         refusal = _input_problem(tool, arguments)
@@ -145,7 +144,7 @@ class Session:
         if decision.reason.startswith("invalid input"):
             return BAD_INPUT
         decider = next(r for r in decision.results if r.answer.outcome is Outcome.DENY)
-        if not decider.failed:
+        if not decider.failed or decider.exit_code == 2:
             return f"Denied by preToolUse hook: {decision.reason}"
         return f'Denied by preToolUse hook from "{self._source(decider)}" (hook errored)'
 
@@ -159,7 +158,8 @@ class Session:
         decision = await self.ask(PermissionRequest(tool_name=tool, tool_input=arguments))
         if decision.outcome is Outcome.DENY:
             decider = [r for r in decision.results if r.answer.outcome is Outcome.DENY][-1]
-            reason = "Permission request hook failed" if decider.failed else decision.reason
+            has_failed = decider.failed and decider.exit_code != 2
+            reason = "Permission request hook failed" if has_failed else decision.reason
             self.stops = decision.stop
             return f"Permission denied by a PermissionRequest hook: {reason}"
         if decision.approve:
@@ -174,7 +174,7 @@ class Session:
             text = await self._run_subagent(arguments)
         elif tool == "bash":
             text = self._run_shell(arguments["command"])
-        elif tool == "view" and not os.path.exists(arguments["path"]):
+        elif tool == "view" and not _exists(arguments["path"]):
             await self._fail(tool, arguments)
             return
         else:
@@ -189,9 +189,7 @@ class Session:
             self.tool = decision.tool_output["textResultForLlm"]
         if decision.context:
             advice = "\n\n".join(decision.context)[:CONTEXT_LIMIT]
-            self.tool += (
-                f'\n\nTool "{tool}" succeeded. Additional guidance from postToolUse hooks:\n{advice}'
-            )
+            self.tool += f'\n\nTool "{tool}" succeeded. Additional guidance from postToolUse hooks:\n{advice}'
 
     def _run_shell(self, command):
         done = subprocess.run(
@@ -201,7 +199,10 @@ class Session:
             text=True,
             check=False,
         )
-        return f"{done.stdout.rstrip()}\n<shellId: 0 completed with exit code {done.returncode}>"
+        number = self.shells
+        self.shells += 1
+        end = f"<shellId: {number} completed with exit code {done.returncode}>"
+        return f"{done.stdout.rstrip()}\n{end}"
 
     async def _fail(self, tool, arguments):
         path = arguments["path"]
@@ -212,9 +213,8 @@ class Session:
         self.tool = f"Path {path} does not exist. Please provide a valid path."
         if decision.context:
             advice = "\n\n".join(decision.context)
-            self.notes.append(
-                f'Tool "{tool}" failed. Additional guidance from postToolUseFailure hooks:\n{advice}'
-            )
+            source = "Additional guidance from postToolUseFailure hooks"
+            self.notes.append(f'Tool "{tool}" failed. {source}:\n{advice}')
 
     async def _run_subagent(self, arguments):
         name = arguments["agent_type"]
@@ -222,15 +222,17 @@ class Session:
         self.requests += 2
         text = "sub done"
         for blocks in range(MAX_BLOCKS):
-            event = SubagentStop(
-                agent_type=name, prompt_response=text, stop_hook_active=blocks > 0
-            )
+            event = SubagentStop(agent_type=name, prompt_response=text, stop_hook_active=blocks > 0)
             decision = await self.ask(event)
             if not decision.denied:
                 break
             text = "sub again"
             self.requests += 1
         return decision.extra.get("modified_response", text)
+
+
+def _exists(path):
+    return os.path.exists(path)
 
 
 def _needs_permission(tool):

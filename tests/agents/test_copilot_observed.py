@@ -134,9 +134,17 @@ def load(case, project, home, root):
         rules="observed",
         home=home,
         environ=environ,
-        trust_once=not case.get("untrusted"),
+        trust_once=not case.get("untrusted") or opts_in(case),
         trust_store=TrustStore(root / "trust"),
         on_message=lambda _text: None,
+    )
+
+
+def opts_in(case):
+    """Return whether the run trusts the project this once."""
+    variables = ("GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS", "COPILOT_ALLOW_ALL")
+    return "--trust-folder" in case.get("arguments", "") or any(
+        case.get("environ", {}).get(name) == "true" for name in variables
     )
 
 

@@ -90,7 +90,7 @@ def make_plan(
         if not all(matcher.is_evaluated(name) for name in names):
             problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
         if matcher.matches_any(names):
-            matched.append(definition)
+            matched.append(_without_others(definition, style, names))
     matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
     if rules.one_handler_per_name:
         matched = _keep_first_of_name(matched)
@@ -113,6 +113,20 @@ def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
         or handler.kind in spec.handler_kinds
         or handler.layer is Layer.RUNTIME
     )
+
+
+def _without_others(
+    definition: HookDefinition, style: str, names: tuple[str | None, ...]
+) -> HookDefinition:
+    """Leave out the handlers whose own pattern does not match."""
+    if all(handler.matcher is None for handler in definition.handlers):
+        return definition
+    handlers = tuple(
+        handler
+        for handler in definition.handlers
+        if compile_matcher(handler.matcher, style).matches_any(names)
+    )
+    return replace(definition, handlers=handlers)
 
 
 def _keep_first_of_name(definitions: list[HookDefinition]) -> list[HookDefinition]:

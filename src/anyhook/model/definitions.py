@@ -51,6 +51,7 @@ class HandlerSpec:
         on_failure: `continue`, or `block`: a failure denies.
         background: Run it without waiting for it; it cannot decide anything.
         options: Fields of its kind (`url`, `prompt`, `server`, …), by canonical name.
+        matcher: A pattern of its own, which has to match beside that of its definition.
         form: The form of its agent that it was written for (`AgentSpec.forms`).
     """
 
@@ -74,6 +75,7 @@ class HandlerSpec:
     on_failure: str = "continue"
     background: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
+    matcher: str | None = None
     form: str = ""
 
     @property
@@ -124,6 +126,7 @@ class HandlerSpec:
             self.background,
             self.form,
             self.cwd,
+            self.matcher,
             repr(sorted(self.options.items())) if self.options else "",
         )
 

@@ -79,8 +79,10 @@ class HandlerReader:
             return None
         command: str | None = None
         argv: tuple[str, ...] | None = None
+        shell = ""
         is_usable = True
         if is_command:
+            value, shell = self._with_command(value)
             words = self._read_command(value, handler_type, path)
             is_usable = words is not None
             if isinstance(words, str):
@@ -91,6 +93,8 @@ class HandlerReader:
         options = self._read_options(value, handler_type, path)
         if options is None or not is_usable:
             return None
+        if shell:
+            options["shell"] = shell
         background = bool(options.pop("background", False) or options.get("wakes"))
         if background and not event.runs_background:
             message = f"{self.agent.title} waits for hooks of {event.wire}; it runs as others do"
@@ -117,6 +121,7 @@ class HandlerReader:
             background=background,
             options=options,
             form=self.agent.form_name,
+            matcher=self._own_matcher(value),
         )
         self._check_runs_on_event(event, handler, path)
         return handler
@@ -279,6 +284,19 @@ class HandlerReader:
     def _at(self, path: JsonPath, member: str) -> JsonPath:
         """Return the path of a member of the handler, under the name that it is written with."""
         return (*path, self._name(member))
+
+    def _with_command(self, value: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """Return a handler with its command, and the shell that it names by the member for it."""
+        for member, shell in self.agent.shell_members.items():
+            if member in value and "command" not in value and "program" not in value:
+                return {**value, "command": value[member]}, shell
+        return value, ""
+
+    def _own_matcher(self, value: dict[str, Any]) -> str | None:
+        """Return the matcher that a handler has beside the one of its definition."""
+        matcher = value.get(MATCHER)
+        has_own = MATCHER in self.agent.handler_fields and MATCHER not in self.definition_fields
+        return matcher if has_own and isinstance(matcher, str) else None
 
     def _working_directory(self, cwd: str | None) -> str | None:
         """Return the directory in which a command runs; `None` for the event's."""

@@ -185,4 +185,6 @@ def definition_key(definition: HookDefinition, handler: HandlerSpec) -> str:
     ]
     if handler.cwd is not None:
         members.append(handler.cwd)
+    if handler.matcher is not None:
+        members.append(f"matcher {handler.matcher}")
     return hashlib.sha256(json.dumps(members).encode()).hexdigest()

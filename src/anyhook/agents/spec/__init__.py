@@ -189,6 +189,8 @@ class AgentSpec(Record):
         member_names: Member of handlers (`command`, `timeout`, `args`; `program` for a program
             that is run without a shell) to the agent's names of it, the strongest first; the first
             one is written. Members that are not here have their usual name.
+        shell_members: Member of handlers with a command line for another shell to that shell, a key
+            of `shells`; it counts if the handler has no other command.
         default_type: `type` of handlers that have none; `None` if it is required.
         drops_flawed_entries: Whether the agent leaves out a handler with any wrong member;
             otherwise only that member is left out.
@@ -272,6 +274,7 @@ class AgentSpec(Record):
     handler_fields: frozenset[str]
     entries: tuple[str, ...] = ("definition",)
     member_names: Mapping[str, tuple[str, ...]] = EMPTY
+    shell_members: Mapping[str, str] = EMPTY
     default_type: str | None = None
     drops_flawed_entries: bool = False
     hooks_optional: bool = False
