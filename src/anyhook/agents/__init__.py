@@ -26,6 +26,7 @@ NAMES = (
     "qwen",
     "opencode",
     "copilot",
+    "codex",
     "generic",
 )
 

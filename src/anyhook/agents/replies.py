@@ -71,7 +71,7 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
             return _decision_word(agent, item, answer)
         case "not_boolean":
             return False
-        case "denies_if_false" | "false_denies":
+        case "false_denies":
             return False if answer.outcome is Outcome.DENY else None
         case "result_object":
             return _result_object(value)

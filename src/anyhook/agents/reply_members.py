@@ -109,18 +109,13 @@ def _read_false_denies(
         _set_verdict(context, item, fields, Outcome.DENY, False)
 
 
-def _read_denies_if_false(
-    context: OutputContext, item: OutputField, value: Any, fields: Fields
-) -> None:
-    """Read a member that denies if it is false, with the reasons that were read before it."""
-    if not has_kind(BOOLEAN, value):
-        report_wrong_type(context, item, value, BOOLEAN.label)
-        return
-    stop_reason = fields.pop("stop_reason", None)
-    if not value:
-        _set_verdict(context, item, fields, Outcome.DENY, False)
-        default = f"{context.spec.wire} hook stopped execution"
-        fields["reason"] = fields.get("reason") or stop_reason or default
+def _read_any_input(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
+    """Read arguments; a value that is no object counts as arguments without members."""
+    if not isinstance(value, dict):
+        name = ".".join(item.path)
+        context.report("ignored-output", f"{name} must be an object, not {describe_value(value)}")
+        value = {}
+    fields[item.field] = value
 
 
 def _read_interrupt(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
@@ -319,7 +314,8 @@ MEMBER_READERS: dict[str, MemberReader] = {
     "not_boolean": _read_not_boolean,
     "false_denies": _read_false_denies,
     "interrupt": _read_interrupt,
-    "denies_if_false": _read_denies_if_false,
+    "any_input": _read_any_input,
+    "stop_that_denies": _read_stop_that_denies,
     "action": _read_action,
     "content": _read_content,
     "terminal": _read_terminal,
@@ -343,7 +339,6 @@ CUMULATIVE_KINDS = frozenset(
         "decision",
         "explained_decision",
         "not_boolean",
-        "denies_if_false",
         "false_denies",
         "interrupt",
     }

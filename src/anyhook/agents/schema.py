@@ -107,7 +107,6 @@ _BY_KIND: dict[str, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "not_boolean": {"type": "boolean"},
     "interrupt": {"type": "boolean"},
-    "denies_if_false": {"type": "boolean"},
     "false_denies": {"type": "boolean"},
     "object": {"type": "object"},
     "array": {"type": "array"},

@@ -150,6 +150,9 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     if scope == "user" or not script.is_relative_to(root):
         return shlex.quote(str(script))
     variables = [name for name, value in agent.hook_environment.items() if value == "project_dir"]
+    # Without a variable only the whole path works in every directory of the project.
+    if not variables:
+        return shlex.quote(str(script))
     path = re.sub(r'(["$`\\])', r"\\\1", script.relative_to(root).as_posix())
     return f'"${{{variables[0]}}}/{path}"'
 

@@ -48,7 +48,9 @@ def combine_field(
         values: Its values in plan order; at least one.
     """
     policy_name = spec.field_policies.get(field)
-    if policy_name is None:
+    if policy_name == CHECKED_INPUT:
+        _take_checked_input(spec, draft, field, values)
+    elif policy_name is None:
         POLICIES[field](draft, field, values)
     elif policy_name in NAMED_POLICIES:
         NAMED_POLICIES[policy_name](draft, field, values)
@@ -123,6 +125,23 @@ def _take_last(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> N
     for index, entry in enumerate(entries):
         overrode = draft.override(field, entry, entries[:index])
     draft.set(field, entries[-1].value, [entries[-1].blame(overrode)])
+
+
+def _take_checked_input(
+    spec: EventSpec, draft: DecisionDraft, field: str, entries: list[FieldValue]
+) -> None:
+    """Take the last arguments; deny the call if a text that its tool needs is missing."""
+    _take_last(draft, field, entries)
+    required = spec.required_inputs.get(getattr(draft.event, "tool_name", ""))
+    if required is None or isinstance(entries[-1].value.get(required), str):
+        return
+    last = entries[-1]
+    draft.discard(field)
+    if draft.outcome is Outcome.DENY:
+        return
+    reason = f"hook returned updatedInput without string field `{required}`"
+    draft.set("outcome", Outcome.DENY, [Blame(last.handler, str(Outcome.DENY))])
+    draft.set("reason", reason, [Blame(last.handler, reason)])
 
 
 def _take_last_response(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
@@ -272,6 +291,9 @@ POLICIES: dict[str, Policy] = {
     "extra": _combine_extras,
 }
 """Field of an answer to its usual policy, in the order in which they are applied."""
+
+CHECKED_INPUT = "checked_input"
+"""Policy that needs `EventSpec.required_inputs`."""
 
 NAMED_POLICIES: dict[str, Policy] = {
     "every_context": _collect_every,

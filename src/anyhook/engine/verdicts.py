@@ -52,6 +52,8 @@ def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[Handler
         reasons = _reasons_of_all(results, stoppers)
     else:
         reasons = _reasons_that_count(stoppers, carriers)
+    if spec.reason_policy == "first":
+        reasons = reasons[:1]
     if reasons:
         draft.set("reason", join_lines(str(blame.value) for blame in reasons), reasons)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 NO_CLIENT = "there is no client for MCP servers; pass mcp=… to Engine.load"
+_MISSING = object()
 _PATH = re.compile(r"\$\{([^{}]+)\}")
 
 
@@ -43,9 +44,12 @@ async def run_mcp_tool(context: HookContext, handler: HandlerSpec) -> HandlerRes
     started = time.perf_counter()
     call_tool = client.call_tool
     server, tool = handler.options["server"], handler.options["tool"]
-    arguments = fill_arguments(
-        handler.options.get("input", {}), parse_json(context.payload.decode())
-    )
+    event = parse_json(context.payload.decode())
+    is_typed = bool(handler.options.get("typed_input"))
+    try:
+        arguments = fill_arguments(handler.options.get("input", {}), event, is_typed=is_typed)
+    except MissingValueError as error:
+        return failed_result(context, handler, f"the event has no {error}")
     result = await call_service(
         context,
         handler,
@@ -58,26 +62,53 @@ async def run_mcp_tool(context: HookContext, handler: HandlerSpec) -> HandlerRes
     return _make_result(context, handler, result, started)
 
 
-def fill_arguments(value: Any, event: Any) -> Any:
+class MissingValueError(LookupError):
+    """A placeholder names a value that the event does not have."""
+
+
+def fill_arguments(value: Any, event: Any, *, is_typed: bool = False) -> Any:
     """Replace `${tool_input.file_path}` and the like in arguments by values of the event.
 
     Args:
         value: The arguments, of any depth; keys stay as they are.
         event: The event's payload. Nothing is replaced in it.
+        is_typed: Whether a text that is nothing but a placeholder becomes the value with its type,
+            and a value that the event does not have is an error.
 
     Returns:
         New arguments. What the event does not have is empty; a value that is no string is its JSON.
+
+    Raises:
+        MissingValueError: If `is_typed` is set and the event lacks a value.
     """
     if isinstance(value, str):
-        return _PATH.sub(lambda match: _find_text(event, match[1]), value)
+        return _fill_text(value, event, is_typed=is_typed)
     if isinstance(value, dict):
-        return {key: fill_arguments(item, event) for key, item in value.items()}
+        return {key: fill_arguments(item, event, is_typed=is_typed) for key, item in value.items()}
     if isinstance(value, list):
-        return [fill_arguments(item, event) for item in value]
+        return [fill_arguments(item, event, is_typed=is_typed) for item in value]
     return value
 
 
+def _fill_text(text: str, event: Any, *, is_typed: bool) -> Any:
+    if is_typed:
+        for path in _PATH.findall(text):
+            if _find(event, path) is _MISSING:
+                raise MissingValueError(path)
+        whole = _PATH.fullmatch(text)
+        if whole:
+            return _find(event, whole[1])
+    return _PATH.sub(lambda match: _find_text(event, match[1]), text)
+
+
 def _find_text(event: Any, path: str) -> str:
+    value = _find(event, path)
+    if value is None or value is _MISSING:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _find(event: Any, path: str) -> Any:
     value = event
     for key in path.strip().split("."):
         if isinstance(value, dict):
@@ -85,10 +116,8 @@ def _find_text(event: Any, path: str) -> str:
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]
         else:
-            return ""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            return _MISSING
+    return value
 
 
 def _make_result(

@@ -172,6 +172,10 @@ def _compile_names(text: str, names: list[str]) -> Matcher:
 def _compile_rust(text: str) -> Matcher:
     if _NARROW_NAMES_ONLY.fullmatch(text):
         return _compile_literal(text)
+    return _compile_rust_expression(text)
+
+
+def _compile_rust_expression(text: str) -> Matcher:
     from anyhook.matching.rust_regex import to_ecmascript
 
     translation = to_ecmascript(text)
@@ -293,11 +297,12 @@ STYLES: dict[str, Callable[[str], Matcher]] = {
     "equal": _compile_equal,
     # Like `narrow`, with expressions of Rust; hooks with an invalid one are left out.
     "rust": _compile_rust,
+    "rust_expression": _compile_rust_expression,
     # Names separated by `|`, and an expression that is made of them.
     "listed": _compile_listed,
 }
 """How a pattern is read."""
-UNSTRIPPED = frozenset({"rust", "untrimmed"})
+UNSTRIPPED = frozenset({"rust", "rust_expression", "untrimmed"})
 """Styles in which blanks around a pattern belong to it."""
 WHOLE_STYLES: dict[str, Callable[[str], Matcher]] = {
     # An expression that has to cover the whole subject.

@@ -35,7 +35,7 @@ EXTRA_DEFINITION_FIELDS = frozenset({"sequential"})
 FLAWS = frozenset({"wrong-type", "bad-timeout"})
 """Codes of problems for which some agents leave out the whole handler."""
 UNREAD_CODES = frozenset({"unknown-event", "unknown-field"})
-SHARED_OBJECTS = frozenset({"tools"})
+SHARED_OBJECTS = frozenset({"tools", "features"})
 """Objects of the agents that hold a switch of hooks among other settings."""
 # Characters. Models call tools with names of at most this length; on them a matcher must be exact.
 MAX_TOOL_NAME = 64
@@ -405,6 +405,7 @@ class _FileReader(Reporter):
         for toggle in self.agent.hook_toggles:
             value = self._value_at(toggle.path)
             is_read = not toggle.layers or self.source.layer in toggle.layers
+            is_read = is_read and toggle.file in ("", self.source.path.name)
             if toggle.kind in kinds and value is not None and is_read:
                 self._check_legacy(toggle, value)
                 yield toggle, value

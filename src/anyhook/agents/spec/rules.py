@@ -112,8 +112,10 @@ class EventSpec(Record, kw_only=False):
         verdict_policy: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`;
             `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
             with `last_reply` the allowance of a later handler cancels a denial.
+        required_inputs: Tool, as the agent names it, to the text that changed arguments must have;
+            without it the call is denied.
         reason_policy: Which reasons are combined: `carried` for those of the handlers with the
-            winning verdict, `all` for those of all handlers.
+            winning verdict, `first` for the first one of them, `all` for those of all handlers.
         field_policies: Field of an answer to the policy by which it is combined
             (`anyhook.engine.combine.RULES`, `Coercions.policies`), where it differs from the
             usual one.
@@ -180,6 +182,7 @@ class EventSpec(Record, kw_only=False):
     default_reason: str | None = None
     exit_reason: str = "blocked by hook {label!r} ({cause})"
     verdict_policy: str = "strongest"
+    required_inputs: Mapping[str, str] = EMPTY
     reason_policy: str = "carried"
     field_policies: Mapping[str, str] = EMPTY
     chained_fields: Mapping[str, str] = EMPTY

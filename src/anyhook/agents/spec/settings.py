@@ -162,6 +162,7 @@ class HookToggle(Record, kw_only=False):
         value: For `only`: the value that its list must contain; `None` if it is a boolean.
         or_true: Whether `true` means a list of all values.
         coerces: Whether any value that is true in JavaScript counts as `true`.
+        file: Name of the only settings file that has it; empty for all.
     """
 
     path: tuple[str, ...]
@@ -172,6 +173,7 @@ class HookToggle(Record, kw_only=False):
     value: str | None = None
     or_true: bool = False
     coerces: bool = False
+    file: str = ""
 
 
 class Extensions(Record):

@@ -1,0 +1,19 @@
+"""Codex CLI."""
+
+from __future__ import annotations
+
+from anyhook.agents.entry import AgentEntry
+
+ENTRY = AgentEntry(
+    name="codex",
+    spec="anyhook.agents.codex.spec:CODEX",
+    events=frozenset(
+        "PreModelRequest PostModelRequest PreToolUse PermissionRequest PostToolUse PreCompact "
+        "PostCompact SessionStart SessionEnd UserPromptSubmit SubagentStart SubagentStop Stop "
+        "Interrupt".split()
+    ),
+    absent_members=frozenset({"timestamp", "prompt_id"}),
+    transcript_part="/.codex/",
+    tools=frozenset({"apply_patch", "spawn_agent", "collaborationspawn_agent", "view_image"}),
+    variables=(),
+)

@@ -1,0 +1,183 @@
+"""The events of Codex CLI.
+
+Sources: the hooks page of developers.openai.com as of 2026-10, and where it is silent release
+0.169.0 as it was observed. `PreModelRequest` and `PostModelRequest` are not documented.
+"""
+
+from __future__ import annotations
+
+from anyhook.agents.spec import Denial, EventSpec, PlainText
+from anyhook.model.answers import Audience, Outcome
+from anyhook.model.layers import Layer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+MESSAGE = frozenset({"system_message"})
+STOP = MESSAGE | {"stop", "stop_reason"}
+BLOCK = frozenset({"outcome", "reason"})
+DENIES = frozenset({Outcome.DENY})
+
+COMMANDS = frozenset({"command", "function"})
+SHORT = {"command": 1.0, "mcp_tool": 1.0}
+"""Default timeouts in seconds of events at which the user waits."""
+AT_MOST = dict.fromkeys(Layer, 3.0)
+"""Their limits."""
+NO_REQUEST = {"llm_request": None, "llm_response": None}
+"""The events of requests to the model do not hold the request."""
+
+
+def _event(canonical: str, wire: str, **attributes: Any) -> EventSpec:
+    """Return an event that hooks can influence; it takes all contexts, also empty ones."""
+    return EventSpec(
+        canonical,
+        wire,
+        **{
+            "matcher_style": "rust",
+            "plain_text": PlainText.NOTHING,
+            "stdout_audience": Audience.DEBUG,
+            "block_audience": Audience.DEBUG,
+            "fails_closed": False,
+            "field_policies": {"context": "every_context"},
+            "no_opinion_output": "",
+            **attributes,
+        },
+    )
+
+
+def _notice(canonical: str, wire: str, **attributes: Any) -> EventSpec:
+    """Return an event that cannot be denied."""
+    return _event(
+        canonical,
+        wire,
+        **{"denial": Denial.NOTHING, "can_block": False, "effective_fields": STOP, **attributes},
+    )
+
+
+EVENTS = (
+    _notice(
+        "before_model",
+        "PreModelRequest",
+        effective_fields=frozenset(),
+        payload_keys=NO_REQUEST,
+        optional_fields=frozenset({"llm_request"}),
+    ),
+    _notice(
+        "after_model",
+        "PostModelRequest",
+        effective_fields=frozenset(),
+        payload_keys=NO_REQUEST,
+        optional_fields=frozenset({"llm_request", "llm_response"}),
+    ),
+    _event(
+        "before_tool",
+        "PreToolUse",
+        subject="tool_name",
+        effective_fields=MESSAGE | BLOCK | {"context", "tool_input"},
+        outcomes=frozenset({Outcome.ALLOW, Outcome.DENY}),
+        reason_audience=Audience.AGENT,
+        reason_policy="first",
+        field_policies={"context": "every_context", "tool_input": "checked_input"},
+        required_inputs={"Bash": "command", "apply_patch": "command"},
+        fails_closed=True,
+        trims_reason=True,
+    ),
+    _event(
+        "permission_request",
+        "PermissionRequest",
+        subject="tool_name",
+        effective_fields=MESSAGE | BLOCK | {"approve"},
+        outcomes=frozenset({Outcome.ALLOW, Outcome.DENY}),
+        reason_audience=Audience.AGENT,
+        reason_policy="first",
+        default_reason="PermissionRequest hook denied approval",
+        fails_closed=True,
+    ),
+    _event(
+        "after_tool",
+        "PostToolUse",
+        subject="tool_name",
+        effective_fields=MESSAGE | BLOCK | {"context"},
+        outcomes=DENIES,
+        denial=Denial.HIDES,
+        reason_audience=Audience.AGENT,
+        fails_closed=True,
+    ),
+    _notice(
+        "before_compress",
+        "PreCompact",
+        subject="trigger",
+        subjects=("manual", "auto"),
+    ),
+    _notice(
+        "post_compact",
+        "PostCompact",
+        subject="trigger",
+        subjects=("manual", "auto"),
+        stop_prevents=False,
+    ),
+    _notice(
+        "session_start",
+        "SessionStart",
+        subject="source",
+        subjects=("startup", "resume", "clear", "compact", "fork"),
+        effective_fields=STOP | {"context"},
+        plain_text=PlainText.CONTEXT,
+    ),
+    _notice(
+        "session_end",
+        "SessionEnd",
+        subject="reason",
+        subjects=("other",),
+        effective_fields=frozenset(),
+        handler_kinds=COMMANDS,
+        default_timeouts=SHORT,
+        max_timeouts=AT_MOST,
+        runs_background=False,
+    ),
+    _event(
+        "before_prompt",
+        "UserPromptSubmit",
+        effective_fields=STOP | BLOCK | {"context"},
+        outcomes=DENIES,
+        plain_text=PlainText.CONTEXT,
+        payload_keys={"source": None, "session_title": None},
+        discarded_on_denial=frozenset({"context"}),
+        fails_closed=True,
+    ),
+    _notice(
+        "subagent_start",
+        "SubagentStart",
+        subject="agent_type",
+        effective_fields=MESSAGE | {"context"},
+        plain_text=PlainText.CONTEXT,
+    ),
+    _event(
+        "subagent_stop",
+        "SubagentStop",
+        subject="agent_type",
+        effective_fields=STOP | BLOCK,
+        outcomes=DENIES,
+        denial=Denial.CONTINUES,
+        reason_audience=Audience.AGENT,
+        payload_keys={"prompt_response": "last_assistant_message"},
+    ),
+    _event(
+        "after_agent",
+        "Stop",
+        effective_fields=STOP | BLOCK,
+        outcomes=DENIES,
+        denial=Denial.CONTINUES,
+        reason_audience=Audience.AGENT,
+        optional_fields=frozenset({"prompt_response"}),
+        payload_keys={"prompt": None, "prompt_response": "last_assistant_message"},
+    ),
+    _notice(
+        "interrupt",
+        "Interrupt",
+        effective_fields=MESSAGE,
+        default_timeouts=SHORT,
+        max_timeouts=AT_MOST,
+    ),
+)

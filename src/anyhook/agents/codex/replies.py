@@ -1,0 +1,242 @@
+"""What hooks of Codex CLI print: the members of JSON replies, and the exit codes."""
+
+from __future__ import annotations
+
+from anyhook.agents.spec import (
+    EXIT_1_HINT,
+    ExitRule,
+    ExitRules,
+    OutputAction,
+    OutputField,
+    ReplyFault,
+)
+from anyhook.agents.spec.rules import EMPTY
+from anyhook.model.answers import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SPECIFIC = "hookSpecificOutput"
+
+BLOCK_WORDS = {"block": (Outcome.DENY, False)}
+OLD_WORDS = {**BLOCK_WORDS, "approve": (Outcome.ALLOW, True)}
+PERMISSION_WORDS = {
+    "allow": (Outcome.ALLOW, False),
+    "deny": (Outcome.DENY, False),
+    "ask": (Outcome.ASK, False),
+}
+BEHAVIOR_WORDS = {"allow": (Outcome.ALLOW, True), "deny": (Outcome.DENY, False)}
+DECISION_WORDS = {**PERMISSION_WORDS, **OLD_WORDS}
+
+TURN_ENDS = (
+    "before_prompt",
+    "session_start",
+    "after_agent",
+    "subagent_stop",
+    "before_compress",
+    "post_compact",
+)
+"""Events on which `continue: false` ends the turn."""
+COMMON = ("before_tool", "permission_request", "after_tool", "subagent_start", *TURN_ENDS)
+"""Events with the members that most replies have."""
+BLOCKED = ("after_tool", "before_prompt", "after_agent", "subagent_stop")
+"""Events that a top-level `decision` denies."""
+CONTEXTS = ("before_tool", "after_tool", "before_prompt", "session_start", "subagent_start")
+
+NEWER = (
+    (SPECIFIC, "permissionDecision"),
+    (SPECIFIC, "permissionDecisionReason"),
+    (SPECIFIC, "updatedInput"),
+)
+"""Members of PreToolUse beside which the older `decision` and `reason` have no effect."""
+
+
+def _member(
+    path: str,
+    field: str,
+    kind: str,
+    events: tuple[str, ...],
+    words: Mapping[str, tuple[Outcome, bool]] = EMPTY,
+    *,
+    legacy: bool = False,
+    hidden_by: tuple[tuple[str, ...], ...] = (),
+) -> OutputField:
+    return OutputField(
+        tuple(path.split(".")), field, kind, frozenset(events), words, legacy, hidden_by
+    )
+
+
+OUTPUT = (
+    _member(
+        "decision", "outcome", "decision", ("before_tool",), OLD_WORDS, legacy=True, hidden_by=NEWER
+    ),
+    _member("reason", "reason", "string", ("before_tool",), legacy=True, hidden_by=NEWER),
+    _member("decision", "outcome", "decision", BLOCKED, BLOCK_WORDS),
+    _member("reason", "reason", "string", BLOCKED),
+    _member("stopReason", "stop_reason", "string", TURN_ENDS),
+    _member("continue", "stop", "not_boolean", TURN_ENDS),
+    _member("stopReason", "stop_reason", "string", ("after_tool",), legacy=True),
+    # It does not end the turn: the result is replaced by the reason.
+    _member("continue", "outcome", "stop_that_denies", ("after_tool",), legacy=True),
+    _member(
+        "stopReason",
+        "extra.stop_reason",
+        "string",
+        ("before_tool", "permission_request", "subagent_start"),
+        legacy=True,
+    ),
+    _member(
+        "continue",
+        "extra.continue",
+        "boolean",
+        ("before_tool", "permission_request", "subagent_start"),
+        legacy=True,
+    ),
+    _member("systemMessage", "system_message", "string", (*COMMON, "interrupt")),
+    _member("suppressOutput", "suppress_output", "boolean", COMMON, legacy=True),
+    _member(
+        f"{SPECIFIC}.permissionDecision",
+        "outcome",
+        "decision",
+        ("before_tool",),
+        PERMISSION_WORDS,
+    ),
+    _member(f"{SPECIFIC}.permissionDecisionReason", "reason", "string", ("before_tool",)),
+    _member(f"{SPECIFIC}.updatedInput", "tool_input", "any_input", ("before_tool",)),
+    _member(f"{SPECIFIC}.additionalContext", "context", "string", CONTEXTS),
+    _member(
+        f"{SPECIFIC}.updatedMCPToolOutput", "extra.mcp_output", "any", ("after_tool",), legacy=True
+    ),
+    _member(
+        f"{SPECIFIC}.decision.behavior",
+        "outcome",
+        "decision",
+        ("permission_request",),
+        BEHAVIOR_WORDS,
+    ),
+    _member(f"{SPECIFIC}.decision.message", "reason", "string", ("permission_request",)),
+    _member(
+        f"{SPECIFIC}.decision.updatedInput",
+        "extra.updated_input",
+        "any",
+        ("permission_request",),
+        legacy=True,
+    ),
+    _member(
+        f"{SPECIFIC}.decision.updatedPermissions",
+        "extra.updated_permissions",
+        "any",
+        ("permission_request",),
+        legacy=True,
+    ),
+    _member(
+        f"{SPECIFIC}.decision.interrupt",
+        "extra.interrupt",
+        "boolean",
+        ("permission_request",),
+        legacy=True,
+    ),
+)
+
+FOREIGN_MEMBERS = {
+    (SPECIFIC, "tool_input"): '"hookSpecificOutput": {"permissionDecision": "allow", '
+    '"updatedInput": {…}}',
+    (SPECIFIC, "updatedToolOutput"): '"decision": "block" with the text to show as "reason"',
+    ("permissionDecision",): '"hookSpecificOutput": {"permissionDecision": "deny"}',
+    ("updatedInput",): '"hookSpecificOutput": {"updatedInput": {…}}',
+    ("additionalContext",): '"hookSpecificOutput": {"additionalContext": "…"}',
+    (SPECIFIC, "llm_request"): "nothing: requests to the model cannot be changed",
+    (SPECIFIC, "llm_response"): "nothing: responses of the model cannot be changed",
+    (SPECIFIC, "toolConfig"): "nothing: tools cannot be filtered",
+}
+
+DECISION = f"{SPECIFIC}.permissionDecision"
+REASON = f"{SPECIFIC}.permissionDecisionReason"
+INPUT = f"{SPECIFIC}.updatedInput"
+BEHAVIOR = f"{SPECIFIC}.decision"
+OLDER_COUNTS = {DECISION: "unset", REASON: "unset", INPUT: "unset"}
+
+SUPPRESS = ReplyFault({"suppressOutput": "true"}, "suppressOutput is not supported here")
+NO_STOP = (
+    ReplyFault({"continue": "false"}, "continue: false is not supported here; deny instead"),
+    ReplyFault({"stopReason": "set"}, "stopReason is not supported here; deny instead"),
+    SUPPRESS,
+)
+NO_REASON = ReplyFault(
+    {"decision": "=block", "reason": "blank"}, 'a block needs a reason; write "reason": "…"'
+)
+REPLY_FAULTS = {
+    "before_tool": (
+        *NO_STOP,
+        ReplyFault({INPUT: "set", DECISION: "!=allow"}, 'updatedInput needs "allow" beside it'),
+        ReplyFault(
+            {DECISION: "=allow", INPUT: "unset"},
+            "allow is only accepted with updatedInput; print nothing to let the call pass",
+        ),
+        ReplyFault({DECISION: "=ask"}, "hooks cannot ask the user; deny, or print nothing"),
+        ReplyFault(
+            {DECISION: "=deny", REASON: "blank"},
+            'a denial needs a reason; write "permissionDecisionReason": "…"',
+        ),
+        ReplyFault({REASON: "set", DECISION: "unset"}, "a reason needs a permissionDecision"),
+        ReplyFault({**OLDER_COUNTS, "decision": "=approve"}, "approve is not supported"),
+        NO_REASON.replace(members={**OLDER_COUNTS, **NO_REASON.members}),
+        ReplyFault(
+            {**OLDER_COUNTS, "reason": "set", "decision": "unset"}, "a reason needs a decision"
+        ),
+    ),
+    "permission_request": (
+        *NO_STOP,
+        ReplyFault({f"{BEHAVIOR}.updatedInput": "set"}, "updatedInput is not supported here"),
+        ReplyFault(
+            {f"{BEHAVIOR}.updatedPermissions": "set"}, "updatedPermissions is not supported"
+        ),
+        ReplyFault({f"{BEHAVIOR}.interrupt": "true"}, "interrupt is not supported"),
+    ),
+    "after_tool": (
+        SUPPRESS,
+        NO_REASON,
+        ReplyFault(
+            {"reason": "set", "decision": "unset", "continue": "!=false"},
+            "a reason needs a decision",
+        ),
+        ReplyFault({f"{SPECIFIC}.updatedMCPToolOutput": "set"}, "results cannot be replaced"),
+    ),
+    "before_prompt": (NO_REASON,),
+    "after_agent": (NO_REASON.replace(members={**NO_REASON.members, "continue": "!=false"}),),
+    "subagent_stop": (NO_REASON.replace(members={**NO_REASON.members, "continue": "!=false"}),),
+}
+"""Canonical name of an event to the combinations of members for which a run fails."""
+
+WARNS = ExitRule.always(OutputAction.WARN)
+SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)
+BLOCKS = ExitRule(
+    OutputAction.DENY_TEXT,
+    OutputAction.DENY_TEXT,
+    OutputAction.DENY_TEXT,
+    OutputAction.WARN,
+    streams=("stderr",),
+    parses_json=False,
+    hint="exit code 2 blocks only with a reason on standard error",
+)
+EXITS = ExitRules(
+    {0: SUCCEEDS, 1: WARNS.replace(hint=EXIT_1_HINT), 2: BLOCKS}, other=WARNS, signal=WARNS
+)
+NO_TEXT = SUCCEEDS.replace(text=OutputAction.WARN)
+"""For events that accept JSON only."""
+NOTICE = ExitRules({0: SUCCEEDS}, other=WARNS, signal=WARNS)
+UNREAD = ExitRules({0: ExitRule.always(OutputAction.NOTHING)}, other=WARNS, signal=WARNS)
+EXIT_RULES = {
+    "*": EXITS,
+    "after_agent": EXITS.replace(codes={**EXITS.codes, 0: NO_TEXT}),
+    "subagent_stop": EXITS.replace(codes={**EXITS.codes, 0: NO_TEXT}),
+    "interrupt": NOTICE.replace(codes={0: NO_TEXT}),
+    "session_start": NOTICE,
+    "subagent_start": NOTICE,
+    "before_compress": NOTICE,
+    "post_compact": NOTICE,
+    "session_end": UNREAD,
+    "before_model": UNREAD,
+    "after_model": UNREAD,
+}

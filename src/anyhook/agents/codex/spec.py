@@ -1,0 +1,88 @@
+"""Codex CLI: its tables, put together."""
+
+from __future__ import annotations
+
+from anyhook.agents.codex.observed import DOCUMENTED, OBSERVED
+from anyhook.agents.codex.replies import DECISION_WORDS, FOREIGN_MEMBERS, OUTPUT
+from anyhook.agents.codex.settings import (
+    AUTHORITY,
+    HANDLER_TYPES,
+    HOOK_TOGGLES,
+    LAYER_ORDER,
+    PRECEDENCE,
+    SETTINGS,
+)
+from anyhook.agents.codex.tools import RENAMED_TOOLS, TOOL_ALIASES, TOOLS, VOCABULARY
+from anyhook.agents.spec import AgentSpec
+from anyhook.model.layers import Layer
+
+MISSING_FIELDS = (
+    "timestamp",
+    "effort",
+    "scratchpad_dir",
+    "mcp_context",
+    "mcp_server",
+    "original_request_name",
+    "permission_suggestions",
+    "duration_ms",
+    "details",
+    "background_tasks",
+    "session_crons",
+    "session_title",
+    "custom_instructions",
+    "compact_summary",
+    "seconds_since_last_response",
+    "context_tokens",
+    "prompt_cache_likely_expired",
+    "estimated_cache_write_usd",
+)
+"""Fields of events that only other agents send."""
+
+CODEX = AgentSpec(
+    name="codex",
+    title="Codex CLI",
+    event_key="hook_event_name",
+    payload_keys={**dict.fromkeys(MISSING_FIELDS), "prompt_id": "turn_id"},
+    documented=DOCUMENTED,
+    observed=OBSERVED,
+    output_fields=OUTPUT,
+    output_event_key=("hookSpecificOutput", "hookEventName"),
+    needs_event_name=True,
+    decision_words=DECISION_WORDS,
+    foreign_members=FOREIGN_MEMBERS,
+    tools=TOOLS,
+    vocabulary=VOCABULARY,
+    tool_failure_event="after_tool",
+    field_defaults={"permission_mode": "default_mode", "tool_use_id": "call_id"},
+    tool_prefix="mcp__",
+    renamed_tools=RENAMED_TOOLS,
+    tool_aliases=TOOL_ALIASES,
+    settings=SETTINGS,
+    layer_order=LAYER_ORDER,
+    precedence=PRECEDENCE,
+    authority=AUTHORITY,
+    needs_trust=frozenset({Layer.PROJECT}),
+    hook_toggles=HOOK_TOGGLES,
+    non_event_keys=frozenset({"state", "managed_dir", "description"}),
+    renamed_events={
+        "BeforeTool": "PreToolUse",
+        "AfterTool": "PostToolUse",
+        "BeforeAgent": "UserPromptSubmit",
+        "AfterAgent": "Stop",
+        "PreCompress": "PreCompact",
+        "BeforeModel": "PreModelRequest",
+        "AfterModel": "PostModelRequest",
+    },
+    definition_fields=frozenset({"matcher", "hooks"}),
+    handler_fields=frozenset({"type", "timeout"}),
+    hooks_optional=True,
+    strict_handlers=True,
+    config_dir="{home}/.codex",
+    config_variable="CODEX_HOME",
+    timeout_unit=1.0,
+    zero_timeout=1.0,
+    long_timeout=6 * 3600.0,
+    handler_types=HANDLER_TYPES,
+    foreign_types={"http": "Claude Code"},
+    hook_environment={},
+)

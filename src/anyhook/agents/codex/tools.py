@@ -1,0 +1,60 @@
+"""The tools of Codex CLI."""
+
+from __future__ import annotations
+
+from anyhook.model.tools import Tool, Vocabulary
+
+TOOLS = (
+    "Bash",
+    "apply_patch",
+    "clockcurr_time",
+    "clocksleep",
+    "collaborationlist_agents",
+    "collaborationspawn_agent",
+    "create_goal",
+    "get_goal",
+    "list_mcp_resources",
+    "multi_agent_v1close_agent",
+    "multi_agent_v1send_input",
+    "multi_agent_v1wait_agent",
+    "request_user_input",
+    "spawn_agent",
+    "tool_search",
+    "update_goal",
+    "view_image",
+)
+
+TOOL_ALIASES = {"Edit": "apply_patch", "Write": "apply_patch", "Agent": "spawn_agent"}
+"""Other names by which matchers find a tool; payloads do not have them."""
+
+TOOL_TABLE = {
+    "shell": Tool(
+        ("Bash",),
+        without=frozenset({"directory", "background", "timeout", "dangerouslyDisableSandbox"}),
+    ),
+    # The argument is the whole patch, which creates, changes and removes files.
+    "write_file": Tool(("apply_patch",)),
+    "edit_file": Tool(("apply_patch",)),
+    "agent": Tool(
+        ("spawn_agent", "collaborationspawn_agent"), {"prompt": "message", "name": "task_name"}
+    ),
+    "ask_user": Tool(("request_user_input",)),
+}
+
+RENAMED_TOOLS = {
+    "exec_command": "Bash",
+    "local_shell": "Bash",
+    "shell": "Bash",
+    "bash": "Bash",
+    "run_shell_command": "Bash",
+    "MultiEdit": "apply_patch",
+    "edit": "apply_patch",
+    "edit_file": "apply_patch",
+    "replace": "apply_patch",
+    "write": "apply_patch",
+    "write_file": "apply_patch",
+    "Task": "spawn_agent",
+    "AskUserQuestion": "request_user_input",
+}
+
+VOCABULARY = Vocabulary(agent="Codex CLI", tools=TOOL_TABLE, mcp_name="mcp__{server}__{tool}")
