@@ -189,7 +189,8 @@ class Session:
             self.tool = decision.tool_output["textResultForLlm"]
         if decision.context:
             advice = "\n\n".join(decision.context)[:CONTEXT_LIMIT]
-            self.tool += f'\n\nTool "{tool}" succeeded. Additional guidance from postToolUse hooks:\n{advice}'
+            heading = f'Tool "{tool}" succeeded. Additional guidance from postToolUse hooks:'
+            self.tool += f"\n\n{heading}\n{advice}"
 
     def _run_shell(self, command):
         done = subprocess.run(

@@ -95,16 +95,13 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
     for stream in rule.streams:
         printed = end.stdout if stream == "stdout" else end.stderr
         text = trim(printed)
+        # Such an agent does not strip a byte order mark, so what follows it is plain text.
+        if rules.bracketed_json and printed.lstrip().startswith("\ufeff"):
+            return PrintedOutput("text", text, stream=stream)
         if rules.reports_progress:
             text = _without_progress(text)
         if text:
-            # Agents that look at the first character do not strip a byte order mark, so what
-            # follows it is plain text.
-            has_mark = rules.bracketed_json and printed.lstrip().startswith("\ufeff")
-            output = PrintedOutput("text", text)
-            if not has_mark:
-                output = _classify_text(rules, rule, text)
-            return output.replace(stream=stream)
+            return _classify_text(rules, rule, text).replace(stream=stream)
     return PrintedOutput("empty")
 
 

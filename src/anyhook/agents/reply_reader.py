@@ -34,7 +34,7 @@ OVERRIDDEN_WITH = {"outcome": ("outcome", "approve")}
 """Field to the fields that are dropped together with it."""
 
 BOOLEAN_KINDS = frozenset(
-    {"boolean", "not_boolean", "interrupt", "denies_if_false", "false_denies"}
+    {"boolean", "not_boolean", "interrupt", "false_denies", "stop_that_denies"}
 )
 _MISSING = object()
 
