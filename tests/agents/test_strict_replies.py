@@ -39,7 +39,7 @@ AGENT = CLAUDE.replace(
         OutputField(("systemMessage",), "system_message", "string"),
         OutputField(("stopReason",), "stop_reason", "string"),
         OutputField(
-            ("continue",), "outcome", "denies_if_false", frozenset({"after_tool"}), legacy=True
+            ("continue",), "outcome", "stop_that_denies", frozenset({"after_tool"}), legacy=True
         ),
         OutputField(("continue",), "stop", "not_boolean", frozenset({"before_tool"})),
         OutputField((SPECIFIC, "permissionDecision"), "outcome", "decision"),

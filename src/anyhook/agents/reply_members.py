@@ -109,6 +109,17 @@ def _read_false_denies(
         _set_verdict(context, item, fields, Outcome.DENY, False)
 
 
+def _read_stop_that_denies(
+    context: OutputContext, item: OutputField, value: Any, fields: Fields
+) -> None:
+    """Read a member that denies if it is false, with the reasons that were read before it."""
+    stop_reason = fields.pop("stop_reason", None)
+    _read_false_denies(context, item, value, fields)
+    if value is False:
+        default = f"{context.spec.wire} hook stopped execution"
+        fields["reason"] = fields.get("reason") or stop_reason or default
+
+
 def _read_any_input(context: OutputContext, item: OutputField, value: Any, fields: Fields) -> None:
     """Read arguments; a value that is no object counts as arguments without members."""
     if not isinstance(value, dict):

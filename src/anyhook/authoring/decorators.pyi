@@ -277,12 +277,13 @@ class BeforeToolDecorator(Protocol):
             "run_terminal_command",
             "Shell",
             "bash",
+            "powershell",
         ],
         /,
     ) -> Callable[[_ShellBeforeTool], _ShellBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read", "read"], /
+        self, subject: Literal["read_file", "Read", "read", "view"], /
     ) -> Callable[[_ReadFileBeforeTool], _ReadFileBeforeTool]: ...
     @overload
     def __call__(
@@ -290,11 +291,25 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesBeforeTool], _ReadManyFilesBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
+        self,
+        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
+        /,
     ) -> Callable[[_WriteFileBeforeTool], _WriteFileBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self,
+        subject: Literal[
+            "edit_file",
+            "replace",
+            "Edit",
+            "MultiEdit",
+            "Write",
+            "StrReplace",
+            "edit",
+            "str_replace_editor",
+            "apply_patch",
+        ],
+        /,
     ) -> Callable[[_EditFileBeforeTool], _EditFileBeforeTool]: ...
     @overload
     def __call__(
@@ -310,7 +325,7 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_GlobBeforeTool], _GlobBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
     ) -> Callable[[_GrepBeforeTool], _GrepBeforeTool]: ...
     @overload
     def __call__(
@@ -325,17 +340,32 @@ class BeforeToolDecorator(Protocol):
     @overload
     def __call__(
         self,
-        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
         /,
     ) -> Callable[[_AgentBeforeTool], _AgentBeforeTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
     ) -> Callable[[_AskUserBeforeTool], _AskUserBeforeTool]: ...
     @overload
     def __call__(
         self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
         /,
     ) -> Callable[[_WriteTodosBeforeTool], _WriteTodosBeforeTool]: ...
     @overload
@@ -407,12 +437,13 @@ class AfterToolDecorator(Protocol):
             "run_terminal_command",
             "Shell",
             "bash",
+            "powershell",
         ],
         /,
     ) -> Callable[[_ShellAfterTool], _ShellAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read", "read"], /
+        self, subject: Literal["read_file", "Read", "read", "view"], /
     ) -> Callable[[_ReadFileAfterTool], _ReadFileAfterTool]: ...
     @overload
     def __call__(
@@ -420,11 +451,25 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesAfterTool], _ReadManyFilesAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
+        self,
+        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
+        /,
     ) -> Callable[[_WriteFileAfterTool], _WriteFileAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self,
+        subject: Literal[
+            "edit_file",
+            "replace",
+            "Edit",
+            "MultiEdit",
+            "Write",
+            "StrReplace",
+            "edit",
+            "str_replace_editor",
+            "apply_patch",
+        ],
+        /,
     ) -> Callable[[_EditFileAfterTool], _EditFileAfterTool]: ...
     @overload
     def __call__(
@@ -440,7 +485,7 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_GlobAfterTool], _GlobAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
     ) -> Callable[[_GrepAfterTool], _GrepAfterTool]: ...
     @overload
     def __call__(
@@ -455,17 +500,32 @@ class AfterToolDecorator(Protocol):
     @overload
     def __call__(
         self,
-        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
         /,
     ) -> Callable[[_AgentAfterTool], _AgentAfterTool]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
     ) -> Callable[[_AskUserAfterTool], _AskUserAfterTool]: ...
     @overload
     def __call__(
         self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
         /,
     ) -> Callable[[_WriteTodosAfterTool], _WriteTodosAfterTool]: ...
     @overload
@@ -629,12 +689,13 @@ class PermissionRequestDecorator(Protocol):
             "run_terminal_command",
             "Shell",
             "bash",
+            "powershell",
         ],
         /,
     ) -> Callable[[_ShellPermissionRequest], _ShellPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read", "read"], /
+        self, subject: Literal["read_file", "Read", "read", "view"], /
     ) -> Callable[[_ReadFilePermissionRequest], _ReadFilePermissionRequest]: ...
     @overload
     def __call__(
@@ -642,11 +703,25 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPermissionRequest], _ReadManyFilesPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
+        self,
+        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
+        /,
     ) -> Callable[[_WriteFilePermissionRequest], _WriteFilePermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self,
+        subject: Literal[
+            "edit_file",
+            "replace",
+            "Edit",
+            "MultiEdit",
+            "Write",
+            "StrReplace",
+            "edit",
+            "str_replace_editor",
+            "apply_patch",
+        ],
+        /,
     ) -> Callable[[_EditFilePermissionRequest], _EditFilePermissionRequest]: ...
     @overload
     def __call__(
@@ -662,7 +737,7 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_GlobPermissionRequest], _GlobPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
     ) -> Callable[[_GrepPermissionRequest], _GrepPermissionRequest]: ...
     @overload
     def __call__(
@@ -677,17 +752,32 @@ class PermissionRequestDecorator(Protocol):
     @overload
     def __call__(
         self,
-        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
         /,
     ) -> Callable[[_AgentPermissionRequest], _AgentPermissionRequest]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
     ) -> Callable[[_AskUserPermissionRequest], _AskUserPermissionRequest]: ...
     @overload
     def __call__(
         self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
         /,
     ) -> Callable[[_WriteTodosPermissionRequest], _WriteTodosPermissionRequest]: ...
     @overload
@@ -785,12 +875,13 @@ class PermissionDeniedDecorator(Protocol):
             "run_terminal_command",
             "Shell",
             "bash",
+            "powershell",
         ],
         /,
     ) -> Callable[[_ShellPermissionDenied], _ShellPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read", "read"], /
+        self, subject: Literal["read_file", "Read", "read", "view"], /
     ) -> Callable[[_ReadFilePermissionDenied], _ReadFilePermissionDenied]: ...
     @overload
     def __call__(
@@ -798,11 +889,25 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPermissionDenied], _ReadManyFilesPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
+        self,
+        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
+        /,
     ) -> Callable[[_WriteFilePermissionDenied], _WriteFilePermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self,
+        subject: Literal[
+            "edit_file",
+            "replace",
+            "Edit",
+            "MultiEdit",
+            "Write",
+            "StrReplace",
+            "edit",
+            "str_replace_editor",
+            "apply_patch",
+        ],
+        /,
     ) -> Callable[[_EditFilePermissionDenied], _EditFilePermissionDenied]: ...
     @overload
     def __call__(
@@ -818,7 +923,7 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_GlobPermissionDenied], _GlobPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
     ) -> Callable[[_GrepPermissionDenied], _GrepPermissionDenied]: ...
     @overload
     def __call__(
@@ -833,17 +938,32 @@ class PermissionDeniedDecorator(Protocol):
     @overload
     def __call__(
         self,
-        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
         /,
     ) -> Callable[[_AgentPermissionDenied], _AgentPermissionDenied]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
     ) -> Callable[[_AskUserPermissionDenied], _AskUserPermissionDenied]: ...
     @overload
     def __call__(
         self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
         /,
     ) -> Callable[[_WriteTodosPermissionDenied], _WriteTodosPermissionDenied]: ...
     @overload
@@ -941,12 +1061,13 @@ class PostToolUseFailureDecorator(Protocol):
             "run_terminal_command",
             "Shell",
             "bash",
+            "powershell",
         ],
         /,
     ) -> Callable[[_ShellPostToolUseFailure], _ShellPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read", "read"], /
+        self, subject: Literal["read_file", "Read", "read", "view"], /
     ) -> Callable[[_ReadFilePostToolUseFailure], _ReadFilePostToolUseFailure]: ...
     @overload
     def __call__(
@@ -954,11 +1075,25 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPostToolUseFailure], _ReadManyFilesPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
+        self,
+        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
+        /,
     ) -> Callable[[_WriteFilePostToolUseFailure], _WriteFilePostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self,
+        subject: Literal[
+            "edit_file",
+            "replace",
+            "Edit",
+            "MultiEdit",
+            "Write",
+            "StrReplace",
+            "edit",
+            "str_replace_editor",
+            "apply_patch",
+        ],
+        /,
     ) -> Callable[[_EditFilePostToolUseFailure], _EditFilePostToolUseFailure]: ...
     @overload
     def __call__(
@@ -974,7 +1109,7 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_GlobPostToolUseFailure], _GlobPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
     ) -> Callable[[_GrepPostToolUseFailure], _GrepPostToolUseFailure]: ...
     @overload
     def __call__(
@@ -989,17 +1124,32 @@ class PostToolUseFailureDecorator(Protocol):
     @overload
     def __call__(
         self,
-        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
         /,
     ) -> Callable[[_AgentPostToolUseFailure], _AgentPostToolUseFailure]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
     ) -> Callable[[_AskUserPostToolUseFailure], _AskUserPostToolUseFailure]: ...
     @overload
     def __call__(
         self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
         /,
     ) -> Callable[[_WriteTodosPostToolUseFailure], _WriteTodosPostToolUseFailure]: ...
     @overload
@@ -1295,12 +1445,13 @@ class BeforeMcpCallDecorator(Protocol):
             "run_terminal_command",
             "Shell",
             "bash",
+            "powershell",
         ],
         /,
     ) -> Callable[[_ShellBeforeMcpCall], _ShellBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read", "read"], /
+        self, subject: Literal["read_file", "Read", "read", "view"], /
     ) -> Callable[[_ReadFileBeforeMcpCall], _ReadFileBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1308,11 +1459,25 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesBeforeMcpCall], _ReadManyFilesBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
+        self,
+        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
+        /,
     ) -> Callable[[_WriteFileBeforeMcpCall], _WriteFileBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self,
+        subject: Literal[
+            "edit_file",
+            "replace",
+            "Edit",
+            "MultiEdit",
+            "Write",
+            "StrReplace",
+            "edit",
+            "str_replace_editor",
+            "apply_patch",
+        ],
+        /,
     ) -> Callable[[_EditFileBeforeMcpCall], _EditFileBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1328,7 +1493,7 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_GlobBeforeMcpCall], _GlobBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
     ) -> Callable[[_GrepBeforeMcpCall], _GrepBeforeMcpCall]: ...
     @overload
     def __call__(
@@ -1343,17 +1508,32 @@ class BeforeMcpCallDecorator(Protocol):
     @overload
     def __call__(
         self,
-        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
         /,
     ) -> Callable[[_AgentBeforeMcpCall], _AgentBeforeMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
     ) -> Callable[[_AskUserBeforeMcpCall], _AskUserBeforeMcpCall]: ...
     @overload
     def __call__(
         self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
         /,
     ) -> Callable[[_WriteTodosBeforeMcpCall], _WriteTodosBeforeMcpCall]: ...
     @overload
@@ -1437,12 +1617,13 @@ class AfterMcpCallDecorator(Protocol):
             "run_terminal_command",
             "Shell",
             "bash",
+            "powershell",
         ],
         /,
     ) -> Callable[[_ShellAfterMcpCall], _ShellAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["read_file", "Read", "read"], /
+        self, subject: Literal["read_file", "Read", "read", "view"], /
     ) -> Callable[[_ReadFileAfterMcpCall], _ReadFileAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1450,11 +1631,25 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesAfterMcpCall], _ReadManyFilesAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["write_file", "Write", "write_to_file", "write"], /
+        self,
+        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
+        /,
     ) -> Callable[[_WriteFileAfterMcpCall], _WriteFileAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit"], /
+        self,
+        subject: Literal[
+            "edit_file",
+            "replace",
+            "Edit",
+            "MultiEdit",
+            "Write",
+            "StrReplace",
+            "edit",
+            "str_replace_editor",
+            "apply_patch",
+        ],
+        /,
     ) -> Callable[[_EditFileAfterMcpCall], _EditFileAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1470,7 +1665,7 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_GlobAfterMcpCall], _GlobAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep"], /
+        self, subject: Literal["grep", "grep_search", "search_file_content", "Grep", "rg"], /
     ) -> Callable[[_GrepAfterMcpCall], _GrepAfterMcpCall]: ...
     @overload
     def __call__(
@@ -1485,17 +1680,32 @@ class AfterMcpCallDecorator(Protocol):
     @overload
     def __call__(
         self,
-        subject: Literal["agent", "invoke_agent", "delegate_to_agent", "Agent", "Task", "task"],
+        subject: Literal[
+            "agent",
+            "invoke_agent",
+            "delegate_to_agent",
+            "Agent",
+            "Task",
+            "task",
+            "spawn_agent",
+            "collaborationspawn_agent",
+        ],
         /,
     ) -> Callable[[_AgentAfterMcpCall], _AgentAfterMcpCall]: ...
     @overload
     def __call__(
-        self, subject: Literal["ask_user", "AskUserQuestion", "ask_user_question", "question"], /
+        self,
+        subject: Literal[
+            "ask_user", "AskUserQuestion", "ask_user_question", "question", "request_user_input"
+        ],
+        /,
     ) -> Callable[[_AskUserAfterMcpCall], _AskUserAfterMcpCall]: ...
     @overload
     def __call__(
         self,
-        subject: Literal["write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite"],
+        subject: Literal[
+            "write_todos", "TodoWrite", "manage_todos", "todo_write", "todowrite", "update_todo"
+        ],
         /,
     ) -> Callable[[_WriteTodosAfterMcpCall], _WriteTodosAfterMcpCall]: ...
     @overload

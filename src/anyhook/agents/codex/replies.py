@@ -63,7 +63,13 @@ def _member(
     hidden_by: tuple[tuple[str, ...], ...] = (),
 ) -> OutputField:
     return OutputField(
-        tuple(path.split(".")), field, kind, frozenset(events), words, legacy, hidden_by
+        tuple(path.split(".")),
+        field,
+        kind,
+        frozenset(events),
+        words,
+        legacy,
+        hidden_by=hidden_by,
     )
 
 
