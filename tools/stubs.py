@@ -131,10 +131,24 @@ def _decorator(event: str, cls: type) -> list[str]:
 
 
 def _names_of(tool: str) -> list[str]:
-    """List the names of a tool in every agent, the canonical one first."""
+    """List the names of a tool in every agent, the canonical one first.
+
+    A name that some agent uses for another tool, too, is left out: its type is not known.
+    """
     rows = [get_agent(agent).vocabulary.tools.get(tool) for agent in CODING_AGENTS]
     names = [name for row in rows if row is not None for name in row.names]
-    return list(dict.fromkeys([tool, *names]))
+    unique = [name for name in names if len(_tools_named(name)) == 1]
+    return list(dict.fromkeys([tool, *unique]))
+
+
+def _tools_named(name: str) -> set[str]:
+    """Return the canonical tools that agents call by a name."""
+    tools: set[str] = set()
+    for agent in CODING_AGENTS:
+        for canonical, row in get_agent(agent).vocabulary.tools.items():
+            if name in row.names:
+                tools.add(canonical)
+    return tools
 
 
 def _texts(names: Iterable[str]) -> str:

@@ -492,7 +492,7 @@ async def test_a_changed_settings_file_is_noticed_when_asked(world):
 async def test_loading_twice_parses_once(world, monkeypatch):
     world.settings("project", hooks("exit 2"))
     first = world.load()
-    monkeypatch.setattr("anyhook.settings.load.parse", None)
+    monkeypatch.setattr("anyhook.settings.load.parse_settings", None)
 
     assert world.load().definitions == first.definitions
 

@@ -86,6 +86,7 @@ def test_a_missing_directory_is_a_failure(load):
 
 def test_commands_of_some_agents_start_in_the_root_of_the_repository(load, tmp_path):
     (tmp_path / "repository" / ".git").mkdir(parents=True)
+    (tmp_path / "repository" / ".git" / "HEAD").touch()
     engine = load(
         AGENT.replace(hook_directories={Layer.PROJECT: "root"}), project="repository/part"
     )

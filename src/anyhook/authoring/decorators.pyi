@@ -291,23 +291,13 @@ class BeforeToolDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesBeforeTool], _ReadManyFilesBeforeTool]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
-        /,
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
     ) -> Callable[[_WriteFileBeforeTool], _WriteFileBeforeTool]: ...
     @overload
     def __call__(
         self,
         subject: Literal[
-            "edit_file",
-            "replace",
-            "Edit",
-            "MultiEdit",
-            "Write",
-            "StrReplace",
-            "edit",
-            "str_replace_editor",
-            "apply_patch",
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
         ],
         /,
     ) -> Callable[[_EditFileBeforeTool], _EditFileBeforeTool]: ...
@@ -451,23 +441,13 @@ class AfterToolDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesAfterTool], _ReadManyFilesAfterTool]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
-        /,
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
     ) -> Callable[[_WriteFileAfterTool], _WriteFileAfterTool]: ...
     @overload
     def __call__(
         self,
         subject: Literal[
-            "edit_file",
-            "replace",
-            "Edit",
-            "MultiEdit",
-            "Write",
-            "StrReplace",
-            "edit",
-            "str_replace_editor",
-            "apply_patch",
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
         ],
         /,
     ) -> Callable[[_EditFileAfterTool], _EditFileAfterTool]: ...
@@ -703,23 +683,13 @@ class PermissionRequestDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPermissionRequest], _ReadManyFilesPermissionRequest]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
-        /,
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
     ) -> Callable[[_WriteFilePermissionRequest], _WriteFilePermissionRequest]: ...
     @overload
     def __call__(
         self,
         subject: Literal[
-            "edit_file",
-            "replace",
-            "Edit",
-            "MultiEdit",
-            "Write",
-            "StrReplace",
-            "edit",
-            "str_replace_editor",
-            "apply_patch",
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
         ],
         /,
     ) -> Callable[[_EditFilePermissionRequest], _EditFilePermissionRequest]: ...
@@ -889,23 +859,13 @@ class PermissionDeniedDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPermissionDenied], _ReadManyFilesPermissionDenied]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
-        /,
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
     ) -> Callable[[_WriteFilePermissionDenied], _WriteFilePermissionDenied]: ...
     @overload
     def __call__(
         self,
         subject: Literal[
-            "edit_file",
-            "replace",
-            "Edit",
-            "MultiEdit",
-            "Write",
-            "StrReplace",
-            "edit",
-            "str_replace_editor",
-            "apply_patch",
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
         ],
         /,
     ) -> Callable[[_EditFilePermissionDenied], _EditFilePermissionDenied]: ...
@@ -1075,23 +1035,13 @@ class PostToolUseFailureDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesPostToolUseFailure], _ReadManyFilesPostToolUseFailure]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
-        /,
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
     ) -> Callable[[_WriteFilePostToolUseFailure], _WriteFilePostToolUseFailure]: ...
     @overload
     def __call__(
         self,
         subject: Literal[
-            "edit_file",
-            "replace",
-            "Edit",
-            "MultiEdit",
-            "Write",
-            "StrReplace",
-            "edit",
-            "str_replace_editor",
-            "apply_patch",
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
         ],
         /,
     ) -> Callable[[_EditFilePostToolUseFailure], _EditFilePostToolUseFailure]: ...
@@ -1459,23 +1409,13 @@ class BeforeMcpCallDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesBeforeMcpCall], _ReadManyFilesBeforeMcpCall]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
-        /,
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
     ) -> Callable[[_WriteFileBeforeMcpCall], _WriteFileBeforeMcpCall]: ...
     @overload
     def __call__(
         self,
         subject: Literal[
-            "edit_file",
-            "replace",
-            "Edit",
-            "MultiEdit",
-            "Write",
-            "StrReplace",
-            "edit",
-            "str_replace_editor",
-            "apply_patch",
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
         ],
         /,
     ) -> Callable[[_EditFileBeforeMcpCall], _EditFileBeforeMcpCall]: ...
@@ -1631,23 +1571,13 @@ class AfterMcpCallDecorator(Protocol):
     ) -> Callable[[_ReadManyFilesAfterMcpCall], _ReadManyFilesAfterMcpCall]: ...
     @overload
     def __call__(
-        self,
-        subject: Literal["write_file", "Write", "write_to_file", "write", "create", "apply_patch"],
-        /,
+        self, subject: Literal["write_file", "write_to_file", "write", "create"], /
     ) -> Callable[[_WriteFileAfterMcpCall], _WriteFileAfterMcpCall]: ...
     @overload
     def __call__(
         self,
         subject: Literal[
-            "edit_file",
-            "replace",
-            "Edit",
-            "MultiEdit",
-            "Write",
-            "StrReplace",
-            "edit",
-            "str_replace_editor",
-            "apply_patch",
+            "edit_file", "replace", "Edit", "MultiEdit", "StrReplace", "edit", "str_replace_editor"
         ],
         /,
     ) -> Callable[[_EditFileAfterMcpCall], _EditFileAfterMcpCall]: ...

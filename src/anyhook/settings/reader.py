@@ -19,11 +19,12 @@ from anyhook.settings.handlers import HandlerReader
 from anyhook.settings.jsonc import dict_at, value_at
 from anyhook.settings.layout import DEFINITION, is_flat
 from anyhook.settings.report import MAX_ITEMS, MAX_REPORTED_KEYS, Reporter
+from anyhook.settings.switches import SwitchReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.spec import AgentSpec, EventSpec, HookToggle
+    from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
     from anyhook.settings.formats import SettingsDocument
@@ -35,8 +36,6 @@ EXTRA_DEFINITION_FIELDS = frozenset({"sequential"})
 FLAWS = frozenset({"wrong-type", "bad-timeout"})
 """Codes of problems for which some agents leave out the whole handler."""
 UNREAD_CODES = frozenset({"unknown-event", "unknown-field"})
-SHARED_OBJECTS = frozenset({"tools", "features"})
-"""Objects of the agents that hold a switch of hooks among other settings."""
 # Characters. Models call tools with names of at most this length; on them a matcher must be exact.
 MAX_TOOL_NAME = 64
 
@@ -116,11 +115,12 @@ class _FileReader(Reporter):
         self._check_members()
         self._check_misplaced()
         definitions = self._read_events()
-        self._check_switch_object()
-        enabled, enabled_at = self._read_enabled()
-        disabled = self._read_disabled()
-        allowed_layers, allowed_layers_at = self._read_allowed_layers()
-        redaction = self._read_redaction()
+        switches = SwitchReader(self.agent, self.source, self)
+        switches.check_switch_object()
+        enabled, enabled_at = switches.read_enabled()
+        disabled = switches.read_disabled()
+        allowed_layers, allowed_layers_at = switches.read_allowed_layers()
+        redaction = switches.read_redaction()
         if self._is_dropped():
             return LoadedFile(
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
@@ -397,117 +397,3 @@ class _FileReader(Reporter):
             problem = f"{matcher!r} is no regular expression ({compiled.problem}); {effect}"
             self.report("bad-matcher", problem, path)
         return not compiled.matches_nothing
-
-    # -- switches
-
-    def _toggles(self, *kinds: str) -> Iterator[tuple[HookToggle, Any]]:
-        """Yield the switches of some kinds that the file may hold and holds, with their values."""
-        for toggle in self.agent.hook_toggles:
-            value = self._value_at(toggle.path)
-            is_read = not toggle.layers or self.source.layer in toggle.layers
-            is_read = is_read and toggle.file in ("", self.source.path.name)
-            if toggle.kind in kinds and value is not None and is_read:
-                self._check_legacy(toggle, value)
-                yield toggle, value
-
-    def _check_legacy(self, toggle: HookToggle, value: object) -> None:
-        # A list of objects at the older place holds the hooks of an event with the same name.
-        is_event = isinstance(value, list) and any(isinstance(item, dict) for item in value)
-        if not toggle.legacy or is_event:
-            return
-        for newer in self.agent.hook_toggles:
-            if newer.kind == toggle.kind and not newer.legacy:
-                message = (
-                    f"{'.'.join(toggle.path)} is where older releases look; newer ones read "
-                    f"{'.'.join(newer.path)}"
-                )
-                self.report("legacy-place", message, toggle.path)
-                return
-
-    def _check_switch_object(self) -> None:
-        """Report unknown members of the object that holds the switches and nothing else."""
-        toggles = self.agent.hook_toggles
-        path = next((toggle.path[:-1] for toggle in toggles if not toggle.legacy), ())
-        if not path or path[0] in SHARED_OBJECTS:
-            return
-        value = self._value_at(path)
-        if isinstance(value, dict):
-            names = {toggle.path[-1] for toggle in toggles if toggle.path[:-1] == path}
-            self.report_unknown_fields(value, names | self.agent.non_event_keys, path)
-        elif value is not None:
-            self._report_type(path, "an object")
-
-    def _read_enabled(self) -> tuple[bool | None, Place | None]:
-        """Return whether the file switches all hooks on or off, and where; the first one counts."""
-        enabled, place = None, None
-        for toggle, value in self._toggles("enabled", "off"):
-            if not isinstance(value, bool):
-                if self.agent.drops_flawed_entries:
-                    name = ".".join(toggle.path)
-                    self.report("bad-structure", f"{name} must be true or false", toggle.path)
-                    continue
-                self._report_type(toggle.path, "true or false")
-                if not toggle.coerces:
-                    continue
-                value = isinstance(value, dict | list) or bool(value)  # noqa: PLW2901
-            if enabled is None:
-                enabled = value is (toggle.kind == "enabled")
-                place = self.document.place(toggle.path)
-        return enabled, place
-
-    def _read_disabled(self) -> dict[str, Place]:
-        disabled: dict[str, Place] = {}
-        for toggle, value in self._toggles("disabled"):
-            path = toggle.path
-            if not isinstance(value, list):
-                self._report_type(path, "a list of hook names")
-                continue
-            for index, name in self.limited(enumerate(value), "disabled names", path):
-                if isinstance(name, str):
-                    disabled[name] = self.document.place((*path, index))
-                else:
-                    message = "a disabled hook is named by a string"
-                    self.report("wrong-type", message, (*path, index))
-        return disabled
-
-    def _read_allowed_layers(self) -> tuple[frozenset[Layer] | None, Place | None]:
-        """Return the only layers whose hooks may run, and where the last such switch is."""
-        allowed: frozenset[Layer] | None = None
-        place = None
-        for toggle, value in self._toggles("only"):
-            if not self._restricts_layers(toggle, value):
-                continue
-            before = allowed
-            allowed = toggle.keeps if allowed is None else allowed & toggle.keeps
-            if allowed != before:
-                place = self.document.place(toggle.path)
-        return allowed, place
-
-    def _restricts_layers(self, toggle: HookToggle, value: object) -> bool:
-        if toggle.value is not None:
-            is_listed = isinstance(value, list) and toggle.value in value
-            return is_listed or (toggle.or_true and value is True)
-        if not isinstance(value, bool):
-            self._report_type(toggle.path, "true or false; read as true")
-        return value is not False
-
-    # -- redaction
-
-    def _read_redaction(self) -> Mapping[str, Any]:
-        if self.agent.redaction is None:
-            return {}
-        path = self.agent.redaction.path
-        value = self._value_at(path)
-        if value is None:
-            return {}
-        if not isinstance(value, dict):
-            self._report_type(path, "an object")
-            return {}
-        self.report_unknown_fields(value, {"enabled", "allowed", "blocked"}, path)
-        self.typed_member(value, "enabled", bool, "true or false", path)
-        for key in ("allowed", "blocked"):
-            names = self.typed_member(value, key, list, "a list of names", path) or ()
-            for index, name in enumerate(names):
-                if not isinstance(name, str):
-                    self.report("wrong-type", f"{key} holds names", (*path, key, index))
-        return value

@@ -23,6 +23,7 @@ ENTRY = AgentEntry(
     is_program=False,
     event_key="event",
     events=frozenset(EVENT_NAMES),
+    absent_members=frozenset({"hook_event_name"}),
     transcript_part="/.anyhook/",
     variables=("ANYHOOK_PROJECT_DIR",),
 )
