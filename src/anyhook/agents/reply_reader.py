@@ -124,10 +124,11 @@ def _is_so(reply: Mapping[str, Any], path: str, state: str) -> bool:
     value = _lookup(reply, tuple(path.split(".")))
     if value is _MISSING:
         value = None
+    word = str(value).lower() if isinstance(value, bool) else value
     if state.startswith("!="):
-        return bool(value != state[2:])
+        return bool(word != state[2:])
     if state.startswith("="):
-        return bool(value == state[1:])
+        return bool(word == state[1:])
     is_blank = value is None or (isinstance(value, str) and not trim(value))
     states = {
         "set": value is not None,

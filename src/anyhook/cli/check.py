@@ -40,6 +40,7 @@ from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
 from anyhook.settings.companions import check_companions
 from anyhook.settings.detect import trust_command
+from anyhook.trust.native import explain_states
 from anyhook.trust.scripts import named_files
 from anyhook.trust.trees import LARGEST_SCRIPT
 
@@ -138,6 +139,7 @@ def _diagnostics(engine: Engine) -> Iterator[Diagnostic]:
     yield from engine.hooks.diagnostics
     yield from engine.switched_off()
     yield from engine.guard.diagnostics()
+    yield from explain_states(engine.agent, engine.hooks)
     yield from check_companions(engine.agent, engine.hooks)
     yield from _check_hook_files(engine)
     yield from check_hooks(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.entry import load_object
 from anyhook.authoring.inspect import NEVER_RUNS, calls_run
 from anyhook.authoring.load import load_hooks
 from anyhook.cli import OK, USAGE
@@ -240,6 +241,11 @@ def _install(
     if warning:
         console(stderr=True).print(f"[yellow]warning:[/] {warning}", soft_wrap=True)
     if written:
+        for agent in agents:
+            if agent.native_trust:
+                review = load_object(agent.native_trust).review
+                text = f"{agent.title} runs new hooks only after you trust them: {review}"
+                out.print(text, markup=False, soft_wrap=True)
         out.print("Next, try its examples:")
         out.print(f"  anyhook test {shown}", markup=False, soft_wrap=True)
     return OK

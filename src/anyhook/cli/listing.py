@@ -31,6 +31,7 @@ from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.kept import kept_hooks
+from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,6 +55,7 @@ class HookRow:
         label: Its name, unique in the list.
         state: `on`, `off`, `not trusted` or `changed`.
         switched_off_by: The file, or file and line, that switches it off; `None` if none does.
+        native: How far the agent itself trusts it; `None` if the agent keeps no such record.
     """
 
     definition: HookDefinition
@@ -61,6 +63,7 @@ class HookRow:
     label: str
     state: str
     switched_off_by: str | None
+    native: str | None = None
 
 
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
@@ -106,6 +109,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     kept = kept_hooks(engine.agent, engine.hooks.files)
     labels = unique_labels([*configured_handlers(engine), *(hook.handler for hook in kept)])
     rows: list[HookRow] = []
+    native = native_states(engine.agent, engine.hooks)
     for definition in _sorted_definitions(engine):
         for handler in definition.handlers:
             switched_off_by = engine.hooks.switched_off(handler)
@@ -115,7 +119,8 @@ def hook_rows(engine: Engine) -> list[HookRow]:
             elif id(handler) in changes:
                 state = STATE_OF_CHANGE[changes[id(handler)]]
             label = labels[id(handler)]
-            rows.append(HookRow(definition, handler, label, state, switched_off_by))
+            agent_state = native.of(handler) if native is not None else None
+            rows.append(HookRow(definition, handler, label, state, switched_off_by, agent_state))
     # `disable` took these out of their settings file.
     for hook in kept:
         label = labels[id(hook.handler)]
@@ -203,6 +208,22 @@ def _print_inactive(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     if any(row.state in STATE_OF_CHANGE.values() for row in rows):
         command = trust_command(engine.agent.name, engine.project_dir)
         out.print(Text.assemble(("not trusted", "yellow"), f"  review them with: {command}"))
+    _print_native(out, engine, rows)
+
+
+def _print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
+    """Print which hooks the agent itself does not run, because it does not trust them."""
+    labels_by_state: dict[str, list[str]] = {}
+    for row in rows:
+        if row.native is not None and row.native not in RUNNING:
+            labels_by_state.setdefault(row.native, []).append(row.label)
+    for state, labels in labels_by_state.items():
+        names = ", ".join(dict.fromkeys(labels))
+        text = f"  {state} in {engine.agent.title}, which does not run them: {names}"
+        out.print(Text.assemble(("!", "yellow"), text))
+    native = native_states(engine.agent, engine.hooks) if labels_by_state else None
+    if native is not None:
+        out.print(Text(f"   {native.review}"))
 
 
 def _row_json(engine: Engine, row: HookRow) -> dict[str, Any]:
@@ -225,4 +246,5 @@ def _row_json(engine: Engine, row: HookRow) -> dict[str, Any]:
         "matcher": definition.matcher,
         "sequential": definition.sequential,
         "timeout_ms": round(handler.timeout * 1000),
+        **({} if row.native is None else {"native_trust": row.native}),
     }

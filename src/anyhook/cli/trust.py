@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,6 +40,7 @@ from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
+from anyhook.trust.native import RUNNING, native_states
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from anyhook.cli.options import Scope
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.trust.native import NativeStates
     from anyhook.trust.records import Change
     from anyhook.trust.subjects import Subject
 
@@ -71,6 +74,7 @@ class Review:
         changes: The hooks that are new or changed since they were trusted.
         problems: Diagnostics of the trust store.
         sequential: `id` of the handlers that run one after the other.
+        native: How far the agent itself trusts them; `None` if it keeps no such record.
     """
 
     agent: AgentSpec
@@ -78,6 +82,7 @@ class Review:
     changes: list[Change]
     problems: tuple[Diagnostic, ...]
     sequential: frozenset[int]
+    native: NativeStates | None
 
 
 def trust(
@@ -158,7 +163,8 @@ def _review(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     for definition in hooks.definitions:
         if definition.sequential:
             sequential.update(id(handler) for handler in definition.handlers)
-    return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential))
+    native = native_states(agent, hooks)
+    return Review(agent, subjects, list(changes), tuple(problems), frozenset(sequential), native)
 
 
 def _print_result(out: Console, scope: Scope, reviews: list[Review], *, trusted: bool) -> None:
@@ -174,8 +180,21 @@ def _print_result(out: Console, scope: Scope, reviews: list[Review], *, trusted:
             out.print(f"[yellow]not trusted;[/] trust with: {command}{title}")
         elif review.subjects:
             out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}{title}")
+        _print_native(out, review)
         problems.update(dict.fromkeys(review.problems))
     print_diagnostics(console(stderr=True), problems, scope.project)
+
+
+def _print_native(out: Console, review: Review) -> None:
+    """Print how many of the hooks the agent itself does not trust."""
+    native = review.native
+    if native is None:
+        return
+    states = Counter(native.of(subject.handler) or "" for subject in review.subjects)
+    for state in sorted(states.keys() - RUNNING - {""}):
+        hooks = count_of(states[state], "hook")
+        text = f"  {hooks} {state} in {review.agent.title}; {native.review}"
+        out.print(Text.assemble(("!", "yellow"), text), soft_wrap=True)
 
 
 # -- what a user reviews
@@ -304,6 +323,7 @@ def _hook_json(review: Review, subject: Subject) -> dict[str, Any]:
         "file": handler.place.file,
         "line": handler.place.line,
         "state": changes[0].what if changes else "trusted",
+        "native_trust": review.native.of(handler) if review.native is not None else None,
         "scripts": [{"path": str(s.path), "sha256": s.digest} for s in subject.scripts],
         "directories": directories,
         "difference": list(changes[0].difference) if changes else [],

@@ -53,6 +53,7 @@ class HandlerSpec:
         options: Fields of its kind (`url`, `prompt`, `server`, …), by canonical name.
         matcher: A pattern of its own, which has to match beside that of its definition.
         form: The form of its agent that it was written for (`AgentSpec.forms`).
+        path: Keys and indexes of the handler in its settings file.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class HandlerSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
     matcher: str | None = None
     form: str = ""
+    path: tuple[str | int, ...] = ()
 
     @property
     def identifier(self) -> str:

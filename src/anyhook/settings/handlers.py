@@ -122,6 +122,7 @@ class HandlerReader:
             options=options,
             form=self.agent.form_name,
             matcher=self._own_matcher(value),
+            path=tuple(path),
         )
         self._check_runs_on_event(event, handler, path)
         return handler

@@ -160,6 +160,8 @@ class _FileReader(Reporter):
         members = self.source.file.members if self.source.file is not None else None
         if members is None:
             return
+        if "description" in members:
+            self.typed_member(self.document.value, "description", str, "a string", ())
         known = " and ".join(map(repr, sorted(members)))
         for key in islice(self.document.value.keys() - members, MAX_REPORTED_KEYS):
             message = f"{key!r} is not allowed here; the file holds {known}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec import HandlerField, HandlerType, HookToggle, Plugins, SettingsFile
+from anyhook.agents.spec import HandlerField, HandlerType, HookToggle, SettingsFile
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -90,19 +90,3 @@ HANDLER_TYPES = {
     "prompt": HandlerType("prompt", 600.0, runs=False),
     "agent": HandlerType("agent", 600.0, runs=False),
 }
-
-PLUGINS = Plugins(
-    record="{config}/plugins/installed_plugins.json",
-    manifest=".codex-plugin/plugin.json",
-    hooks="hooks/hooks.json",
-    enabled=("plugins",),
-    data="{config}/plugins/data/{plugin}",
-    path_variables={
-        "PLUGIN_ROOT": "plugin",
-        "PLUGIN_DATA": "data",
-        "CLAUDE_PLUGIN_ROOT": "plugin",
-        "CLAUDE_PLUGIN_DATA": "data",
-    },
-    option_variable="PLUGIN_OPTION_",
-    option_placeholder="plugin_config.",
-)

@@ -38,7 +38,7 @@ MISSING_FIELDS = (
 )
 """Fields of events that only other agents send."""
 
-CODEX = AgentSpec(
+CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     name="codex",
     title="Codex CLI",
     event_key="hook_event_name",
@@ -62,6 +62,7 @@ CODEX = AgentSpec(
     precedence=PRECEDENCE,
     authority=AUTHORITY,
     needs_trust=frozenset({Layer.PROJECT}),
+    native_trust="anyhook.agents.codex.trust:TRUST",
     hook_toggles=HOOK_TOGGLES,
     non_event_keys=frozenset({"state", "managed_dir", "description"}),
     renamed_events={
@@ -84,5 +85,7 @@ CODEX = AgentSpec(
     long_timeout=6 * 3600.0,
     handler_types=HANDLER_TYPES,
     foreign_types={"http": "Claude Code"},
+    # Codex names the shell with its whole path, and so do the messages of the shell.
+    shell=(("/bin/bash", "-c"), ("bash", "-c"), ("sh", "-c")),
     hook_environment={},
 )

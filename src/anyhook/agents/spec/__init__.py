@@ -177,6 +177,8 @@ class AgentSpec(Record):
         precedence: Layers by which settings override each other, the weakest first.
         authority: Layer to a rank; a layer can disable hooks of layers of no higher rank.
         needs_trust: Layers whose hooks only run in trusted projects.
+        native_trust: `module:NAME` of the agent's own record of trusted hooks
+            (`anyhook.agents.spec.settings.NativeTrust`); empty if it has none.
         hook_toggles: Settings that enable and disable hooks.
         hooks_path: Keys from the root of a settings file to the hooks.
         non_event_keys: Keys in the hooks object that are not events.
@@ -266,6 +268,7 @@ class AgentSpec(Record):
     precedence: tuple[Layer, ...] = ()
     authority: Mapping[Layer, int]
     needs_trust: frozenset[Layer]
+    native_trust: str = ""
     hook_toggles: tuple[HookToggle, ...]
     hooks_path: tuple[str, ...] = ("hooks",)
     non_event_keys: frozenset[str] = frozenset()

@@ -10,7 +10,7 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from anyhook.model.layers import Layer
@@ -228,6 +228,29 @@ class Plugins(Record):
     path_variables: Mapping[str, str]
     option_variable: str
     option_placeholder: str
+
+
+class NativeTrust(Record):
+    """The agent's own record of the hooks that its user trusts, and how hooks are named in it.
+
+    Attributes:
+        layer: The layer of the settings file that holds the record.
+        path: Keys to the record in the file.
+        key_of: Returns the key of a handler from the path of its file, the agent's name of its
+            event, the index of its definition and its index there.
+        hash_of: Returns the hash of a handler from the agent's name of its event, its definition
+            as it is written, and its index there.
+        state_of: Returns `managed`, `trusted`, `untrusted`, `modified` or `disabled` from the
+            record, the key, the hash and the layer of the handler.
+        review: How the user trusts hooks in the agent.
+    """
+
+    layer: Layer
+    path: tuple[str, ...]
+    key_of: Callable[[str, str, int, int], str]
+    hash_of: Callable[[str, Mapping[str, Any], int], str]
+    state_of: Callable[[Mapping[str, Any], str, str, Layer], str]
+    review: str
 
 
 class RedactionRules(Record):

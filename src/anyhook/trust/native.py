@@ -1,0 +1,101 @@
+"""What the agent itself trusts, beside the trust store of anyhook.
+
+Some agents keep a record of their own: a hook that it does not hold does not run in the agent,
+whatever anyhook trusts. It is shown, never changed: the user trusts hooks in the agent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.entry import load_object
+from anyhook.model.diagnostics import diagnose
+from anyhook.settings.jsonc import dict_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec.settings import NativeTrust
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.settings.hookset import HookSet
+    from anyhook.settings.reader import LoadedFile
+
+RUNNING = frozenset({"managed", "trusted"})
+"""States in which the agent runs a hook."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeStates:
+    """How far the agent itself trusts its hooks.
+
+    Attributes:
+        states: `id` of a handler to its state.
+        review: How the user trusts hooks in the agent.
+    """
+
+    states: Mapping[int, str]
+    review: str
+
+    def of(self, handler: HandlerSpec) -> str | None:
+        """Return the state of a handler; `None` if the agent does not know it."""
+        return self.states.get(id(handler))
+
+    @property
+    def held_back(self) -> bool:
+        """Whether the agent itself does not run one of the hooks."""
+        return not RUNNING.issuperset(self.states.values())
+
+
+def native_states(agent: AgentSpec, hooks: HookSet) -> NativeStates | None:
+    """Return how far an agent trusts the hooks of its settings; `None` if it has no record."""
+    if not agent.native_trust:
+        return None
+    trust: NativeTrust = load_object(agent.native_trust)
+    record: dict[str, Any] = {}
+    for file in hooks.files:
+        if file.source.layer is trust.layer:
+            record |= dict_at(file.values, trust.path)
+    states: dict[int, str] = {}
+    for file in hooks.files:
+        for handler in _handlers(file):
+            states[id(handler)] = _state(trust, record, file, handler)
+    return NativeStates(states, trust.review)
+
+
+def _handlers(file: LoadedFile) -> Iterator[HandlerSpec]:
+    for definition in file.definitions:
+        for handler in definition.handlers:
+            if len(handler.path) >= 4:
+                yield handler
+
+
+def _state(
+    trust: NativeTrust, record: Mapping[str, Any], file: LoadedFile, handler: HandlerSpec
+) -> str:
+    *_, event, definition_index, _, index = handler.path
+    definition: Any = file.values
+    for step in handler.path[:-2]:
+        definition = definition[step]
+    numbers = int(definition_index), int(index)
+    key = trust.key_of(str(file.source.path), str(event), *numbers)
+    digest = trust.hash_of(str(event), definition, numbers[1])
+    return trust.state_of(record, key, digest, handler.layer)
+
+
+def explain_states(agent: AgentSpec, hooks: HookSet) -> Iterator[Diagnostic]:
+    """Report the hooks that the agent itself does not run, because it does not trust them."""
+    native = native_states(agent, hooks)
+    if native is None:
+        return
+    for definition in hooks.definitions:
+        for handler in definition.handlers:
+            state = native.of(handler)
+            if state is not None and state not in RUNNING:
+                message = (
+                    f"{handler.label!r} is {state} in {agent.title}, which does not run it; "
+                    f"{native.review}"
+                )
+                yield diagnose("native-trust", message, handler.place, handler=handler.label)
