@@ -188,7 +188,7 @@ def is_about_directories(row):
 
 
 @pytest.mark.parametrize(
-    "row", filter(is_about_directories, OBSERVED["nested"]), ids=lambda row: row["id"]
+    "row", list(filter(is_about_directories, OBSERVED["nested"])), ids=lambda row: row["id"]
 )
 def test_hooks_of_directories_are_found_as_was_observed(row, tmp_path):
     top = tmp_path / "top"
