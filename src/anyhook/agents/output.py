@@ -1,4 +1,7 @@
-"""The output of a handler to an answer: exit code, streams and JSON replies."""
+"""The output of a handler to an answer: exit code, streams and JSON replies.
+
+It is one module because `ACTIONS` is one table, with a method for each of its actions.
+"""
 
 from __future__ import annotations
 

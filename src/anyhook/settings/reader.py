@@ -1,7 +1,7 @@
 """Validates one parsed settings file: its hooks, switches and redaction.
 
 An error costs only the smallest part that holds it: a field, a handler, a definition, at worst the
-file.
+file. It is one module because the parts of a file are read with one collection of problems.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ SHAPES = {
     "subagentStart": frozenset({"sessionId", "agentName"}),
     "agentStop": frozenset({"sessionId", "stopReason"}),
     "preCompact": frozenset({"sessionId", "trigger"}),
-    "errorOccurred": frozenset({"sessionId", "errorContext"}),
+    "errorOccurred": frozenset({"sessionId", "error"}),
     "notification": frozenset({"sessionId", "notification_type"}),
     "sessionStart": frozenset({"sessionId", "source"}),
     "sessionEnd": frozenset({"sessionId", "reason"}),
