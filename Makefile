@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test test-slow test-all e2e differential bench check fix coverage docs stubs picture clean
+.PHONY: help demo agent test test-slow test-all e2e drift differential bench check fix coverage docs stubs picture clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -39,6 +39,10 @@ e2e: $(STAMP)   ## hooks inside real agents, fetched from npm once
 
 differential: $(STAMP) ## random hooks here and in Gemini CLI's own code, fetched from npm once
 	@ANYHOOK_DIFFERENTIAL=1 $(RUN)python -m pytest tests/differential
+
+# A release: make drift AGENTS="qwen gemini", make drift DRIFT=--json, make drift DRIFT=--no-runs
+drift: $(STAMP) ## what the newest releases of the agents do differently
+	@$(RUN)python -m tools.drift $(AGENTS) $(DRIFT)
 
 coverage: $(STAMP)  ## all tests, with the lines and branches they miss
 	@rm -f .coverage .coverage.*

@@ -1,0 +1,197 @@
+"""`make drift`: what is read out of a program, and what counts as a change."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tools.drift.__main__ import CHANGED, SURFACES, UNAVAILABLE, UNCHANGED, USAGE, main
+from tools.drift.cases import load_cases
+from tools.drift.compare import compare_surfaces, compare_with_tables
+from tools.drift.packages import PACKAGES
+from tools.drift.runs import read_failures
+from tools.drift.surface import Surface, read_surface
+
+from anyhook.agents import AGENTS
+
+BUNDLE = """
+// packages/core/src/hooks/types.ts
+var HookEventName = ((HookEventName2) => {
+  HookEventName2["PreToolUse"] = "PreToolUse";
+  HookEventName2["Stop"] = "Stop";
+})
+var DefaultHookOutput = class {
+  constructor(data = {}) {
+    this.continue = data.continue;
+  }
+  read() {
+    return this.hookSpecificOutput["permissionDecision"];
+  }
+};
+// packages/core/src/hooks/hookEventHandler.ts
+var HookEventHandler = class {
+  async firePreToolUseEvent(toolName, tool_call_id) {
+    const input = {
+      ...this.createBaseInput("PreToolUse" /* PreToolUse */),
+      tool_name: toolName,
+      ...tool_call_id && { tool_call_id }
+    };
+  }
+  createBaseInput(eventName) {
+    return {
+      session_id: this.sessionId,
+      cwd: this.cwd
+    };
+  }
+};
+// packages/core/src/other.ts
+const input = {
+  not_of_hooks: 1
+};
+"""
+MINIFIED = (
+    'a=c({hook_event_name:E("Stop"),stop_hook_active:P(),background_tasks:x(c({id:n()})),'
+    'note:n().describe("a, text: with {braces}")}),'
+    'b=c({hookEventName:E("Stop"),additionalContext:n().optional()}),'
+    "r=c({continue:P().optional(),suppressOutput:P().optional(),decision:F()})"
+)
+SCHEMA = {
+    "$schema": "http://json-schema.org/draft-07/schema#",
+    "properties": {"tool_name": {}, "cwd": {}},
+    "title": "pre-tool-use.command.input",
+}
+
+
+def read(form, text, tmp_path):
+    file = tmp_path / "program"
+    file.write_text(text, encoding="utf-8")
+    return read_surface(form, [file])
+
+
+def test_names_are_read_from_the_modules_of_a_bundle(tmp_path):
+    surface = read("modules", BUNDLE, tmp_path)
+
+    assert surface.events == {"PreToolUse", "Stop"}
+    assert surface.payloads == {
+        "PreToolUse": {"tool_name", "tool_call_id"},
+        "*": {"session_id", "cwd"},
+    }
+    assert surface.replies == {"*": {"continue", "permissionDecision"}}
+
+
+def test_names_are_read_from_the_schemas_of_minified_code(tmp_path):
+    surface = read("schemas", MINIFIED, tmp_path)
+
+    assert surface.events == {"Stop"}
+    assert surface.payloads["Stop"] == {
+        "hook_event_name", "stop_hook_active", "background_tasks", "note"
+    }  # fmt: skip
+    assert surface.replies["Stop"] == {"hookEventName", "additionalContext"}
+    assert surface.replies["*"] == {"continue", "suppressOutput", "decision"}
+
+
+def test_names_are_read_from_json_schemas_between_other_bytes(tmp_path):
+    text = "\\x00noise" + json.dumps(SCHEMA) + "pre-tool-use.command.output{ broken"
+    surface = read("json-schemas", text, tmp_path)
+
+    assert surface.events == {"PreToolUse"}
+    assert surface.payloads == {"PreToolUse": {"tool_name", "cwd"}}
+
+
+def test_a_surface_comes_back_from_json(tmp_path):
+    surface = read("modules", BUNDLE, tmp_path)
+
+    assert Surface.from_json(surface.as_json()) == surface
+
+
+def test_added_and_removed_names_are_changes():
+    old = Surface(frozenset({"A", "B"}), {"A": frozenset({"x", "y"})}, {})
+    new = Surface(frozenset({"B", "C"}), {"A": frozenset({"y"})}, {"C": frozenset({"z"})})
+    changes = [(c.subject, c.name, c.change) for c in compare_surfaces("qwen", "9.9.9", old, new)]
+
+    assert changes == [
+        ("event", "C", "added"),
+        ("event", "A", "removed"),
+        ("payload", "A.x", "removed"),
+        ("reply", "C.z", "added"),
+    ]
+    assert list(compare_surfaces("qwen", "9.9.9", old, old)) == []
+
+
+def test_an_event_that_the_tables_lack_is_a_change():
+    events = AGENTS["qwen"].events
+    surface = Surface((events - {"Stop"}) | {"BeforeLunch"})
+    changes = {(c.name, c.change) for c in compare_with_tables("qwen", "9.9.9", surface)}
+
+    assert changes == {("BeforeLunch", "unknown to the tables"), ("Stop", "not in the program")}
+
+
+@pytest.mark.parametrize("agent", sorted(path.stem for path in SURFACES.glob("*.json")))
+def test_the_stored_names_agree_with_the_tables(agent):
+    surface = Surface.from_json(json.loads((SURFACES / f"{agent}.json").read_text()))
+
+    assert surface.events
+    if agent in AGENTS and PACKAGES[agent].lists_events:
+        assert list(compare_with_tables(agent, "stored", surface)) == []
+
+
+def test_failed_tests_are_read_from_the_results(tmp_path):
+    results = tmp_path / "results.xml"
+    results.write_text(
+        '<testsuites><testsuite><testcase name="good"/><testcase name="bad"><failure/></testcase>'
+        '<testcase name="broken"><error/></testcase></testsuite></testsuites>'
+    )
+
+    assert read_failures(results) == ["bad", "broken"]
+    assert read_failures(tmp_path / "none.xml") == ["the test run itself"]
+
+
+def test_the_observed_cases_of_qwen_can_be_played():
+    assert len(load_cases("qwen")) >= 150
+    assert load_cases("gemini") == []
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A release of Qwen Code in the cache, made of the sample."""
+    monkeypatch.setenv("ANYHOOK_E2E_CACHE", str(tmp_path))
+    chunks = tmp_path / "qwen-9.9.9" / "node_modules" / "@qwen-code" / "qwen-code" / "chunks"
+    chunks.mkdir(parents=True)
+    (chunks / "chunk-A.js").write_text(BUNDLE, encoding="utf-8")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_changed_release_is_reported_as_json_with_exit_code_1(capsys):
+    code = main(["qwen", "--release", "9.9.9", "--no-runs", "--json"])
+    report = json.loads(capsys.readouterr().out)
+
+    assert code == CHANGED
+    assert report["changed"] is True
+    (agent,) = report["agents"]
+    assert agent["observed"] == "0.24.4"
+    assert {"SessionStart", "Notification"} <= {change["name"] for change in agent["changes"]}
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_changed_release_is_reported_as_a_table(capsys):
+    main(["qwen", "--release", "9.9.9", "--no-runs"])
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[0].split() == ["agent", "release", "subject", "name", "change"]
+    assert any(line.split()[3:] == ["SessionStart", "removed"] for line in lines)
+
+
+@pytest.mark.parametrize("arguments", [["nobody"], ["--release", "1.0.0"], ["--what"]])
+def test_wrong_usage_ends_with_64(arguments):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == USAGE
+
+
+def test_a_release_that_cannot_be_installed_is_no_change(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ANYHOOK_E2E_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert main(["qwen", "--no-runs"]) == UNAVAILABLE
+    assert "there is no npm on the PATH" in capsys.readouterr().out
+    assert UNCHANGED == 0

@@ -1,0 +1,157 @@
+"""Report what the newest releases of the agents do differently: `python -m tools.drift`.
+
+Exit codes: 0 nothing changed, 1 something changed, 64 wrong usage, 69 a release could not be
+examined and nothing else changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tools.drift.cases import load_cases, play_cases
+from tools.drift.compare import Change, compare_surfaces, compare_with_tables
+from tools.drift.packages import (
+    PACKAGES,
+    Package,
+    RegistryError,
+    install,
+    newest_version,
+    source_files,
+)
+from tools.drift.report import AgentReport, to_json, to_table
+from tools.drift.runs import failed_tests, has_tests
+from tools.drift.surface import Surface, read_surface
+
+from anyhook.agents import AGENTS, get_agent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SURFACES = Path(__file__).with_name("surfaces")
+UNCHANGED, CHANGED, USAGE, UNAVAILABLE = 0, 1, 64, 69
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code."""
+    options = _parse(arguments)
+    reports = [_examine(PACKAGES[name], options) for name in options.agents or PACKAGES]
+    sys.stdout.write((to_json(reports) if options.json else to_table(reports)) + "\n")
+    if any(report.changes for report in reports):
+        return CHANGED
+    return UNCHANGED if all(report.newest for report in reports) else UNAVAILABLE
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="make drift", description="what the newest releases of the agents do differently"
+    )
+    parser.add_argument("agents", nargs="*", metavar="AGENT", help=", ".join(PACKAGES))
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--release", metavar="VERSION", help="examine this release instead")
+    parser.add_argument("--no-runs", action="store_true", help="compare names only, start nothing")
+    parser.add_argument(
+        "--accept", action="store_true", help="write what was read to tools/drift/surfaces"
+    )
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as end:
+        sys.exit(USAGE if end.code else 0)
+    unknown = [name for name in options.agents if name not in PACKAGES]
+    if unknown or (options.release and len(options.agents) != 1):
+        problem = f"no agent {', '.join(unknown)}" if unknown else "--release needs one agent"
+        sys.stderr.write(f"error: {problem}; agents: {', '.join(PACKAGES)}\n")
+        sys.exit(USAGE)
+    return options
+
+
+def _examine(package: Package, options: argparse.Namespace) -> AgentReport:
+    report = AgentReport(package.agent, _observed_release(package.agent))
+    try:
+        version = options.release or newest_version(package)
+        directory = install(package, version)
+    except RegistryError as error:
+        report.notes.append(str(error))
+        return report
+    report.newest = version
+    _examine_surface(package, directory, report, accept=options.accept)
+    if options.no_runs:
+        report.notes.append("no tests and no cases were run (--no-runs)")
+        return report
+    _run_tests(package, report)
+    _run_cases(package, directory, report)
+    return report
+
+
+def _observed_release(agent: str) -> str:
+    if agent not in AGENTS:
+        return ""
+    rules = get_agent(agent).rule_sets.get("observed")
+    return "" if rules is None else rules.version
+
+
+def _examine_surface(
+    package: Package, directory: Path, report: AgentReport, *, accept: bool
+) -> None:
+    if not package.form:
+        report.notes.append("its program holds nothing that can be read")
+        return
+    files = source_files(package, directory)
+    surface = read_surface(package.form, files)
+    if not surface.events:
+        change = "no events can be read in the program; see tools/drift/surface.py"
+        report.changes.append(Change(package.agent, report.newest, "surface", package.form, change))
+        return
+    stored = SURFACES / f"{package.agent}.json"
+    if accept:
+        value = {"release": report.newest, **surface.as_json()}
+        stored.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+    elif stored.exists():
+        known = Surface.from_json(json.loads(stored.read_text(encoding="utf-8")))
+        changes = compare_surfaces(package.agent, report.newest, known, surface)
+        report.changes += changes
+    else:
+        report.notes.append("no earlier release was read; run it with --accept")
+    if package.lists_events:
+        report.changes += compare_with_tables(package.agent, report.newest, surface)
+
+
+def _run_tests(package: Package, report: AgentReport) -> None:
+    if not has_tests(package):
+        report.notes.append("there are no tests with the real agent")
+        return
+    for name in failed_tests(package, report.newest):
+        report.changes.append(Change(package.agent, report.newest, "tests", name, "failed"))
+
+
+def _run_cases(package: Package, directory: Path, report: AgentReport) -> None:
+    cases = load_cases(package.agent)
+    command = _start_command(package, directory)
+    if not cases or command is None:
+        report.notes.append("there are no observed cases that can be played")
+        return
+    for name, problem in play_cases(package.agent, command, cases):
+        report.changes.append(Change(package.agent, report.newest, "cases", name, problem))
+    report.notes.append(f"{len(cases)} observed cases were played")
+
+
+def _start_command(package: Package, directory: Path) -> list[str] | None:
+    """Return what starts the program of an installed release; `None` if it has no `bin`."""
+    root = directory / "node_modules" / package.name
+    try:
+        manifest = json.loads((root / "package.json").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    programs = manifest.get("bin")
+    if isinstance(programs, str):
+        return ["node", str(root / programs)]
+    if isinstance(programs, dict) and programs:
+        return ["node", str(root / next(iter(programs.values())))]
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
