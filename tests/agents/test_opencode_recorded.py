@@ -1,4 +1,4 @@
-"""What the real OpenCode gave a plugin, sent by ours: each payload is read, and comes back equal."""
+"""What the real OpenCode gave a plugin, sent by ours: payloads are read and come back equal."""
 
 from __future__ import annotations
 
