@@ -12,7 +12,10 @@ from anyhook.shell.variables import controls_shell
 from tests.world import World
 
 DATA = Path(__file__).parent / "data"
-OF_AGENTS = ("GEMINI_", "CLAUDE", "CURSOR_", "TERMINAI_", "ANYHOOK_", "GITHUB_")
+OF_AGENTS = (
+    *("GEMINI_", "CLAUDE", "CURSOR_", "TERMINAI_", "OPENCODE_"),
+    *("ANYHOOK_", "GITHUB_"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +25,7 @@ def clean_surroundings(tmp_path_factory, monkeypatch):
     for name in list(os.environ):
         if name.startswith(OF_AGENTS) or name == "SURFACE" or controls_shell(name):
             monkeypatch.delenv(name)
-    for name in ("COLUMNS", "LINES"):  # the test runner sets them for its own workers
+    for name in ("COLUMNS", "LINES", "XDG_CONFIG_HOME"):  # of the test runner, of the developer
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "data"))
