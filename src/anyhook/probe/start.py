@@ -129,6 +129,8 @@ def run_program(
     prompt: str,
     *,
     seconds: float,
+    protected: Sequence[Path] = (),
+    writable: Path | None = None,
 ) -> ProgramRun:
     """Give an agent a prompt and its model a script, and wait until the program ends.
 
@@ -140,6 +142,8 @@ def run_program(
         script: The responses of the model.
         prompt: The user's prompt.
         seconds: Time after which it is killed, with all that it started.
+        protected: Directories that it cannot write to, where the network can be shut off.
+        writable: Directory that it can write to even below a protected one; by default the home.
 
     Raises:
         UsageError: If it cannot be started.
@@ -153,7 +157,8 @@ def run_program(
             if enclosing:
                 port = ENCLOSED_PORT
                 words = (sys.executable, "-I", "-S", str(ENCLOSED), str(theirs.fileno()), str(port))
-                prefix = (*enclosing, *words)
+                directories = os.pathsep.join(map(str, protected))
+                prefix = (*enclosing, *words, directories, str(writable or place.home))
             else:
                 listener = socket.create_server(("127.0.0.1", 0), backlog=64)
                 port, prefix = listener.getsockname()[1], ()

@@ -1,0 +1,86 @@
+"""Which calls the scripted model makes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anyhook.engine.engine import Engine
+from anyhook.errors import UsageError
+from anyhook.probe.plan import CallRequest, plan_steps
+
+DENIES = "grep -q '{0}' && {{ echo no >&2; exit 2; }}; exit 0"
+STOPS = """grep -q 'git push' && echo '{"continue": false, "stopReason": "enough"}'; exit 0"""
+
+
+@pytest.fixture
+def steps(project, home):
+    """Plan the calls for hooks of Claude Code."""
+
+    def call(hooks, *requests):
+        settings = {}
+        for event, matcher, command in hooks:
+            handler = {"type": "command", "command": command}
+            settings.setdefault(event, []).append({"matcher": matcher, "hooks": [handler]})
+        path = project / ".claude" / "settings.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"hooks": settings}))
+        engine = Engine.load(
+            project, agent="claude", home=home, trust_once=True, on_message=lambda _text: None
+        )
+        return plan_steps(engine, [CallRequest.parse(request) for request in requests])
+
+    return call
+
+
+def texts(steps):
+    return [step.text for step in steps]
+
+
+def test_a_call_is_made_for_every_hook_and_no_more(steps):
+    planned = steps([("PreToolUse", "Write", "true"), ("PostToolUse", "Read", "true")])
+    assert texts(planned) == [
+        "Bash echo anyhook-probe",
+        "Write anyhook-probe/written.txt",
+        "Read anyhook-probe/sample.txt",
+    ]
+    assert not any(step.is_denied for step in planned)
+
+
+def test_of_the_risky_calls_those_are_made_that_a_hook_denies(steps):
+    planned = steps([("PreToolUse", "Bash", DENIES.format("rm -rf"))])
+    assert [step.text for step in planned if step.is_denied] == ["Bash rm -rf anyhook-probe/remove"]
+
+
+def test_at_most_two_calls_are_made_that_the_same_hook_denies(steps):
+    planned = steps([("PreToolUse", "*", DENIES.format("."))])
+    assert sum(step.sample.is_risky for step in planned) == 2
+
+
+def test_calls_that_end_the_turn_come_last(steps):
+    planned = steps([("PreToolUse", "Bash", STOPS)], 'Bash {"command": "echo last"}')
+    assert [step.ends_run for step in planned] == sorted(step.ends_run for step in planned)
+    assert any(step.ends_run for step in planned)
+
+
+def test_calls_of_the_user_are_made_as_they_are(steps):
+    hooks = [("PreToolUse", "Bash", DENIES.format("force"))]
+    planned = steps(hooks, 'Bash {"command": "git push --force-with-lease"}')
+    [step] = [step for step in planned if step.is_users]
+    assert step.is_denied
+    assert step.call(None) == ("Bash", {"command": "git push --force-with-lease"})
+
+
+def test_without_hooks_on_tools_one_harmless_call_is_made(steps):
+    assert texts(steps([("Stop", "", "true")])) == ["Bash echo anyhook-probe"]
+
+
+def test_a_tool_without_arguments_can_be_called():
+    assert CallRequest.parse("ExitPlanMode") == CallRequest("ExitPlanMode", {})
+
+
+@pytest.mark.parametrize("text", ["", "Bash ls", "Bash [1]", 'Bash {"command"'])
+def test_a_call_that_is_no_tool_with_an_object_is_refused(text):
+    with pytest.raises(UsageError, match="is no tool with a JSON object"):
+        CallRequest.parse(text)
