@@ -33,8 +33,6 @@ DENIAL_CODE = 2
 SNIPPET = 120
 """Characters of a text that are looked for: agents cut long ones."""
 ENDING_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGKILL})
-NEARLY = 0.8
-"""Part of a timeout from which on a signal is taken for its end: the recorder starts later."""
 _ESCAPED = re.compile(r"[<>&]")
 """Characters that agents escape in texts for the model."""
 _NOT_WORD = re.compile(r"\W+")
@@ -194,7 +192,7 @@ class Observer:
         expected: bool,
     ) -> Observation:
         output = self._decode(hook, spec, record)
-        killed = _was_killed(hook, record)
+        killed = _was_killed(record)
         is_subagents = made is not None or spec.canonical in self.program.subagent_events
         answer = output.answer
         denied = not killed and _denies(answer)
@@ -270,12 +268,9 @@ def _has_late_json(output: str) -> bool:
     return False
 
 
-def _was_killed(hook: ConfiguredHook, record: Record) -> bool:
+def _was_killed(record: Record) -> bool:
     """Return whether the agent ended a command, which it does at the timeout."""
-    if not record.ended:
-        return True
-    timeout = hook.handler.timeout if hook.handler is not None else 0.0
-    return record.signal in ENDING_SIGNALS and record.seconds >= timeout * NEARLY
+    return not record.ended or record.signal in ENDING_SIGNALS
 
 
 def _was_prevented(made: Made, reason: str) -> bool | None:

@@ -47,7 +47,6 @@ class Record:
         exit_code: Its exit code; `None` if a signal or the agent ended it.
         signal: Number of the signal that ended it.
         ended: Whether it ended before this program was killed.
-        seconds: How long it ran; 0 if it was killed with this program.
     """
 
     tap: int
@@ -58,7 +57,6 @@ class Record:
     exit_code: int | None
     signal: int | None
     ended: bool
-    seconds: float
 
 
 @dataclass(slots=True)
@@ -204,7 +202,6 @@ def _read_record(base: Path) -> Record:
         exit_code=end.get("exit_code"),
         signal=end.get("signal"),
         ended=bool(end),
-        seconds=end.get("seconds", 0.0),
     )
 
 
