@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from anyhook.agents.program import get_program
 from anyhook.engine.engine import Engine
 from anyhook.errors import UsageError
 from anyhook.probe.plan import CallRequest, plan_steps
@@ -29,7 +30,9 @@ def steps(project, home):
         engine = Engine.load(
             project, agent="claude", home=home, trust_once=True, on_message=lambda _text: None
         )
-        return plan_steps(engine, [CallRequest.parse(request) for request in requests])
+        return plan_steps(
+            engine, get_program("claude"), [CallRequest.parse(request) for request in requests]
+        )
 
     return call
 

@@ -6,7 +6,7 @@ Each agent's folder fills it in (`AgentEntry.program`). A hook does not import i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
@@ -48,6 +48,10 @@ def _same_call(call: Call) -> Call:
     return call
 
 
+def _same_input(_tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    return arguments
+
+
 @dataclass(frozen=True, slots=True)
 class AgentProgram:
     """The program of an agent: how it is found, started without a user, and kept offline.
@@ -72,6 +76,8 @@ class AgentProgram:
         trust_advice: How a user trusts a project.
         events: Canonical names of the events that one prompt with calls of tools leads to.
         subjects: Canonical name of an event to the subject that it has in such a run.
+        hook_input: Returns the arguments of a canonical tool as hooks get them, where they differ
+            from the vocabulary; `None` if the tool cannot be called.
         model_call: Returns a call by the names that the model uses, from those that hooks see.
         subagent_call: Returns the call with which the model gives a prompt to a subagent; `None`
             if the agent has no subagents.
@@ -95,6 +101,7 @@ class AgentProgram:
     trust_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     trust_advice: str = ""
     subjects: Mapping[str, str] = field(default_factory=dict)
+    hook_input: Callable[[str, dict[str, Any]], dict[str, Any] | None] = _same_input
     model_call: Callable[[Call], Call] = _same_call
     subagent_call: Callable[[str], Call] | None = None
     subagent_events: frozenset[str] = frozenset()

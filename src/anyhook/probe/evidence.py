@@ -130,7 +130,7 @@ class Observer:
             spec.canonical,
             agent=self.engine.agent.name,
             tool=made.step.sample.tool,
-            input=made.step.sample.arguments_in(self.engine.project_dir),
+            input=made.step.arguments(self.engine.project_dir),
             cwd=str(self.engine.project_dir),
         )
         return self._runs(hook, event)

@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents import get_agent
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.model.answers import Outcome
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from anyhook.agents.program import Call
-    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.program import AgentProgram
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec
@@ -36,26 +36,35 @@ class Step:
     """A call of a tool that the model makes.
 
     Attributes:
-        agent: The agent.
+        program: The agent.
         sample: The call by canonical names.
         decision: What anyhook's engine decides about it.
         is_users: Whether the user asked for it.
     """
 
-    agent: AgentSpec
+    program: AgentProgram
     sample: Sample
     decision: Decision
     is_users: bool = False
 
-    def call(self, project: Path) -> Call:
+    def arguments(self, project: Path) -> dict[str, Any]:
+        """Return the arguments by canonical names, or as hooks get them."""
+        return hook_arguments(self.program, self.sample, project) or {}
+
+    def call(self, project: Path) -> tuple[str, dict[str, Any]]:
         """Return the call by the agent's names.
 
         Args:
             project: Directory of the project.
         """
-        vocabulary = self.agent.vocabulary
-        name = vocabulary.name(self.sample.tool) or self.sample.tool
-        return name, vocabulary.arguments(self.sample.tool, self.sample.arguments_in(project))
+        vocabulary = get_agent(self.program.name).vocabulary
+        return self.name, vocabulary.arguments(self.sample.tool, self.arguments(project))
+
+    @property
+    def name(self) -> str:
+        """The agent's name of the tool."""
+        vocabulary = get_agent(self.program.name).vocabulary
+        return vocabulary.name(self.sample.tool) or self.sample.tool
 
     @property
     def is_denied(self) -> bool:
@@ -70,9 +79,8 @@ class Step:
     @property
     def text(self) -> str:
         """The call for people."""
-        name = self.agent.vocabulary.name(self.sample.tool) or self.sample.tool
         first = str(next(iter(self.sample.arguments.values()), ""))
-        return f"{name} {first.replace('{project}/', '')}".strip()
+        return f"{self.name} {first.replace('{project}/', '')}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +108,14 @@ class CallRequest:
         return cls(tool, arguments)
 
 
+def hook_arguments(program: AgentProgram, sample: Sample, project: Path) -> dict[str, Any] | None:
+    """Return the arguments of a sample as hooks get them; `None` if it cannot be called."""
+    return program.hook_input(sample.tool, sample.arguments_in(project))
+
+
 def plan_steps(
     engine: Engine,
+    program: AgentProgram,
     requests: Sequence[CallRequest],
     progress: Callable[[str], object] = lambda _text: None,
 ) -> list[Step]:
@@ -109,6 +123,7 @@ def plan_steps(
 
     Args:
         engine: An engine for a copy of the project, in which the hooks run.
+        program: The agent.
         requests: Calls that the user wants.
         progress: Receives what is done.
     """
@@ -119,7 +134,7 @@ def plan_steps(
     denials: dict[int, int] = {}
     with SyncEngine(engine) as sync:
         for sample in HARMLESS:
-            if not _has_tool(engine, sample.tool):
+            if not _is_callable(engine, program, sample):
                 continue
             reached = _reached(engine, sample)
             is_needed = not steps or not {id(handler) for handler in reached} <= covered
@@ -127,14 +142,14 @@ def plan_steps(
                 continue
             progress(f"{sample.tool}: {next(iter(sample.arguments.values()))}")
             covered |= {id(handler) for handler in reached}
-            steps.append(_step(sync, sample))
+            steps.append(_step(sync, program, sample))
             if not hooks:
                 break
         for sample in RISKY if hooks else ():
-            if not _has_tool(engine, sample.tool) or not _reached(engine, sample):
+            if not _is_callable(engine, program, sample) or not _reached(engine, sample):
                 continue
             progress(f"{sample.tool}: {next(iter(sample.arguments.values()))}")
-            step = _step(sync, sample)
+            step = _step(sync, program, sample)
             deniers = denying_handlers(step.decision)
             if any(denials.get(id(handler), 0) < DENIALS_PER_HOOK for handler in deniers):
                 steps.append(step)
@@ -143,7 +158,7 @@ def plan_steps(
         for request in requests:
             tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
             sample = Sample(tool, request.arguments)
-            steps.append(_step(sync, sample, is_users=True))
+            steps.append(_step(sync, program, sample, is_users=True))
     project = engine.project_dir
     unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
     return sorted(unique.values(), key=lambda step: step.ends_run)
@@ -158,8 +173,9 @@ def denying_handlers(decision: Decision) -> list[HandlerSpec]:
     ]
 
 
-def _has_tool(engine: Engine, tool: str) -> bool:
-    return engine.agent.vocabulary.name(tool) is not None
+def _is_callable(engine: Engine, program: AgentProgram, sample: Sample) -> bool:
+    has_tool = engine.agent.vocabulary.name(sample.tool) is not None
+    return has_tool and hook_arguments(program, sample, engine.project_dir) is not None
 
 
 def _reached(engine: Engine, sample: Sample) -> list[HandlerSpec]:
@@ -172,10 +188,12 @@ def _reached(engine: Engine, sample: Sample) -> list[HandlerSpec]:
     return handlers
 
 
-def _step(sync: SyncEngine, sample: Sample, *, is_users: bool = False) -> Step:
+def _step(
+    sync: SyncEngine, program: AgentProgram, sample: Sample, *, is_users: bool = False
+) -> Step:
     engine = sync.engine
     project = engine.project_dir
-    arguments = sample.arguments_in(project)
+    arguments = hook_arguments(program, sample, project)
     event = make_event(
         "before_tool",
         agent=engine.agent.name,
@@ -183,4 +201,4 @@ def _step(sync: SyncEngine, sample: Sample, *, is_users: bool = False) -> Step:
         input=arguments,
         cwd=str(project),
     )
-    return Step(engine.agent, sample, sync.dispatch(event), is_users)
+    return Step(program, sample, sync.dispatch(event), is_users)

@@ -81,7 +81,7 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
         engine = _load_engine(plain, version)
         wrapped = _wrap_settings(engine, plain, tapped, taps)
         hooks = find_configured(engine, taps, wrapped)
-        steps = plan_steps(engine, options.calls, options.progress)
+        steps = plan_steps(engine, program, options.calls, options.progress)
         driver = Driver(
             program,
             options.command,

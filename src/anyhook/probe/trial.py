@@ -175,7 +175,7 @@ def _read(path: Path) -> str:
 
 def _is_of_call(agent: AgentSpec, record: Record, step: Step, project: Path) -> bool:
     """Return whether a hook ran on an event of a call; agents may add arguments."""
-    expected = step.sample.arguments_in(project)
+    expected = step.arguments(project)
     for form in (agent, *agent.forms.values()):
         name = record.payload.get(_key(form, "tool_name"))
         given = record.payload.get(_key(form, "tool_input"))
@@ -184,7 +184,7 @@ def _is_of_call(agent: AgentSpec, record: Record, step: Step, project: Path) -> 
         if not isinstance(name, str) or not isinstance(given, dict):
             continue
         call = form.vocabulary.call(name, given)
-        same_tool = call.tool == step.sample.tool
+        same_tool = step.sample.tool == call.tool or step.name == name
         if same_tool and all(call.arguments.get(key) == expected[key] for key in expected):
             return True
     return False
