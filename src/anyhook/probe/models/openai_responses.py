@@ -23,7 +23,10 @@ RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
 class ResponsesModel(ScriptedModel):
-    """The Responses API. Arguments that are a text belong to a tool without a schema."""
+    """The Responses API. Arguments that are a text belong to a tool without a schema.
+
+    A name with a dot is that of a tool in a namespace.
+    """
 
     def converses(self, question: Question) -> bool:
         """Return whether a request has tools, as those of agents do."""
@@ -81,7 +84,10 @@ def _items(turn: Turn, number: str) -> list[Body]:
         item = {"type": "message", "id": f"msg_{number}", "role": "assistant"}
         items.append({**item, "status": "completed", "content": [content]})
     for index, (name, arguments) in enumerate(turn.tools):
-        call: Body = {"call_id": f"call_{number}_{index}", "name": name, "status": "completed"}
+        namespace, _, own_name = name.rpartition(".")
+        call: Body = {"call_id": f"call_{number}_{index}", "name": own_name, "status": "completed"}
+        if namespace:
+            call["namespace"] = namespace
         if isinstance(arguments, str):
             items.append({**call, "type": "custom_tool_call", "input": arguments})
         else:

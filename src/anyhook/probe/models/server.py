@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 END_OF_SCRIPT = "The script of the model has no further turn."
+QUIET = 5.0
+"""Seconds without a request of a subagent after which it is taken for ended."""
+AFTERMATH = 1.0
+"""Seconds that a subagent in the background gets after its last turn, for its hooks."""
 POLL_INTERVAL = 0.01
 """Seconds in which the server notices that it is to end."""
 
@@ -97,7 +102,7 @@ class ScriptedModel(ABC):
         self.subagent_requests: list[Body] = []
         self.aside: list[Question] = []
         self._script = script
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._server = _Server(listener, self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_INTERVAL,))
 
@@ -120,11 +125,28 @@ class ScriptedModel(ABC):
             if self._is_of_subagent(question.body):
                 requests, turns = self.subagent_requests, self._script.subagent_turns
                 name = "sub"
+            elif requests:
+                self._wait_for_subagent()
             turn = turns[len(requests)] if len(requests) < len(turns) else self._script.end
             requests.append(question.body)
+            self._lock.notify_all()
             if turn is None:
                 return self.refusal(END_OF_SCRIPT)
             return self.say(turn, f"{name}_{len(requests):04}", question.body)
+
+    def _wait_for_subagent(self) -> None:
+        """Wait for a subagent that works in the background: it would be ended with the agent."""
+        total = len(self._script.subagent_turns)
+        if len(self.subagent_requests) >= total:
+            return
+        while len(self.subagent_requests) < total:
+            if not self._lock.wait(QUIET):
+                return
+        self._lock.release()
+        try:
+            time.sleep(AFTERMATH)
+        finally:
+            self._lock.acquire()
 
     def _is_of_subagent(self, request: Body) -> bool:
         mark = self._script.subagent_mark
