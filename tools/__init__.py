@@ -1,0 +1,1 @@
+"""Programs for those who change anyhook; they are not part of the package."""
