@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyhook.agents import AGENTS, get_agent
 from tools.drift.cases import load_cases, play_cases
 from tools.drift.compare import Change, compare_surfaces, compare_with_tables
 from tools.drift.packages import (
@@ -25,8 +26,6 @@ from tools.drift.packages import (
 from tools.drift.report import AgentReport, to_json, to_table
 from tools.drift.runs import failed_tests, has_tests
 from tools.drift.surface import Surface, read_surface
-
-from anyhook.agents import AGENTS, get_agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
