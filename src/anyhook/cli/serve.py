@@ -34,8 +34,6 @@ MIN_TOKEN = 16
 LIBRARIES = frozenset({"starlette", "uvicorn"})
 KIND = "http"
 """Type of the hooks that post to an endpoint."""
-FAIL_CLOSED = {"onFailure": "block"}
-"""Makes an endpoint that cannot be reached deny."""
 
 HELP = f"""Answer hooks over HTTP, without a process for each of them.
 
@@ -237,8 +235,11 @@ def _make_settings(
         events: Each event, and whether its hooks deny when they fail.
     """
     settings: dict[str, Any] = {}
+    # Makes an endpoint that cannot be reached deny.
+    member = agent.handler_types[KIND].fail_closed_member
+    fail_closed = {} if member is None else {member[0]: member[1]}
     for spec, fails_closed in events:
-        options = FAIL_CLOSED if fails_closed and spec.can_fail_closed else {}
+        options = fail_closed if fails_closed and spec.can_fail_closed else {}
         settings[spec.wire] = own_entries(agent, {"hooks": [entry | options]})
     for key in reversed(agent.hooks_path):
         settings = {key: settings}

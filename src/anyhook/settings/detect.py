@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.agents import AGENTS, get_agent
+from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.errors import UsageError
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.settings.reader import LoadedFile
 
-DEFAULT_AGENT = "gemini"
-"""The agent whose rules are used where no settings show which one is meant."""
+DEFAULT_AGENT = CODING_AGENTS[0]
+"""The agent whose rules are used where no settings show which one is meant: the first one of the
+registry."""
 PROJECT_LAYERS = frozenset({Layer.PROJECT, Layer.LOCAL})
 """Layers whose files lie in the project."""
 USER_LAYERS = frozenset({Layer.USER, Layer.EXTENSION, Layer.PLUGIN})
