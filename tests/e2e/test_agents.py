@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from anyhook.agents import get_agent
+from anyhook.agents.capabilities import Support, support
 from anyhook.probe.models.server import END_OF_SCRIPT, Turn
 from anyhook.probe.start import fence
 
@@ -83,10 +85,14 @@ def test_a_guard_lets_other_writes_pass(agent, run, project, hook_file):
 def test_a_rewritten_command_runs_instead_of_the_original(agent, run, project, hook_file):
     turns = shell_then_stop(agent, "echo fine | tee original.txt")
     result = run(turns, hook=hook_file("rewriter.py"), on=["before_tool"])
-    assert (project / "rewritten.txt").read_text() == "fine\n"
     assert not (project / "original.txt").exists()
     [told] = result.tool_results()
-    assert "fine" in told
+    if support(get_agent(agent.name), "before_tool", "rewrite") is Support.YES:
+        assert (project / "rewritten.txt").read_text() == "fine\n"
+        assert "fine" in told
+    else:  # the model gets the arguments to use, as the reason of a denial
+        assert not (project / "rewritten.txt").exists()
+        assert "rewritten.txt" in told
 
 
 # -- context

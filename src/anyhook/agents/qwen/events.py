@@ -43,7 +43,6 @@ def _event(
             "chained_fields": SEQUENCE.get(canonical, EMPTY),
             "stdout_audience": Audience.DEBUG,
             "prompt_refusals": REFUSAL,
-            "fails_closed": False,
             **attributes,
         },
     )
