@@ -51,6 +51,7 @@ class Agent:
         entry: What node runs, below the package.
         settings_path: Its settings file, below a project or a home.
         events: Its names of our events.
+        repeats_prompt: Whether it also sends the event of a prompt after each round of tools.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Agent:
     entry: str
     settings_path: str
     events: Mapping[str, str]
+    repeats_prompt: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -215,12 +217,6 @@ CLAUDE = Agent(
     },
 )
 
-AGENTS = tuple(
-    replace(agent, version=version)
-    for agent in (GEMINI, CLAUDE)
-    for version in VERSIONS[agent.name]
-)
-
 QWEN = Agent(
     name="qwen",
     package="@qwen-code/qwen-code",
@@ -233,7 +229,14 @@ QWEN = Agent(
         "after_tool": "PostToolUse",
         "after_agent": "Stop",
     },
+    repeats_prompt=True,
 )
 
-PROBED = (*AGENTS, *(replace(QWEN, version=version) for version in VERSIONS["qwen"]))
+AGENTS = tuple(
+    replace(agent, version=version)
+    for agent in (GEMINI, CLAUDE, QWEN)
+    for version in VERSIONS[agent.name]
+)
+
+PROBED = AGENTS
 """The agents of the tests of `anyhook probe`."""
