@@ -222,7 +222,34 @@ QWEN_FIELDS = {
     "MessageDisplay": {"message_id": "m1", "displayed_text": "hi", "is_final": True},
     "Notification": {"message": "?", "notification_type": "idle_prompt", "title": "?"},
 }
+COPILOT_CALL = {"toolName": "bash", "toolArgs": {"command": "ls"}}
+COPILOT_FIELDS = {
+    "sessionStart": {"source": "new", "initialPrompt": "go"},
+    "sessionEnd": {"reason": "complete"},
+    "userPromptSubmitted": {"prompt": "hello"},
+    "userPromptTransformed": {"prompt": "hello", "transformedPrompt": "<now/> hello"},
+    "preToolUse": COPILOT_CALL,
+    "postToolUse": {
+        **COPILOT_CALL,
+        "toolResult": {"resultType": "success", "textResultForLlm": "a"},
+    },
+    "postToolUseFailure": {**COPILOT_CALL, "error": "Path does not exist"},
+    "permissionRequest": {"toolName": "bash", "toolInput": {"command": "ls"}},
+    "preMcpToolCall": {"toolCallId": "c", "serverName": "s", "toolName": "t", "arguments": {}},
+    "agentStop": {"transcriptPath": "/t", "stopReason": "end_turn", "stop_hook_active": False},
+    "subagentStart": {"transcriptPath": "/t", "agentName": "explore"},
+    "subagentStop": {
+        "transcriptPath": "/t",
+        "agentName": "explore",
+        "response": "done",
+        "stopReason": "end_turn",
+    },
+    "errorOccurred": {"errorContext": "model_call", "error": {"message": "no"}},
+    "preCompact": {"transcriptPath": "/t", "trigger": "auto", "customInstructions": ""},
+    "notification": {"message": "m", "notification_type": "shell_completed"},
+}
 FIELDS_OF = {
+    "copilot": COPILOT_FIELDS,
     "gemini": FIELDS,
     "claude": CLAUDE_FIELDS,
     "terminai": TERMINAI_FIELDS,
@@ -255,6 +282,16 @@ def test_cursor(row, tmp_path):
 @rows.parametrize_rules("opencode")
 def test_opencode(row, tmp_path):
     check_dispatch(row, tmp_path, "opencode")
+
+
+@rows.parametrize_rules("copilot")
+def test_copilot(row, tmp_path):
+    check_dispatch(row, tmp_path, "copilot")
+
+
+@rows.parametrize_rules("copilot_settings")
+def test_copilot_settings(row, tmp_path):
+    check_settings(row, tmp_path, "copilot")
 
 
 @rows.parametrize("qwen")
@@ -553,7 +590,7 @@ def spoken(given, world):
             line = str(world.write(world.home / name, f"#!/bin/sh\n{line}\n"))
         hook["command"] = says.get("command") or line
         definition = {"matcher": says.get("matcher", "*"), "hooks": [hook]}
-        if world.agent.entries == ("handler",):
+        if world.agent.entries[0] == "handler":
             matcher = {"matcher": says["matcher"]} if "matcher" in says else {}
             definition = {**matcher, **hook}
         by_layer.setdefault(says.get("layer", "project"), []).append(definition)
@@ -584,9 +621,10 @@ def payload(given, world):
             if keys[field] and value is not None
         },
         world.agent.event_key: name,
-        **FIELDS_OF[world.agent.name].get(name, {}),
+        **FIELDS_OF[world.agent.name].get(world.agent.event(name).wire, {}),
         **given.get("fields", {}),
     }
+    sent.pop("", None)  # of an agent whose payloads do not name their event
     return {key: value for key, value in sent.items() if key not in given.get("without", ())}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from anyhook.agents.copilot import SHAPES
 from anyhook.agents.copilot.observed import DOCUMENTED, OBSERVED
 from anyhook.agents.copilot.pascal import PASCAL_EVENTS, PASCAL_OBSERVED, PASCAL_OUTPUT
-from anyhook.agents.copilot.replies import FOREIGN_MEMBERS, OUTPUT, PERMISSION_WORDS
+from anyhook.agents.copilot.replies import FOREIGN_MEMBERS, OUTPUT, PERMISSION_WORDS, SPECIFIC
 from anyhook.agents.copilot.settings import (
     AUTHORITY,
     HANDLER_TYPES,
@@ -136,7 +136,7 @@ PASCAL = COPILOT.replace(
     documented=DOCUMENTED.replace(events=PASCAL_EVENTS),
     observed=PASCAL_OBSERVED,
     output_fields=PASCAL_OUTPUT,
-    output_event_key=(),
+    output_event_key=(SPECIFIC, "hookEventName"),
     foreign_members={},
     tools=tuple(dict.fromkeys([CLAUDE_NAMES.get(tool, tool) for tool in TOOLS])),
     vocabulary=PASCAL_VOCABULARY,
