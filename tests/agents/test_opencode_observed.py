@@ -86,6 +86,7 @@ def effect_of(event, run):
             return {"notice": not run.called("abort")}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 @pytest.mark.parametrize("case", CASES, ids=[f"{case['id']}-{case['plugin']}" for case in CASES])
 def test_a_hook_has_the_effect_that_was_observed(case, tmp_path):

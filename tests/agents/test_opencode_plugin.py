@@ -11,7 +11,10 @@ import pytest
 from tests.agents.opencode import after, before, bus, message, run_plugin, write_plugin
 from tests.world import World, command
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("node") is None, reason="there is no node"),
+    pytest.mark.slow,
+]
 
 ANYHOOK = (sys.executable, "-P", "-m", "anyhook", "dispatch", "--agent", "opencode")
 
