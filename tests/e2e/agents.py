@@ -28,6 +28,7 @@ VERSIONS = {
     "gemini": (os.environ.get("GEMINI_VERSION") or "0.61.0").split(),
     "claude": (os.environ.get("CLAUDE_VERSION") or "2.1.197 2.1.330").split(),
     "qwen": (os.environ.get("QWEN_VERSION") or "0.24.4").split(),
+    "opencode": (os.environ.get("OPENCODE_VERSION") or "1.18.33").split(),
 }
 """Agent to the releases that are tested; `make e2e CLAUDE_VERSION=latest` tests another one."""
 
@@ -52,6 +53,7 @@ class Agent:
         settings_path: Its settings file, below a project or a home.
         events: Its names of our events.
         repeats_prompt: Whether it also sends the event of a prompt after each round of tools.
+        binary: Its program below `node_modules`, if it is no script for node.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Agent:
     settings_path: str
     events: Mapping[str, str]
     repeats_prompt: bool = False
+    binary: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -101,6 +104,8 @@ class Agent:
         return self.call("write_file", file_path=str(path), content=text)
 
     def _start(self, directory: Path) -> list[str]:
+        if self.binary:
+            return [str(directory / "node_modules" / self.binary)]
         return ["node", str(directory / "node_modules" / self.package / self.entry)]
 
     def settings(self, commands: Mapping[str, str]) -> dict[str, Any]:
@@ -230,6 +235,21 @@ QWEN = Agent(
         "after_agent": "Stop",
     },
     repeats_prompt=True,
+)
+
+OPENCODE = Agent(
+    name="opencode",
+    package="opencode-ai",
+    version=VERSIONS["opencode"][0],
+    entry="",
+    settings_path=".opencode/anyhook.json",
+    events={
+        "before_prompt": "chat.message",
+        "before_tool": "tool.execute.before",
+        "after_tool": "tool.execute.after",
+        "after_agent": "session.idle",
+    },
+    binary="opencode-linux-x64/bin/opencode",
 )
 
 AGENTS = tuple(

@@ -69,6 +69,7 @@ class AgentProgram:
         kept_variables: Variables that it gets although they have such a prefix.
         home_files: Returns files of the home of a user who has answered all first questions: path
             below the home to JSON, or to a text.
+        project_files: Returns files of the project, likewise; the project is a copy.
         settings_file: Path, below the home, of the user's settings file.
         settings: Members that are laid over those of that file.
         is_trusted: Returns whether a user has trusted the project in the agent.
@@ -95,6 +96,7 @@ class AgentProgram:
     own_prefixes: tuple[str, ...] = ()
     kept_variables: frozenset[str] = frozenset()
     home_files: Callable[[Workplace], Mapping[str, object]] = _no_files
+    project_files: Callable[[Workplace], Mapping[str, object]] = _no_files
     settings_file: str = ""
     settings: Mapping[str, object] = field(default_factory=dict)
     is_trusted: Callable[[Workplace], bool] = _always

@@ -242,14 +242,18 @@ def program_environment(program: AgentProgram, place: Workplace) -> dict[str, st
 
 
 def _write_home(program: AgentProgram, place: Workplace) -> None:
-    files = {**program.home_files(place), **program.trust_files(place)}
+    _write_files(place.home, {**program.home_files(place), **program.trust_files(place)})
+    _write_files(place.project, program.project_files(place))
+    if program.settings_file:
+        _lay_over_settings(place.home / program.settings_file, program.settings, place)
+
+
+def _write_files(directory: Path, files: Mapping[str, object]) -> None:
     for name, content in files.items():
-        path = place.home / name
+        path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
         text = content if isinstance(content, str) else json.dumps(content, indent=2)
         path.write_text(text, encoding="utf-8")
-    if program.settings_file:
-        _lay_over_settings(place.home / program.settings_file, program.settings, place)
 
 
 def _lay_over_settings(file: Path, settings: Mapping[str, object], place: Workplace) -> None:

@@ -7,6 +7,7 @@ from anyhook.agents.entry import AgentEntry
 ENTRY = AgentEntry(
     name="opencode",
     spec="anyhook.agents.opencode.spec:OPENCODE",
+    program="anyhook.agents.opencode.program:PROGRAM",
     event_key="hook",
     events=frozenset(
         "session.created chat.message command.execute.before tool.execute.before "

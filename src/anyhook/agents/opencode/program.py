@@ -1,0 +1,99 @@
+"""Starting OpenCode without a user and without a network. Seen with 1.18.33."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from anyhook.agents.program import AgentProgram, Call, Workplace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MODEL = "scripted"
+PACKAGE = "@opencode-ai/plugin"
+CONFIG_FOLDER = ".config/opencode"
+PROJECT_FOLDER = ".opencode"
+
+
+def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
+    return ("run", "--auto", "--format", "json", prompt)
+
+
+def _environment(place: Workplace) -> Mapping[str, str]:
+    return {
+        "OPENCODE_CONFIG_CONTENT": json.dumps(_config(place)),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+    }
+
+
+def _config(place: Workplace) -> Mapping[str, object]:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": MODEL,
+        "options": {"baseURL": f"{place.model_url}/v1", "apiKey": "made-up"},
+        "models": {
+            MODEL: {
+                "name": MODEL,
+                "tool_call": True,
+                "limit": {"context": 100_000, "output": 4000},
+            }
+        },
+    }
+    return {
+        "autoupdate": False,
+        "share": "disabled",
+        "model": f"{MODEL}/{MODEL}",
+        "small_model": f"{MODEL}/{MODEL}",
+        "provider": {MODEL: provider},
+    }
+
+
+def _installed_package(folder: str) -> Mapping[str, object]:
+    """Return files of a folder in which the package for plugins seems to be installed.
+
+    OpenCode installs it before it loads plugins, which takes more than a minute without a network.
+    """
+    packages = {"": {"dependencies": {PACKAGE: "*"}}}
+    return {
+        f"{folder}/package-lock.json": {"packages": packages},
+        f"{folder}/node_modules/README": "no packages\n",
+    }
+
+
+def _home_files(_place: Workplace) -> Mapping[str, object]:
+    return _installed_package(CONFIG_FOLDER)
+
+
+def _project_files(_place: Workplace) -> Mapping[str, object]:
+    return _installed_package(PROJECT_FOLDER)
+
+
+def _subagent_call(prompt: str) -> Call:
+    return "task", {"description": "a task", "prompt": prompt, "subagent_type": "general"}
+
+
+PROGRAM = AgentProgram(
+    name="opencode",
+    executables=("opencode",),
+    api="openai-chat",
+    arguments=_arguments,
+    environment=_environment,
+    own_prefixes=("OPENCODE_", "OPENAI_", "ANTHROPIC_", "GEMINI_", "GOOGLE_"),
+    home_files=_home_files,
+    project_files=_project_files,
+    events=frozenset(
+        "session_start before_prompt before_tool after_tool agent_response after_agent "
+        "session_end".split()
+    ),
+    subjects={
+        "session_start": "startup",
+        "subagent_start": "general",
+        "subagent_stop": "general",
+    },
+    subagent_call=_subagent_call,
+    subagent_events=frozenset({"subagent_start", "subagent_stop"}),
+    notes=("hooks on `permission.asked` are not tried: `opencode run` answers requests itself",),
+)
