@@ -7,6 +7,7 @@ from anyhook.agents.entry import AgentEntry
 ENTRY = AgentEntry(
     name="codex",
     spec="anyhook.agents.codex.spec:CODEX",
+    program="anyhook.agents.codex.program:PROGRAM",
     events=frozenset(
         "PreModelRequest PostModelRequest PreToolUse PermissionRequest PostToolUse PreCompact "
         "PostCompact SessionStart SessionEnd UserPromptSubmit SubagentStart SubagentStop Stop "

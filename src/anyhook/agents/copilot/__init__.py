@@ -31,6 +31,7 @@ PASCAL_NAMES = (
 ENTRY = AgentEntry(
     name="copilot",
     spec="anyhook.agents.copilot.spec:COPILOT",
+    program="anyhook.agents.copilot.program:PROGRAM",
     events=frozenset({*SHAPES, *PASCAL_NAMES}),
     shapes=SHAPES,
     required_members=frozenset({"timestamp"}),

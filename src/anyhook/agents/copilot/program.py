@@ -1,0 +1,88 @@
+"""Starting GitHub Copilot CLI without a user and without a network. Seen with 1.0.102."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.agents.program import AgentProgram, Call, Workplace
+from anyhook.files import read_user_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+CONFIG = ".copilot/config.json"
+"""Holds the account and the trusted folders; the one of the user is not used."""
+TRUSTED = ("trustedFolders", "trusted_folders")
+"""Names of the list of trusted folders, in newer and in older releases."""
+REPOSITORY_HOOKS = "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS"
+LARGEST_FILE = 1024 * 1024
+
+
+def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
+    return "-p", prompt, "--allow-all-tools", "--disable-builtin-mcps"
+
+
+def _environment(place: Workplace) -> Mapping[str, str]:
+    return {
+        "COPILOT_OFFLINE": "true",
+        "COPILOT_PROVIDER_BASE_URL": f"{place.model_url}/v1",
+        "COPILOT_PROVIDER_API_KEY": "made-up",
+        "COPILOT_MODEL": "gpt-4.1",
+        "COPILOT_AUTO_UPDATE": "false",
+    }
+
+
+def _home_files(place: Workplace) -> Mapping[str, object]:
+    folders = [str(place.project)]
+    return {CONFIG: {**dict.fromkeys(TRUSTED, folders), "banner": "never"}}
+
+
+def _is_trusted(place: Workplace) -> bool:
+    if place.environ.get(REPOSITORY_HOOKS) == "true":
+        return True
+    try:
+        config = json.loads(read_user_file(place.home / CONFIG, LARGEST_FILE))
+    except (OSError, ValueError, RecursionError):
+        return False
+    project = Path(os.path.realpath(place.project))
+    folders: list[object] = []
+    for name in TRUSTED:
+        value = config.get(name) if isinstance(config, dict) else None
+        folders += value if isinstance(value, list) else []
+    paths = [folder for folder in folders if isinstance(folder, str)]
+    return any(project.is_relative_to(os.path.realpath(path)) for path in paths)
+
+
+def _subagent_call(prompt: str) -> Call:
+    arguments = {
+        "description": "a task of the probe",
+        "prompt": prompt,
+        "agent_type": "general-purpose",
+        "name": "probe",
+        "mode": "sync",
+    }
+    return "task", arguments
+
+
+PROGRAM = AgentProgram(
+    name="copilot",
+    executables=("copilot",),
+    api="openai-chat",
+    arguments=_arguments,
+    environment=_environment,
+    own_prefixes=("COPILOT_", "GH_", "GITHUB_", "OPENAI_"),
+    home_files=_home_files,
+    is_trusted=_is_trusted,
+    trust_advice="start `copilot` in the project and trust the folder",
+    events=frozenset("session_start before_prompt before_tool after_tool after_agent".split()),
+    subjects={
+        "session_start": "new",
+        "subagent_start": "general-purpose",
+        "subagent_stop": "general-purpose",
+    },
+    subagent_call=_subagent_call,
+    subagent_events=frozenset({"subagent_start", "subagent_stop"}),
+)
