@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -29,6 +31,8 @@ VERSIONS = {
     "claude": (os.environ.get("CLAUDE_VERSION") or "2.1.197 2.1.330").split(),
     "qwen": (os.environ.get("QWEN_VERSION") or "0.24.4").split(),
     "opencode": (os.environ.get("OPENCODE_VERSION") or "1.18.33").split(),
+    "codex": (os.environ.get("CODEX_VERSION") or "0.169.0").split(),
+    "copilot": (os.environ.get("COPILOT_VERSION") or "1.0.102").split(),
 }
 """Agent to the releases that are tested; `make e2e CLAUDE_VERSION=latest` tests another one."""
 
@@ -49,11 +53,10 @@ class Agent:
         name: What anyhook calls its agent.
         package: Its name in the npm registry.
         version: The release that these tests speak about, or `LATEST`.
-        entry: What node runs, below the package.
+        entry: What node runs, below the package; or a program of its own, without a suffix.
         settings_path: Its settings file, below a project or a home.
         events: Its names of our events.
         repeats_prompt: Whether it also sends the event of a prompt after each round of tools.
-        binary: Its program below `node_modules`, if it is no script for node.
     """
 
     name: str
@@ -63,7 +66,6 @@ class Agent:
     settings_path: str
     events: Mapping[str, str]
     repeats_prompt: bool = False
-    binary: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -104,9 +106,8 @@ class Agent:
         return self.call("write_file", file_path=str(path), content=text)
 
     def _start(self, directory: Path) -> list[str]:
-        if self.binary:
-            return [str(directory / "node_modules" / self.binary)]
-        return ["node", str(directory / "node_modules" / self.package / self.entry)]
+        entry = directory / "node_modules" / self.package / self.entry
+        return ["node", str(entry)] if entry.suffix else [str(entry)]
 
     def settings(self, commands: Mapping[str, str]) -> dict[str, Any]:
         """Write settings in the agent's own form: a command for each of our events."""
@@ -237,11 +238,35 @@ QWEN = Agent(
     repeats_prompt=True,
 )
 
+CODEX = Agent(
+    name="codex",
+    package="@openai/codex",
+    version=VERSIONS["codex"][0],
+    entry="bin/codex.js",
+    settings_path=".codex/hooks.json",
+    events=QWEN.events,
+)
+
+MACHINE = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+COPILOT = Agent(
+    name="copilot",
+    package=f"@github/copilot-{sys.platform}-{MACHINE}",
+    version=VERSIONS["copilot"][0],
+    entry="copilot",
+    settings_path=".github/hooks/hooks.json",
+    events={
+        "before_prompt": "userPromptSubmitted",
+        "before_tool": "preToolUse",
+        "after_tool": "postToolUse",
+        "after_agent": "agentStop",
+    },
+)
+
 OPENCODE = Agent(
     name="opencode",
-    package="opencode-ai",
+    package=f"opencode-{sys.platform}-{MACHINE}",
     version=VERSIONS["opencode"][0],
-    entry="",
+    entry="bin/opencode",
     settings_path=".opencode/anyhook.json",
     events={
         "before_prompt": "chat.message",
@@ -249,7 +274,6 @@ OPENCODE = Agent(
         "after_tool": "tool.execute.after",
         "after_agent": "session.idle",
     },
-    binary="opencode-linux-x64/bin/opencode",
 )
 
 AGENTS = tuple(
@@ -258,5 +282,9 @@ AGENTS = tuple(
     for version in VERSIONS[agent.name]
 )
 
-PROBED = AGENTS
+PROBED = (
+    *AGENTS,
+    *(replace(CODEX, version=version) for version in VERSIONS["codex"]),
+    *(replace(COPILOT, version=version) for version in VERSIONS["copilot"]),
+)
 """The agents of the tests of `anyhook probe`."""

@@ -27,8 +27,24 @@ CLAUDE_REPLY = {
     }
 }
 GEMINI_REPLY = {"decision": "deny", "reason": "that removes files"}
-REPLIES = {"claude": CLAUDE_REPLY, "qwen": CLAUDE_REPLY, "gemini": GEMINI_REPLY}
-TOOLS = {"claude": "Bash", "qwen": "run_shell_command", "gemini": "run_shell_command"}
+COPILOT_REPLY = {
+    "permissionDecision": "deny",
+    "permissionDecisionReason": "that removes files",
+}
+REPLIES = {
+    "claude": CLAUDE_REPLY,
+    "codex": CLAUDE_REPLY,
+    "copilot": COPILOT_REPLY,
+    "gemini": GEMINI_REPLY,
+    "qwen": CLAUDE_REPLY,
+}
+TOOLS = {
+    "claude": "Bash",
+    "codex": "Bash",
+    "copilot": "bash",
+    "gemini": "run_shell_command",
+    "qwen": "run_shell_command",
+}
 """The shell tool of each agent."""
 
 
@@ -47,6 +63,9 @@ class Setup:
         (self.project / "hooks").mkdir(parents=True)
         self.home.mkdir()
         self.hooks = {}
+        trusted = f'[projects."{self.project}"]\ntrust_level = "trusted"\n'
+        (self.home / ".codex").mkdir()
+        (self.home / ".codex" / "config.toml").write_text(trusted)
 
     def script(self, name, text, mode=0o755):
         path = self.project / "hooks" / name
@@ -64,7 +83,8 @@ class Setup:
     def write(self, text=None, where=None):
         path = self.project / (where or self.agent.settings_path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text or json.dumps({"hooks": self.hooks}, indent=1))
+        version = {"version": 1} if self.agent.name == "copilot" else {}
+        path.write_text(text or json.dumps({**version, "hooks": self.hooks}, indent=1))
 
     def probe(self, *calls):
         program = self.agent.program
@@ -75,7 +95,12 @@ class Setup:
         return probe_agent(program, place, options)
 
 
-ENVIRON = {"PATH": os.environ["PATH"], "GEMINI_CLI_TRUST_WORKSPACE": "true"}
+ENVIRON = {
+    "PATH": os.environ["PATH"],
+    "GEMINI_CLI_TRUST_WORKSPACE": "true",
+    "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true",
+}
+"""What trusts the project, beside the file of Codex CLI in the home."""
 
 
 def row(report, label):
@@ -165,13 +190,23 @@ def mistaken(agent, tmp_path_factory):
     slow = setup.script("slow.sh", "sleep 40")
     setup.add("after_tool", slow, shell, timeout=timeout)
     setup.write()
-    beside = Path(agent.settings_path).parent / "hooks.json"
-    setup.write(where=beside)
+    setup.write(where=Path(agent.settings_path).parent / "hooks" / "other.json")
     return setup.probe()
 
 
 def test_a_good_guard_among_bad_ones_still_works(mistaken):
     assert row(mistaken, "guard.sh").verdict is Verdict.WORKS
+
+
+SEQUENCE_ENDS = "a denial ends the hooks of an event, so the next ones do not get the call"
+ANY_TOOL = "a server can have a tool of any name"
+NOT_SEEN = {
+    ("copilot", "one.sh"): SEQUENCE_ENDS,
+    ("copilot", "talks.sh"): SEQUENCE_ENDS,
+    ("copilot", "shape.sh"): SEQUENCE_ENDS,
+    ("copilot", "dead.sh"): ANY_TOOL,
+}
+"""Mistakes that cannot be seen in an agent."""
 
 
 @pytest.mark.parametrize(
@@ -188,13 +223,17 @@ def test_a_good_guard_among_bad_ones_still_works(mistaken):
     ],
 )
 def test_a_mistake_is_named(mistaken, label, text):
+    if (mistaken.name, label) in NOT_SEEN:
+        pytest.skip(NOT_SEEN[mistaken.name, label])
     assert row(mistaken, label).verdict is Verdict.BROKEN
     assert text in reasons(mistaken, label)
 
 
 def test_hooks_in_a_file_that_the_agent_does_not_read_are_reported(mistaken):
+    if mistaken.name == "copilot":
+        pytest.skip("it reads every file there")
     [problem] = mistaken.problems
-    assert "hooks.json" in problem
+    assert "other.json" in problem
     assert "does not read" in problem
     assert mistaken.is_broken
 

@@ -11,7 +11,7 @@ from anyhook.model.diagnostics import Place, Severity
 from anyhook.probe.taps import iter_hooks
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, parse, value_at
-from anyhook.settings.layout import is_flat, usual_members
+from anyhook.settings.layout import usual_members
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.shell.labels import command_label
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.taps import Taps
     from anyhook.settings.reader import LoadedFile
+
+
+FLAT_DEPTH = 2
+"""Steps from the hooks of a file to a hook with a matcher of its own: event and index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,8 @@ def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Itera
         if place in handlers:
             definition, handler = handlers[place]
         event = str(steps[len(hooks_path)])
-        parent = raw if is_flat(engine.agent, raw) else _parent(document.value, steps)
+        is_flat = len(steps) == len(hooks_path) + FLAT_DEPTH
+        parent = raw if is_flat else _parent(document.value, steps)
         matcher = parent.get("matcher") if isinstance(parent, dict) else None
         spec = None
         if definition is not None:
