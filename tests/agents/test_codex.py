@@ -13,8 +13,13 @@ import pytest
 from anyhook import Engine
 from anyhook.agents import get_agent
 from anyhook.agents.codex.trust import hash_of, key_of
+from anyhook.agents.output import decode_text
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.replies import reply_bytes
+from anyhook.authoring.degrade import fit
 from anyhook.matching.matchers import compile_matcher
-from anyhook.model.answers import Outcome
+from anyhook.model.answers import Answer, Outcome
+from anyhook.model.layers import Layer
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.load import load_file
 from anyhook.settings.sources import Location, Source
@@ -207,3 +212,42 @@ def test_hooks_of_directories_are_found_as_was_observed(row, tmp_path):
     hooks = load_hooks(CODEX, location)
 
     assert [h.command for d in hooks.definitions for h in d.handlers] == row["hooks"]
+
+
+ANSWERS = [
+    Answer(outcome=outcome, reason=reason, tool_input=tool_input, context=context, approve=approve)
+    for outcome in Outcome
+    for reason in (None, " ", "why")
+    for tool_input in (None, {"command": "x"})
+    for context in (None, "c")
+    for approve in (False, True)
+]
+
+
+@pytest.mark.parametrize("rules", ["documented", "observed"])
+@pytest.mark.parametrize("wire", MEMBERS)
+def test_no_reply_is_written_that_codex_drops(wire, rules):
+    spec = CODEX.event(wire)
+    event, _ = decoded(wire)
+    for answer in ANSWERS:
+        fitted, _ = fit(CODEX, event, answer)
+        text = reply_bytes(CODEX, spec, fitted).decode()
+
+        output = decode_text(CODEX, CODEX.rules(rules), spec, Handler(), text)
+
+        codes = {problem.code for problem in output.diagnostics}
+        assert not codes & {"reply-dropped", "ignored-output", "output-field"}, (answer, text)
+        if answer.outcome is Outcome.DENY and "outcome" in spec.effective_fields:
+            assert output.answer.outcome is Outcome.DENY, (answer, text)
+        if answer.outcome is Outcome.NONE and answer.tool_input and wire == "PreToolUse":
+            assert output.answer.tool_input == answer.tool_input
+
+
+def decoded(wire):
+    return decode_event(CODEX, payload({"event": wire}))
+
+
+class Handler:
+    label = "h"
+    place = None
+    layer = Layer.USER

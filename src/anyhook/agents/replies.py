@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 DEFAULT_CONTINUATION = "A hook wants you to go on."
 """Prompt of an agent that a hook continues without a reason."""
+DEFAULT_REASON = "blocked by a hook"
+"""Written where an agent ignores a denial without a reason."""
 EXTRA = "extra."
 """Prefix of `OutputField.field` of members that are entries of `Answer.extra`."""
 _UNSET_BY_DEFAULT = frozenset(
@@ -33,6 +35,8 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
         A JSON object; empty if there is nothing to reply. Fields of the answer for which the
         event has no member are left out.
     """
+    if spec.requires_reason or spec.input_needs_allowance:
+        answer = _make_valid(spec, answer)
     reply: dict[str, Any] = {}
     for item in agent.written_fields(spec.canonical):
         is_unset = item.field in _UNSET_BY_DEFAULT and item.field not in answer.__dict__
@@ -47,6 +51,23 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
     if agent.output_event_key and agent.output_event_key[0] in reply:
         _insert_event_name(agent, spec, reply)
     return reply
+
+
+def _make_valid(spec: EventSpec, answer: Answer) -> Answer:
+    """Return the answer in a combination of fields that the agent accepts; a denial stays one."""
+    if spec.input_needs_allowance and answer.tool_input is not None:
+        if answer.outcome in (Outcome.NONE, Outcome.ALLOW):
+            answer = answer.replace(outcome=Outcome.ALLOW, approve=False)
+        else:
+            answer = answer.replace(tool_input=None)
+    elif spec.input_needs_allowance and answer.outcome is Outcome.ALLOW:
+        answer = answer.replace(outcome=Outcome.NONE, approve=False)
+    if not spec.requires_reason:
+        return answer
+    if answer.outcome is not Outcome.DENY:
+        return answer.replace(reason=None)
+    has_reason = answer.reason is not None and answer.reason.strip()
+    return answer if has_reason else answer.replace(reason=DEFAULT_REASON)
 
 
 def _insert_event_name(agent: AgentSpec, spec: EventSpec, reply: dict[str, Any]) -> None:

@@ -17,4 +17,5 @@ ENTRY = AgentEntry(
     transcript_part="/.codex/",
     tools=frozenset({"apply_patch", "spawn_agent", "collaborationspawn_agent", "view_image"}),
     variables=(),
+    program="anyhook.agents.codex.program:PROGRAM",
 )

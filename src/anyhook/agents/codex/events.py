@@ -82,6 +82,8 @@ EVENTS = (
         required_inputs={"Bash": "command", "apply_patch": "command"},
         fails_closed=True,
         trims_reason=True,
+        requires_reason=True,
+        input_needs_allowance=True,
     ),
     _event(
         "permission_request",
@@ -103,6 +105,7 @@ EVENTS = (
         denial=Denial.HIDES,
         reason_audience=Audience.AGENT,
         fails_closed=True,
+        requires_reason=True,
     ),
     _notice(
         "before_compress",
@@ -145,6 +148,7 @@ EVENTS = (
         payload_keys={"source": None, "session_title": None},
         discarded_on_denial=frozenset({"context"}),
         fails_closed=True,
+        requires_reason=True,
     ),
     _notice(
         "subagent_start",
@@ -162,6 +166,7 @@ EVENTS = (
         denial=Denial.CONTINUES,
         reason_audience=Audience.AGENT,
         payload_keys={"prompt_response": "last_assistant_message"},
+        requires_reason=True,
     ),
     _event(
         "after_agent",
@@ -172,6 +177,7 @@ EVENTS = (
         reason_audience=Audience.AGENT,
         optional_fields=frozenset({"prompt_response"}),
         payload_keys={"prompt": None, "prompt_response": "last_assistant_message"},
+        requires_reason=True,
     ),
     _notice(
         "interrupt",

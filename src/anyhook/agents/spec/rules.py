@@ -149,6 +149,8 @@ class EventSpec(Record, kw_only=False):
             interprets any text.
         reads_all_output: Whether the agent interprets any output, also on standard error.
         trims_reason: Whether blanks around the reason of a denial are removed.
+        requires_reason: Whether a denial needs a reason, and a reason a denial.
+        input_needs_allowance: Whether changed arguments and an allowance are only valid together.
         stdout_field: Field of the answer that the whole output of a successful command is put
             into, also if it is JSON; `None` if there is none.
         stop_prevents: Whether ending the turn (`continue: false`) also prevents the action.
@@ -206,6 +208,8 @@ class EventSpec(Record, kw_only=False):
     no_opinion_output: str = "{}"
     reads_all_output: bool = False
     trims_reason: bool = False
+    requires_reason: bool = False
+    input_needs_allowance: bool = False
     stdout_field: str | None = None
     stop_prevents: bool = True
     subject_aliases: Mapping[str, str] = EMPTY
