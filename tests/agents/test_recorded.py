@@ -15,12 +15,14 @@ from anyhook.model.events import ToolEvent, UnknownEvent
 DATA = Path(__file__).parents[1] / "data"
 SPEAKS = {
     "claude": "claude",
-    "codex": "claude",
+    "codex": "codex",
     "gemini": "gemini",
     "qwen": "qwen",
     "qwen-0.15": "qwen",
 }
 """Agent to the agent that its payloads are written in."""
+PROGRAMS = ("claude", "gemini", "qwen", "qwen-0.15", "codex")
+"""Directories with payloads of agents that are recognized from them."""
 
 
 def payloads(*agents):
@@ -51,13 +53,13 @@ def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
     assert payload.keys() - {tables.event_key} <= keys
 
 
-@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini", "qwen", "qwen-0.15"))
+@pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
 def test_the_agent_is_recognized_from_the_payload_alone(agent, payload):
     assert recognise(payload, {}) == agent
 
 
 @pytest.mark.parametrize("other", [{}, [], 1, None, "x", "before_tool"], ids=repr)
-@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini", "qwen", "qwen-0.15"))
+@pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
 def test_a_member_that_names_events_elsewhere_misleads_nobody(agent, payload, other):
     assert recognise({**payload, "event": other}, {}) == agent
 
@@ -68,7 +70,7 @@ def test_an_event_without_a_proper_name_is_recognized_by_the_environment(name):
     assert recognise({"hook_event_name": name}, {"CLAUDECODE": "1"}) == "claude"
 
 
-@pytest.mark.parametrize(("agent", "payload"), payloads("claude", "gemini", "qwen", "qwen-0.15"))
+@pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
 def test_the_generic_form_keeps_everything_and_comes_back(agent, payload):
     source, generic = get_agent(agent), get_agent("generic")
     made, problems = translate_payload(payload, source, generic)

@@ -74,7 +74,7 @@ def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
         The name of the agent; `None` if it cannot be determined.
     """
     candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
-    for has_mark in (_has_members, _has_transcript, _has_tool):
+    for has_mark in (_has_own_member, _has_members, _has_transcript, _has_tool):
         if len(candidates) > 1:
             marked = [entry for entry in candidates if has_mark(entry, payload)]
             candidates = marked or candidates
@@ -100,8 +100,14 @@ def _has_members(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
     return has_required and entry.absent_members.isdisjoint(payload)
 
 
+def _has_own_member(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
+    return not entry.own_members.isdisjoint(payload)
+
+
 def _has_transcript(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
-    path = payload.get("transcript_path")
+    path = payload.get("transcript_path", "")
+    if path is None:
+        return entry.null_transcript
     return isinstance(path, str) and entry.transcript_part in path.replace("\\", "/")
 
 

@@ -44,9 +44,11 @@ class AgentEntry(Record):
         shapes: Event to members that only its payloads have, the first match counts; for payloads
             that do not name their event.
         events: The names of its events in payloads.
+        own_members: Members that other agents do not send with events of the same name.
         required_members: Members that all of its payloads have.
         absent_members: Members that none of its payloads has.
         transcript_part: A part of the path of its transcripts.
+        null_transcript: Whether the path of the transcript is `null` if there is none.
         tools: Tool names by which it differs from other agents with the same events.
         variables: Environment variables that it sets for hooks.
         extends: Names of the agents that it descends from, or whose variables it sets too.
@@ -59,9 +61,11 @@ class AgentEntry(Record):
     event_key: str = "hook_event_name"
     events: frozenset[str]
     shapes: Mapping[str, frozenset[str]] = MappingProxyType({})
+    own_members: frozenset[str] = frozenset()
     required_members: frozenset[str] = frozenset()
     absent_members: frozenset[str] = frozenset()
     transcript_part: str
+    null_transcript: bool = False
     tools: frozenset[str] = frozenset()
     variables: tuple[str, ...]
     extends: frozenset[str] = frozenset()

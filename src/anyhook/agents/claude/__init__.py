@@ -16,7 +16,7 @@ ENTRY = AgentEntry(
         "DirectoryAdded FileChanged WorktreeCreate WorktreeRemove PreCompact PostCompact "
         "PreModelSwitch PostModelSwitch SessionEnd Elicitation ElicitationResult".split()
     ),
-    absent_members=frozenset({"timestamp", "turn_id"}),
+    absent_members=frozenset({"timestamp"}),
     transcript_part="/.claude/",
     variables=("CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PROJECT_DIR"),
 )

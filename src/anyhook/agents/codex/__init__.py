@@ -13,8 +13,10 @@ ENTRY = AgentEntry(
         "PostCompact SessionStart SessionEnd UserPromptSubmit SubagentStart SubagentStop Stop "
         "Interrupt".split()
     ),
+    own_members=frozenset({"turn_id"}),
     absent_members=frozenset({"timestamp", "prompt_id"}),
     transcript_part="/.codex/",
+    null_transcript=True,
     tools=frozenset({"apply_patch", "spawn_agent", "collaborationspawn_agent", "view_image"}),
     variables=(),
     program="anyhook.agents.codex.program:PROGRAM",
