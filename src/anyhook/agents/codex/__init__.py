@@ -19,5 +19,4 @@ ENTRY = AgentEntry(
     null_transcript=True,
     tools=frozenset({"apply_patch", "spawn_agent", "collaborationspawn_agent", "view_image"}),
     variables=(),
-    program="anyhook.agents.codex.program:PROGRAM",
 )
