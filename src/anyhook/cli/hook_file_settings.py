@@ -14,6 +14,7 @@ from anyhook.migrate.merge import switched_on, with_required_members
 from anyhook.settings.edit import add_item
 from anyhook.settings.kept import remove_handler
 from anyhook.settings.layout import iter_definitions, own_entries
+from anyhook.settings.sources import find_root
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
@@ -149,12 +150,13 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     # Only settings in the project move with it; those of the user need the whole path.
     if scope == "user" or not script.is_relative_to(root):
         return shlex.quote(str(script))
-    variables = [name for name, value in agent.hook_environment.items() if value == "project_dir"]
+    for variable, meaning in agent.hook_environment.items():
+        base = {"project_dir": root, "root": find_root(root)}.get(meaning)
+        if base is not None:
+            path = re.sub(r'(["$`\\])', r"\\\1", script.relative_to(base).as_posix())
+            return f'"${{{variable}}}/{path}"'
     # Without a variable only the whole path works in every directory of the project.
-    if not variables:
-        return shlex.quote(str(script))
-    path = re.sub(r'(["$`\\])', r"\\\1", script.relative_to(root).as_posix())
-    return f'"${{{variables[0]}}}/{path}"'
+    return shlex.quote(str(script))
 
 
 def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:
