@@ -255,6 +255,7 @@ COPILOT = Agent(
     entry="copilot",
     settings_path=".github/hooks/hooks.json",
     events={
+        "session_start": "sessionStart",
         "before_prompt": "userPromptSubmitted",
         "before_tool": "preToolUse",
         "after_tool": "postToolUse",
