@@ -820,6 +820,12 @@ def test_with_a_token_it_listens_everywhere_under_any_name(world, hook_file):
 # -- how it starts and ends
 
 
+def shown_settings(shown):
+    """Return the settings of Claude Code among those that the command shows."""
+    start = shown.index("{", shown.index("In the settings of Claude Code"))
+    return json.JSONDecoder().raw_decode(shown[start:])[0]
+
+
 def test_what_it_shows_can_be_pasted_into_settings(world, hook_file, tmp_path):
     claude = World(tmp_path / "claude", agent="claude")
     env = {"ANYHOOK_TOKEN": TOKEN}
@@ -829,7 +835,7 @@ def test_what_it_shows_can_be_pasted_into_settings(world, hook_file, tmp_path):
         line = process.stdout.readline()
         assert line, process.communicate()
         shown += line
-    settings = json.loads(shown[shown.index("{") : shown.rindex("}") + 1])
+    settings = shown_settings(shown)
     claude.settings("user", settings)
     claude.environ |= env
 
@@ -855,7 +861,7 @@ def test_a_file_that_must_not_fail_is_asked_so_that_no_answer_denies(world, hook
     shown = "".join(iter(process.stdout.readline, "Ctrl-C ends it.\n"))
     process.terminate()
     process.communicate(timeout=30)
-    hooks = json.loads(shown[shown.index("{") : shown.rindex("}") + 1])["hooks"]
+    hooks = shown_settings(shown)["hooks"]
 
     failing = {event: entry[0]["hooks"][0].get("onFailure") for event, entry in hooks.items()}
     assert failing == {
