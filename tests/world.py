@@ -57,7 +57,9 @@ class World:
             "managed": self.system / "managed-settings.json",
         }
         location = Location(self.project, self.home, self.environ)
-        self.files.update((str(layer), path) for layer, path in places(self.agent, location))
+        for layer, path in places(self.agent, location):
+            if path.suffix != ".toml":  # rows hold JSON
+                self.files[str(layer)] = path
 
     def settings(self, layer: str, content: object) -> Path:
         """Write a settings file: an object, or its text.

@@ -248,6 +248,28 @@ COPILOT_FIELDS = {
     "preCompact": {"transcriptPath": "/t", "trigger": "auto", "customInstructions": ""},
     "notification": {"message": "m", "notification_type": "shell_completed"},
 }
+CODEX_CALL = {"tool_name": "Bash", "tool_input": {"command": "echo RAN"}, "tool_use_id": "c1"}
+CODEX_FIELDS = {
+    "PreToolUse": CODEX_CALL,
+    "PermissionRequest": {"tool_name": "Bash", "tool_input": {"command": "echo RAN"}},
+    "PostToolUse": {**CODEX_CALL, "tool_response": "ran-output\n"},
+    "UserPromptSubmit": {"prompt": "go"},
+    "SessionStart": {"source": "startup"},
+    "SessionEnd": {"reason": "other"},
+    "Stop": {"stop_hook_active": False, "last_assistant_message": "after"},
+    "SubagentStart": {"agent_id": "a", "agent_type": "default"},
+    "SubagentStop": {
+        "stop_hook_active": False,
+        "agent_id": "a",
+        "agent_type": "default",
+        "last_assistant_message": "after",
+    },
+    "PreCompact": {"trigger": "auto"},
+    "PostCompact": {"trigger": "auto"},
+    "PreModelRequest": {},
+    "PostModelRequest": {"status": "completed", "error": None, "token_usage": None},
+    "Interrupt": {},
+}
 FIELDS_OF = {
     "copilot": COPILOT_FIELDS,
     "gemini": FIELDS,
@@ -256,6 +278,7 @@ FIELDS_OF = {
     "cursor": CURSOR_FIELDS,
     "opencode": OPENCODE_FIELDS,
     "qwen": QWEN_FIELDS,
+    "codex": CODEX_FIELDS,
 }
 
 
@@ -297,6 +320,11 @@ def test_copilot_settings(row, tmp_path):
 @rows.parametrize("qwen")
 def test_qwen(row, tmp_path):
     check_dispatch(row, tmp_path, "qwen")
+
+
+@rows.parametrize_rules("codex")
+def test_codex(row, tmp_path):
+    check_dispatch(row, tmp_path, "codex")
 
 
 @rows.parametrize("replies")

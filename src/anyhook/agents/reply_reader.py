@@ -102,6 +102,8 @@ def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Stric
             kept = NO_OPINION
             if answer.system_message:
                 kept = Answer(system_message=answer.system_message)
+            if fault.denies:
+                kept = kept.replace(outcome=Outcome.DENY, reason=fault.problem)
             return StrictReply(kept, is_valid=False)
     return StrictReply(answer)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anyhook.agents.codex.events import EVENTS
-from anyhook.agents.codex.replies import EXIT_RULES, REPLY_FAULTS
+from anyhook.agents.codex.replies import DOCUMENTED_FAULTS, EXIT_RULES, REPLY_FAULTS
 from anyhook.agents.spec import Differences, RuleSet
 
 DOCUMENTED = RuleSet(
@@ -17,14 +17,14 @@ DOCUMENTED = RuleSet(
     strict_members=True,
     allows_null=True,
     any_event_name=True,
-    reply_faults=REPLY_FAULTS,
+    reply_faults=DOCUMENTED_FAULTS,
     last_duplicate_wins=True,
     handler_identity="place",
     default_reason="",
 )
 
 OBSERVED = Differences(
-    rules={"name": "observed", "release": "0.169.0"},
+    rules={"name": "observed", "release": "0.169.0", "reply_faults": REPLY_FAULTS},
     # A matcher of letters, digits, `_` and `|` is a list of exact names.
     every_event={"matcher_style": "rust"},
 )

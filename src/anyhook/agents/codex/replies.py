@@ -172,6 +172,12 @@ NO_STOP = (
 NO_REASON = ReplyFault(
     {"decision": "=block", "reason": "blank"}, 'a block needs a reason; write "reason": "…"'
 )
+NOT_SUPPORTED = (
+    ReplyFault({f"{BEHAVIOR}.updatedInput": "set"}, "updatedInput is not supported here"),
+    ReplyFault({f"{BEHAVIOR}.updatedPermissions": "set"}, "updatedPermissions is not supported"),
+    ReplyFault({f"{BEHAVIOR}.interrupt": "true"}, "interrupt is not supported"),
+)
+"""Members of PermissionRequest that a later release may support."""
 REPLY_FAULTS = {
     "before_tool": (
         *NO_STOP,
@@ -192,14 +198,7 @@ REPLY_FAULTS = {
             {**OLDER_COUNTS, "reason": "set", "decision": "unset"}, "a reason needs a decision"
         ),
     ),
-    "permission_request": (
-        *NO_STOP,
-        ReplyFault({f"{BEHAVIOR}.updatedInput": "set"}, "updatedInput is not supported here"),
-        ReplyFault(
-            {f"{BEHAVIOR}.updatedPermissions": "set"}, "updatedPermissions is not supported"
-        ),
-        ReplyFault({f"{BEHAVIOR}.interrupt": "true"}, "interrupt is not supported"),
-    ),
+    "permission_request": (*NO_STOP, *NOT_SUPPORTED),
     "after_tool": (
         SUPPRESS,
         NO_REASON,
@@ -214,6 +213,11 @@ REPLY_FAULTS = {
     "subagent_stop": (NO_REASON.replace(members={**NO_REASON.members, "continue": "!=false"}),),
 }
 """Canonical name of an event to the combinations of members for which a run fails."""
+DOCUMENTED_FAULTS = {
+    **REPLY_FAULTS,
+    # "fail closed" (text of the schemas); release 0.169.0 asks the user.
+    "permission_request": (*NO_STOP, *[fault.replace(denies=True) for fault in NOT_SUPPORTED]),
+}
 
 WARNS = ExitRule.always(OutputAction.WARN)
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)

@@ -385,10 +385,12 @@ class ReplyFault(Record, kw_only=False):
         members: Path of a member, with dots, to what it is: `set`, `unset` (missing or null),
             `blank` (unset, or a text of blanks), `true`, `false`, `=WORD` or `!=WORD`.
         problem: What is wrong, and what to write instead, for a diagnostic.
+        denies: Whether the agent denies then.
     """
 
     members: Mapping[str, str]
     problem: str
+    denies: bool = False
 
 
 class RuleSet(Record):
