@@ -123,12 +123,13 @@ def snapshot(directory):
 def correct(agent, tmp_path_factory):
     setup = Setup(agent, tmp_path_factory.mktemp("correct"))
     setup.add("before_tool", setup.script("guard.sh", DENIES), TOOLS[agent.name])
-    context = {"hookSpecificOutput": {"additionalContext": "this project speaks French"}}
-    if agent.name != "gemini":
-        context["hookSpecificOutput"]["hookEventName"] = "UserPromptSubmit"
-    setup.add(
-        "before_prompt", setup.script("teller.sh", f"echo {shlex.quote(json.dumps(context))}")
-    )
+    context = {"additionalContext": "this project speaks French"}
+    event = "before_prompt"
+    if agent.name == "copilot":
+        event = "sessionStart"  # it reads no text on a prompt
+    else:
+        context = {"hookSpecificOutput": {"hookEventName": agent.events[event], **context}}
+    setup.add(event, setup.script("teller.sh", f"echo {shlex.quote(json.dumps(context))}"))
     setup.add("after_tool", setup.script("watcher.sh", "cat > /dev/null"))
     setup.add("after_agent", setup.script("finisher.sh", "exit 0"))
     tool = json.dumps({"command": "echo x; rm -rf anyhook-probe/of-the-user"})
@@ -190,7 +191,8 @@ def mistaken(agent, tmp_path_factory):
     slow = setup.script("slow.sh", "sleep 40")
     setup.add("after_tool", slow, shell, timeout=timeout)
     setup.write()
-    setup.write(where=Path(agent.settings_path).parent / "hooks" / "other.json")
+    if agent.name != "copilot":  # it reads every file below its directory
+        setup.write(where=Path(agent.settings_path).parent / "hooks" / "other.json")
     return setup.probe()
 
 
@@ -231,7 +233,7 @@ def test_a_mistake_is_named(mistaken, label, text):
 
 def test_hooks_in_a_file_that_the_agent_does_not_read_are_reported(mistaken):
     if mistaken.name == "copilot":
-        pytest.skip("it reads every file there")
+        pytest.skip("it reads every file below its directory")
     [problem] = mistaken.problems
     assert "other.json" in problem
     assert "does not read" in problem
