@@ -416,8 +416,9 @@ def test_a_guard_of_claude_code_moves_to_cursor(world):
     hook = {"type": "command", "command": "./guard.sh", "timeout": 5}
     hooks = {"hooks": {"PreToolUse": [{"matcher": "Bash|Write", "hooks": [hook]}]}}
 
-    written, _ = migrate(world, "claude", "cursor", hooks)
+    written, losses = migrate(world, "claude", "cursor", hooks)
 
+    assert [loss.kind for loss in losses if "run twice" in loss.reason] == ["note"]
     assert list(written) == ["version", "hooks"]
     (entry,) = written["hooks"]["preToolUse"]
     assert "hooks" not in entry

@@ -20,7 +20,7 @@ from anyhook.settings.formats import parse_settings
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import SettingsSyntaxError, value_at
 from anyhook.settings.layout import iter_definitions
-from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.settings.sources import SIZE_LIMIT, own_places, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,6 +135,7 @@ def plan_migration(
         _record_ignored_pieces(context, file)
         _record_environment(context, file)
         _record_private_hooks(context, file)
+        _record_shared_file(context, file)
         written = _read_written_hooks(source, file)
         for definition in file.definitions:
             handlers = _enabled_handlers(context, hooks, definition)
@@ -235,6 +236,21 @@ def _record_private_hooks(context: MigrationContext, file: LoadedFile) -> None:
             f"hooks of {file.source.path.name}",
             "that file is one user's own; they come into a file that is shared with the project",
             "move those that are private to your own settings (--scope user)",
+        )
+
+
+def _record_shared_file(context: MigrationContext, file: LoadedFile) -> None:
+    """Report a file of the source that the target reads as well, so that its hooks run twice."""
+    all_places = places(context.target, context.location)
+    own = own_places(context.target, context.location)
+    foreign = [path for layer, path in all_places if (layer, path) not in own]
+    if file.source.path in foreign and file.definitions:
+        context.record_loss(
+            "note",
+            file.definitions[0].place,
+            f"hooks of {file.source.path.name}",
+            f"{context.target.title} also reads this file, so they run twice there",
+            "switch one of the two off, or keep the file as it is and do not migrate",
         )
 
 
