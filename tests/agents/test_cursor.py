@@ -451,3 +451,26 @@ def test_a_command_with_a_url_is_not_written_for_cursor(world):
 
     assert written == {}
     assert [loss.kind for loss in losses if "'://'" in loss.reason] == ["lost"]
+
+
+def test_variables_of_the_start_reach_the_later_hooks_of_the_session(world):
+    file = world.root / "variables"
+    values = {"MODE": "strict", "PATH": "/nowhere", "BASH_ENV": "/evil", "NUMBER": 1}
+    start = f"echo '{json.dumps({'env': values})}'"
+    shown = f'echo "$MODE,$BASH_ENV,$NUMBER" >> "{file}"; command -v cat > /dev/null || echo lost'
+    hooks = {"sessionStart": [{"command": start}], "preToolUse": [{"command": shown}]}
+    world.settings("user", {"version": 1, "hooks": hooks})
+    engine = world.load()
+
+    for event, session in [
+        ("preToolUse", "s1"),
+        ("sessionStart", "s1"),
+        ("preToolUse", "s1"),
+        ("preToolUse", "s2"),
+        ("sessionEnd", "s1"),
+    ]:
+        payload = {**cursor_payload(event, world), "conversation_id": session}
+        decision = asyncio.run(engine.dispatch(engine.decode(payload)[0]))
+        assert "lost" not in [result.stdout.strip() for result in decision.results]
+
+    assert file.read_text().splitlines() == [",,", "strict,,", ",,"]

@@ -41,6 +41,7 @@ from anyhook.handlers.env_files import EnvFiles
 from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.services import Services
+from anyhook.handlers.session_variables import SessionVariables
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import NO_DECISION, Decision
 from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -129,6 +130,7 @@ class Engine:
         self._closed = False
         self._host_services = services
         self._background = Background()
+        self._session_variables = SessionVariables()
         self._env_files = EnvFiles() if agent.env_file is not None else None
         self._is_warm = warm
         self.hooks = load_hooks(agent, location)
@@ -581,10 +583,19 @@ class Engine:
         spec = self.rules.by_canonical[event.name]
         results = await run_plan(plan, self._make_context(spec, event, plan))
         decision = combine(self.rules, spec, event, results)
+        self._keep_variables(event, decision)
         problems = (*problems, *plan.diagnostics)
         if not problems:
             return decision
         return replace(decision, diagnostics=(*problems, *decision.diagnostics))
+
+    def _keep_variables(self, event: Event, decision: Decision) -> None:
+        """Keep what hooks set for the later hooks of the session, until it ends."""
+        name, session = self.agent.session_variables, str(event.session_id or "")
+        if name in decision.extra:
+            self._session_variables.add(session, decision.extra[name])
+        if event.name == "session_end":
+            self._session_variables.forget(session)
 
     def _check_dispatch(self, event: object) -> None:
         if self._closed:
@@ -645,7 +656,12 @@ class Engine:
         def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
             return withhold_safely(shared_guard.withhold, context.directory_of(handler), handler)
 
-        return replace(context, withhold=withhold, withhold_in_background=withhold_in_background)
+        return replace(
+            context,
+            session_variables=self._session_variables.of(str(event.session_id or "")),
+            withhold=withhold,
+            withhold_in_background=withhold_in_background,
+        )
 
     def _limiter_of_loop(self) -> anyio.CapacityLimiter:
         """Return the limiter of the running event loop; an engine may be used by several."""

@@ -65,6 +65,7 @@ class HookContext:
         when: The same as a Unix timestamp.
         services: What handlers need beside the event.
         servers: The servers that the event came through, which a request names.
+        session_variables: Variables that earlier hooks have set for those of the session.
         withhold: Returns the result of a handler that must not run, or `None` if it may. It is
             called again right before a start that had to wait: files can change meanwhile.
         withhold_in_background: The same, for any thread.
@@ -84,6 +85,7 @@ class HookContext:
     when: float
     services: Services
     servers: tuple[str, ...] = field(default_factory=SERVERS.get)
+    session_variables: Mapping[str, str] = field(default_factory=dict)
     withhold: Withhold = allow_all
     withhold_in_background: Withhold = allow_all
     _environs: dict[Layer, tuple[dict[str, str], tuple[str, ...]]] = field(
@@ -158,14 +160,14 @@ class HookContext:
         sources = self.agent.hook_environment
         if "root" in sources.values():
             values["root"] = str(find_root(self.project_dir))
-        variables = dict(self.inherits.of(layer))
+        variables = {**self.inherits.of(layer), **self.session_variables}
         for name, source in sources.items():
             if source == HOOK_DIR:
                 continue
             variables[name] = values.get(source, source.removeprefix("="))
         # The values of this process's own environment are valid: the system passed them.
         is_own = self.host_environ is os.environ
-        own = [name for name in sources if name in variables]
+        own = [name for name in (*sources, *self.session_variables) if name in variables]
         return variables, sanitize_env(variables, own if is_own else [*variables])
 
     @cached_property

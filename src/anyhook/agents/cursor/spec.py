@@ -75,6 +75,7 @@ BASE = AgentSpec(
     renamed_tools=RENAMED_TOOLS,
     settings=SETTINGS,
     settings_members={"version": 1},
+    session_variables="env",
     refused_texts=REFUSED_TEXTS,
     hook_directories=HOOK_DIRECTORIES,
     layer_order=LAYER_ORDER,

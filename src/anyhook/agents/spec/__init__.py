@@ -163,6 +163,8 @@ class AgentSpec(Record):
         settings: Settings files, in the order in which they are read.
         settings_members: Member at the root of every settings file with hooks to the value that the
             agent expects (`{"version": 1}`); whoever writes hooks writes it.
+        session_variables: Entry of `Answer.extra` with variables that all later hooks of the
+            session get; empty if there is none.
         refused_texts: Texts that no command may hold, because the agent does not accept them; the
             problem is reported as `refused-text`.
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
@@ -259,6 +261,7 @@ class AgentSpec(Record):
     tool_aliases: Mapping[str, str] = EMPTY
     settings: tuple[SettingsFile, ...]
     settings_members: Mapping[str, Any] = EMPTY
+    session_variables: str = ""
     refused_texts: tuple[str, ...] = ()
     hook_directories: Mapping[Layer, str] = EMPTY
     companions: tuple[Companion, ...] = ()
