@@ -56,6 +56,11 @@ def test_of_the_risky_calls_those_are_made_that_a_hook_denies(steps):
     assert [step.text for step in planned if step.is_denied] == ["Bash rm -rf anyhook-probe/remove"]
 
 
+def test_a_guard_that_denies_in_vain_gets_the_call_that_shows_it(steps):
+    planned = steps([("PreToolUse", "Bash", "grep -q 'rm -rf' && exit 1; exit 0")])
+    assert texts(planned) == ["Bash echo anyhook-probe", "Bash rm -rf anyhook-probe/remove"]
+
+
 def test_at_most_two_calls_are_made_that_the_same_hook_denies(steps):
     planned = steps([("PreToolUse", "*", DENIES.format("."))])
     assert sum(step.sample.is_risky for step in planned) == 2

@@ -1,7 +1,7 @@
 """Which calls the scripted model makes, so that every configured hook gets an event.
 
 anyhook's own engine decides about the calls first, in a copy of the project of its own: of the
-calls that guards commonly deny, those are made that a hook here denies.
+calls that guards commonly deny, those are made to which a hook here reacts.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 TOOL_EVENTS = frozenset({"before_tool", "after_tool"})
-DENIALS_PER_HOOK = 2
-"""Sample calls that are made of all that a hook denies."""
+CALLS_PER_HOOK = 2
+"""Risky calls that are made of all to which a hook reacts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def plan_steps(
     hooks = [definition for definition in engine.definitions if definition.event in TOOL_EVENTS]
     steps: list[Step] = []
     covered: set[int] = set()
-    denials: dict[int, int] = {}
+    reactions: dict[int, int] = {}
     with SyncEngine(engine) as sync:
         for sample in HARMLESS:
             if not _is_callable(engine, program, sample):
@@ -150,11 +150,11 @@ def plan_steps(
                 continue
             progress(f"{sample.tool}: {next(iter(sample.arguments.values()))}")
             step = _step(sync, program, sample)
-            deniers = denying_handlers(step.decision)
-            if any(denials.get(id(handler), 0) < DENIALS_PER_HOOK for handler in deniers):
+            reacting = reacting_handlers(step.decision)
+            if any(reactions.get(id(handler), 0) < CALLS_PER_HOOK for handler in reacting):
                 steps.append(step)
-                for handler in deniers:
-                    denials[id(handler)] = denials.get(id(handler), 0) + 1
+                for handler in reacting:
+                    reactions[id(handler)] = reactions.get(id(handler), 0) + 1
         for request in requests:
             tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
             sample = Sample(tool, request.arguments)
@@ -164,13 +164,15 @@ def plan_steps(
     return sorted(unique.values(), key=lambda step: step.ends_run)
 
 
-def denying_handlers(decision: Decision) -> list[HandlerSpec]:
-    """Return the handlers that deny or stop."""
-    return [
-        result.handler
-        for result in decision.results
-        if result.answer.outcome is Outcome.DENY or result.answer.stop
-    ]
+def reacting_handlers(decision: Decision) -> list[HandlerSpec]:
+    """Return the handlers that deny, stop or fail: a guard may deny in a way that has no effect."""
+    reacting: list[HandlerSpec] = []
+    for result in decision.results:
+        denies = result.answer.outcome is Outcome.DENY or result.answer.stop
+        fails = result.exit_code not in (None, 0) or bool(result.diagnostics)
+        if denies or fails:
+            reacting.append(result.handler)
+    return reacting
 
 
 def _is_callable(engine: Engine, program: AgentProgram, sample: Sample) -> bool:

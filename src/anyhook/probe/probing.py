@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import AgentSpec
+    from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.evidence import Observation
     from anyhook.probe.plan import Step
@@ -228,6 +229,18 @@ def _with_originals(report: AgentReport, scratch: Scratch) -> AgentReport:
             file=Path(original(str(hook_report.hook.file))),
         )
         reasons = tuple(map(original, hook_report.reasons))
-        hooks.append(replace(hook_report, hook=hook, reasons=reasons))
+        seen = tuple(_observation_of(scratch, one) for one in hook_report.observations)
+        hooks.append(replace(hook_report, hook=hook, reasons=reasons, observations=seen))
     problems = tuple(map(original, report.problems))
     return replace(report, hooks=tuple(hooks), problems=problems)
+
+
+def _observation_of(scratch: Scratch, seen: Observation) -> Observation:
+    original = scratch.original
+    problems: list[Diagnostic] = []
+    for problem in seen.problems:
+        place = problem.place
+        if place is not None:
+            place = Place(original(place.file), place.line, place.column)
+        problems.append(problem.replace(place=place, message=original(problem.message)))
+    return replace(seen, problems=tuple(problems), stderr=original(seen.stderr))
