@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.agents.codex.trust import hash_of, key_of
 from anyhook.probe.plan import CallRequest
 from anyhook.probe.probing import ProbeOptions, probe_agent
 from anyhook.probe.report import Verdict
@@ -63,9 +64,7 @@ class Setup:
         (self.project / "hooks").mkdir(parents=True)
         self.home.mkdir()
         self.hooks = {}
-        trusted = f'[projects."{self.project}"]\ntrust_level = "trusted"\n'
-        (self.home / ".codex").mkdir()
-        (self.home / ".codex" / "config.toml").write_text(trusted)
+        self.environ = {"PATH": os.environ["PATH"]}
 
     def script(self, name, text, mode=0o755):
         path = self.project / "hooks" / name
@@ -86,21 +85,35 @@ class Setup:
         version = {"version": 1} if self.agent.name == "copilot" else {}
         path.write_text(text or json.dumps({**version, "hooks": self.hooks}, indent=1))
 
+    def trust(self):
+        """Let the user have trusted the project and its hooks in the agent."""
+        if self.agent.name == "codex":
+            lines = [f'[projects."{self.project}"]', 'trust_level = "trusted"']
+            file = self.project / self.agent.settings_path
+            for event, definitions in self.hooks.items():
+                for number, definition in enumerate(definitions):
+                    key = key_of(str(file), event, number, 0)
+                    lines.append(f"[hooks.state.{json.dumps(key)}]")
+                    lines.append(f'trusted_hash = "{hash_of(event, definition, 0)}"')
+            path = self.home / ".codex" / "config.toml"
+            path.parent.mkdir()
+            path.write_text("\n".join(lines) + "\n")
+        self.environ |= TRUST
+
     def probe(self, *calls):
         program = self.agent.program
-        place = Location.of(self.project, home=self.home, environ=dict(ENVIRON))
+        place = Location.of(self.project, home=self.home, environ=self.environ)
         options = ProbeOptions(
             tuple(self.agent.start()), tuple(map(CallRequest.parse, calls)), SECONDS
         )
         return probe_agent(program, place, options)
 
 
-ENVIRON = {
-    "PATH": os.environ["PATH"],
+TRUST = {
     "GEMINI_CLI_TRUST_WORKSPACE": "true",
     "GITHUB_COPILOT_PROMPT_MODE_REPO_HOOKS": "true",
 }
-"""What trusts the project, beside the file of Codex CLI in the home."""
+"""Variables that trust every project, in agents that have one."""
 
 
 def row(report, label):
@@ -134,6 +147,7 @@ def correct(agent, tmp_path_factory):
     setup.add("after_agent", setup.script("finisher.sh", "exit 0"))
     tool = json.dumps({"command": "echo x; rm -rf anyhook-probe/of-the-user"})
     setup.write()
+    setup.trust()
     before = snapshot(setup.project), snapshot(setup.home)
     report = setup.probe(f"{TOOLS[agent.name]} {tool}")
     assert (snapshot(setup.project), snapshot(setup.home)) == before
@@ -193,6 +207,7 @@ def mistaken(agent, tmp_path_factory):
     setup.write()
     if agent.name != "copilot":  # it reads every file below its directory
         setup.write(where=Path(agent.settings_path).parent / "hooks" / "other.json")
+    setup.trust()
     return setup.probe()
 
 
@@ -238,6 +253,20 @@ def test_hooks_in_a_file_that_the_agent_does_not_read_are_reported(mistaken):
     assert "other.json" in problem
     assert "does not read" in problem
     assert mistaken.is_broken
+
+
+def test_a_project_that_the_user_has_not_trusted_in_the_agent_is_reported(agent, tmp_path):
+    if agent.name in ("claude", "qwen"):
+        pytest.skip("it trusts every project, as it is started here")
+    setup = Setup(agent, tmp_path)
+    setup.add("before_tool", setup.script("guard.sh", DENIES), TOOLS[agent.name])
+    setup.write()
+    report = setup.probe()
+    assert report.is_broken
+    assert "the project is not trusted in" in report.problems[0]
+    assert row(report, "guard.sh").verdict is Verdict.WORKS
+    if agent.name == "codex":
+        assert "'guard.sh' is untrusted in Codex CLI" in report.problems[1]
 
 
 def test_a_settings_file_that_is_no_json_is_reported(agent, tmp_path):

@@ -22,12 +22,13 @@ from anyhook.probe.scratch import Scratch, make_scratch
 from anyhook.probe.start import program_version
 from anyhook.probe.taps import Taps
 from anyhook.probe.trial import Driver, Trial
+from anyhook.settings.hookset import load_hooks
+from anyhook.trust.native import explain_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from anyhook.agents.program import AgentProgram
-    from anyhook.agents.spec import AgentSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.evidence import Observation
@@ -95,8 +96,7 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
         if hooks and _needs_subagent(program, hooks, trials):
             trials.append(driver.try_in_subagent(_subagent_steps(steps)))
         report = _report(engine, program, hooks, trials)
-        if not program.is_trusted(_workplace(real)):
-            report = replace(report, problems=(_not_trusted(agent, program), *report.problems))
+        report = replace(report, problems=(*_not_trusted(program, real), *report.problems))
         return replace(
             _with_originals(report, plain),
             program=" ".join(options.command),
@@ -193,11 +193,16 @@ def _report(
     )
 
 
-def _not_trusted(agent: AgentSpec, program: AgentProgram) -> str:
-    return (
-        f"the project is not trusted in {agent.title}, so it runs no hooks here yet: "
-        f"{program.trust_advice}. The table shows what they do then."
-    )
+def _not_trusted(program: AgentProgram, real: Location) -> Iterator[str]:
+    """Yield what the user has not trusted in the agent; in the copy all of it is trusted."""
+    agent = get_agent(program.name)
+    if not program.is_trusted(_workplace(real)):
+        yield (
+            f"the project is not trusted in {agent.title}, so it runs no hooks here yet: "
+            f"{program.trust_advice}. The table shows what they do then."
+        )
+    for diagnostic in explain_states(agent, load_hooks(agent, real)):
+        yield f"{diagnostic.place}: {diagnostic.message}. The table shows what it does then."
 
 
 def _silent_files(observed: Sequence[tuple[ConfiguredHook, list[Observation]]]) -> frozenset[Path]:
