@@ -200,6 +200,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "object": {"type": "object"},
     "strings": {"type": "array", "items": {"type": "string"}},
     "texts": {"type": "object", "additionalProperties": {"type": "string"}},
+    "web_url": {"type": "string", "pattern": "^https?://"},
 }
 _COMMAND: dict[str, Any] = {
     "command": {

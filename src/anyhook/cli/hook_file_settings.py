@@ -150,11 +150,12 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     # Only settings in the project move with it; those of the user need the whole path.
     if scope == "user" or not script.is_relative_to(root):
         return shlex.quote(str(script))
-    for variable, meaning in agent.hook_environment.items():
-        base = {"project_dir": root, "root": find_root(root)}.get(meaning)
-        if base is not None:
-            path = re.sub(r'(["$`\\])', r"\\\1", script.relative_to(base).as_posix())
-            return f'"${{{variable}}}/{path}"'
+    directories = {"project_dir": root, "root": find_root(root)}
+    for name, value in agent.hook_environment.items():
+        if value in directories:
+            relative_path = script.relative_to(directories[value]).as_posix()
+            path = re.sub(r'(["$`\\])', r"\\\1", relative_path)
+            return f'"${{{name}}}/{path}"'
     # Without a variable only the whole path works in every directory of the project.
     return shlex.quote(str(script))
 

@@ -88,7 +88,7 @@ def with_required_members(target: AgentSpec, text: str, file: str) -> str:
     Raises:
         SettingsError: If one of them has another value.
     """
-    for name, value in target.settings_members.items():
+    for name, value in {**target.settings_members, **target.written_members}.items():
         text = set_member(text, (name,), value, file=file)
     return text
 

@@ -116,7 +116,9 @@ def forget_entry(record: Path, entry: dict[str, Any]) -> None:
 
 def _record_of(source: Source) -> Path:
     if source.layer is Layer.PROJECT:
-        return source.path.with_name(SHARED_RECORD)
+        # The agent reads every file of a directory of hooks but the hidden ones.
+        is_in_directory = source.file is not None and source.file.written_name
+        return source.path.with_name(f".{SHARED_RECORD}" if is_in_directory else SHARED_RECORD)
     name = hashlib.sha256(os.fsencode(os.path.realpath(source.path))).hexdigest()[:32]
     return data_directory() / "disabled" / f"{name}.json"
 
@@ -135,7 +137,7 @@ def _write_record(record: Path, entries: list[dict[str, Any]]) -> None:
     if not entries:
         record.unlink(missing_ok=True)
         return
-    is_shared = record.name == SHARED_RECORD
+    is_shared = record.name.removeprefix(".") == SHARED_RECORD
     record.parent.mkdir(parents=True, exist_ok=True, mode=0o777 if is_shared else 0o700)
     text = json.dumps({"version": VERSION, "hooks": entries}, indent=2, ensure_ascii=False) + "\n"
     replace_file(record, text.encode(), mode=None if is_shared else 0o600)

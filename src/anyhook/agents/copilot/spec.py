@@ -17,6 +17,7 @@ from anyhook.agents.copilot.settings import (
     REPOSITORY,
     SETTINGS,
     STRIPPED,
+    VERSION,
     WEB,
 )
 from anyhook.agents.copilot.tools import (
@@ -122,6 +123,7 @@ COPILOT = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     shells={"powershell": (("pwsh", "-NoProfile", "-Command"),)},
     hook_environment=HOOK_ENVIRONMENT,
     protected_environment=frozenset(HOOK_ENVIRONMENT),
+    written_members=VERSION,
     hook_directories=dict.fromkeys(LAYER_ORDER, "root"),
     stripped_prefixes=STRIPPED,
     web=WEB,

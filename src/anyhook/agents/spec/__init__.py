@@ -167,6 +167,8 @@ class AgentSpec(Record):
             session get; empty if there is none.
         refused_texts: Texts that no command may hold, because the agent does not accept them; the
             problem is reported as `refused-text`.
+        written_members: Members that whoever writes hooks writes at the root, too, although the
+            agent does not need them.
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
             their settings file), `project` or `root` (the repository that holds the project); of
             other layers it is the event's.
@@ -263,6 +265,7 @@ class AgentSpec(Record):
     settings_members: Mapping[str, Any] = EMPTY
     session_variables: str = ""
     refused_texts: tuple[str, ...] = ()
+    written_members: Mapping[str, Any] = EMPTY
     hook_directories: Mapping[Layer, str] = EMPTY
     companions: tuple[Companion, ...] = ()
     settings_environment: tuple[str, ...] = ()
