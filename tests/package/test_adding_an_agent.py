@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,13 @@ def owner_of(file):
     return folder if file.startswith("agents/") and rest and folder in NAMES else None
 
 
+@cache
 def words_in(file):
-    """Yield the names and texts of a module, without docstrings and comments."""
+    """Return the names and texts of a module, one on each line, no docstrings and comments."""
+    return "\n".join(_iter_words(file))
+
+
+def _iter_words(file):
     tree = ast.parse((SRC / file).read_bytes())
     docstrings = {
         id(node.value)
@@ -64,7 +70,7 @@ def words_in(file):
 
 def names_an_agent(file, agent):
     name = re.compile(rf"(?<![a-z]){agent}", re.IGNORECASE)
-    return any(name.search(word) for word in words_in(file))
+    return name.search(words_in(file)) is not None
 
 
 FILES = [file.relative_to(SRC).as_posix() for file in sorted(SRC.rglob("*.py"))]
