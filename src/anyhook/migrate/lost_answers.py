@@ -26,6 +26,7 @@ DECIDING = frozenset({"deny", "ask", "stop", "rewrite"})
 PLAIN_TEXT_ABILITIES = {
     PlainText.SYSTEM_MESSAGE: "message",
     PlainText.CONTEXT: "context",
+    PlainText.CLEAN_CONTEXT: "context",
     PlainText.TOOL_NAMES: "filter_tools",
 }
 """Meaning of plain text on standard output to the ability that it uses."""
@@ -147,7 +148,7 @@ def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
     if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output_fields):
         return False
     # Such hooks exist to print: every command that is not silent counts.
-    if event.plain_text is PlainText.CONTEXT:
+    if event.plain_text in (PlainText.CONTEXT, PlainText.CLEAN_CONTEXT):
         return _SILENT.match(text) is None
     return _PRINTS.search(text) is not None
 

@@ -10,6 +10,7 @@ from anyhook.model.answers import Outcome
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 DECISION_WORDS = {
     # The first one is written: the events of the list of things to do know no other denial.
@@ -21,7 +22,7 @@ DECISION_WORDS = {
 }
 BEHAVIOR_WORDS = {"allow": (Outcome.ALLOW, True), "deny": (Outcome.DENY, False)}
 PERMISSION_WORDS = {**BEHAVIOR_WORDS, "ask": (Outcome.ASK, False)}
-FALSE = {"false": (Outcome.DENY, False)}
+FALSE = {False: (Outcome.DENY, False)}
 """The verdict of `continue: false`."""
 
 STOP_DENIES = (
@@ -48,7 +49,7 @@ def _member(
     field: str,
     kind: str,
     *events: str,
-    words: Mapping[str, tuple[Outcome, bool]] = EMPTY,
+    words: Mapping[Any, tuple[Outcome, bool]] = EMPTY,
     legacy: bool = False,
 ) -> OutputField:
     """Return a member of replies to some events; without any, to all events."""
