@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from anyhook.agents import get_agent
 from anyhook.agents.program import Workplace
 from anyhook.engine.engine import Engine
+from anyhook.engine.guard import Guard
 from anyhook.engine.messages import discard
+from anyhook.files import DATA_VARIABLE
 from anyhook.model.diagnostics import Place
 from anyhook.probe.configured import find_configured, find_problems, misplaced_files
 from anyhook.probe.evidence import Observer
@@ -24,6 +26,7 @@ from anyhook.probe.taps import Taps
 from anyhook.probe.trial import Driver, Trial
 from anyhook.settings.hookset import load_hooks
 from anyhook.trust.native import explain_states
+from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,6 +85,7 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
         taps = Taps(agent, root / "records", tapped.in_copy)
         engine = _load_engine(plain, version)
         wrapped = _wrap_settings(engine, plain, tapped, taps)
+        _trust_copy(tapped, version)
         hooks = find_configured(engine, taps, wrapped)
         steps = plan_steps(engine, program, options.calls, options.progress)
         driver = Driver(
@@ -122,6 +126,21 @@ def _load_engine(scratch: Scratch, version: str) -> Engine:
         warm=False,
         on_message=discard,
     )
+
+
+def _trust_copy(scratch: Scratch, version: str) -> None:
+    """Trust the hooks of a copy, where anyhook itself runs the hooks (`AgentSpec.companions`).
+
+    The record is in the data directory that the program of the agent names for a run.
+    """
+    directory = scratch.copy.environ.get(DATA_VARIABLE)
+    if not scratch.agent.companions or directory is None:
+        return
+    project = scratch.copy.project
+    store = TrustStore(Path(directory) / "trust")
+    definitions = tuple(_load_engine(scratch, version).hooks.definitions)
+    subjects = Guard(scratch.agent, project, store, definitions).subjects()
+    store.trust(project, subjects, agent=scratch.agent.name)
 
 
 def _workplace(real: Location) -> Workplace:

@@ -22,10 +22,12 @@ def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
 
 def _environment(place: Workplace) -> Mapping[str, str]:
     return {
+        "PWD": str(place.project),  # OpenCode takes its directory from there
         "OPENCODE_CONFIG_CONTENT": json.dumps(_config(place)),
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "ANYHOOK_DATA_DIR": str(place.home / "anyhook"),  # the copy's trust, not the user's
     }
 
 
