@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.payloads import payload_key
 from anyhook.authoring.load import load_hooks
 from anyhook.cli.doctor import hook_files, warm_command
 from anyhook.cli.timing import MAX_TIMEOUT, Command
@@ -167,7 +168,12 @@ def _command_of_file(hooks: Hooks, agent: AgentSpec, spec: EventSpec, project: P
     """Return the payload and the environment that an agent gives to a hook; without arguments."""
     fields = _sample_fields(hooks, agent, spec.canonical)
     payload = make_payload(spec.canonical, agent=agent.name, **fields, cwd=str(project))
-    values = {"project_dir": str(project), "cwd": str(project), "session_id": payload["session_id"]}
+    values = {
+        "project_dir": str(project),
+        "root": str(project),
+        "cwd": str(project),
+        "session_id": str(payload.get(payload_key(agent, spec, "session_id") or "", "")),
+    }
     env = dict(os.environ)
     for name, source in agent.hook_environment.items():
         env[name] = values.get(source, source.removeprefix("="))

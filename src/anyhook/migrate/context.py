@@ -138,7 +138,7 @@ class HandlerMigration:
         variables = {
             name: str(project)
             for name, value in self.source.hook_environment.items()
-            if value in ("project_dir", "cwd")
+            if value in ("project_dir", "cwd", "root")
         }
         paths = named_files(self.handler, project, {**variables, **self.handler.variables})
         return [path for path in paths if path.is_file()]

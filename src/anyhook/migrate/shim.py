@@ -44,6 +44,10 @@ EXECUTABLE_SIGNATURES = (b"#!", b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\
 """First bytes of files that the system runs by itself; others are scripts of the shell."""
 
 
+HOOK_DIRECTORY = "hook_dir"
+"""Value of `AgentSpec.hook_environment`: the directory of the settings file."""
+
+
 def main(argv: Sequence[str]) -> int:
     """Run a command as its own agent would.
 
@@ -283,7 +287,11 @@ class _Shim:
         for name in host.hook_environment:
             if name not in self.source.hook_environment:
                 env.pop(name, None)
+        if "root" in self.source.hook_environment.values():
+            values["root"] = _find_repository(values["project_dir"])
         for name, value in self.source.hook_environment.items():
+            if value == HOOK_DIRECTORY:
+                continue  # the command has no settings file of its own agent
             is_event_value = value in values
             env[name] = _fit_variable(values[value]) if is_event_value else value.removeprefix("=")
         rules = self.source.env_file
@@ -506,10 +514,24 @@ def _working_directory(event: Event) -> str:
     return event.cwd or os.getcwd()  # noqa: PTH109 - no pathlib here
 
 
+def _find_repository(project: str) -> str:
+    """Return the Git repository that holds a project; the project itself if there is none."""
+    directory = project
+    while True:
+        git = os.path.join(directory, ".git")  # noqa: PTH118 - no pathlib here
+        head = os.path.join(git, "HEAD")  # noqa: PTH118
+        if os.path.isfile(git) or os.path.exists(head):  # noqa: PTH110, PTH113
+            return directory
+        parent = os.path.dirname(directory)  # noqa: PTH120
+        if parent == directory:
+            return project
+        directory = parent
+
+
 def _project(env: Mapping[str, str], host: AgentSpec, event: Event) -> str:
     """Return the directory of the project, from a variable of the host if it sets one."""
     for name, value in host.hook_environment.items():
-        if value == "project_dir" and env.get(name):
+        if value in ("project_dir", "root") and env.get(name):
             return env[name]
     return _working_directory(event)
 
