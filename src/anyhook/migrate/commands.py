@@ -25,6 +25,8 @@ PROGRAM = ("anyhook",)
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 EVERYWHERE = {"cwd": "PWD"}
 """What variables hold to the variable of every shell that holds it too."""
+SAME_DIRECTORY = ("project_dir", "root")
+"""What variables hold that is the same directory, where the project is a whole repository."""
 CANNOT_BE_QUOTED = ("powershell",)
 """Shells with other rules for quotes."""
 
@@ -142,9 +144,9 @@ def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[st
     for name, what in source.hook_environment.items():
         if what.startswith("="):
             continue
-        there = next(
-            (n for n, w in target.hook_environment.items() if w == what), EVERYWHERE.get(what)
-        )
+        contents = SAME_DIRECTORY if what in SAME_DIRECTORY else (what,)
+        names = [own for own, content in target.hook_environment.items() if content in contents]
+        there = names[0] if names else EVERYWHERE.get(what)
         if there is None:
             lost.append(name)
         else:
