@@ -139,6 +139,7 @@ PASCAL = COPILOT.replace(
     observed=PASCAL_OBSERVED,
     output_fields=PASCAL_OUTPUT,
     output_event_key=(SPECIFIC, "hookEventName"),
+    ignores_event_name=True,
     foreign_members={},
     tools=tuple(dict.fromkeys([CLAUDE_NAMES.get(tool, tool) for tool in TOOLS])),
     vocabulary=PASCAL_VOCABULARY,

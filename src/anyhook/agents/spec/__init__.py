@@ -142,6 +142,7 @@ class AgentSpec(Record):
         output_event_key: Path of the member that repeats the name of the event; empty if there is
             none.
         reply_signals: Members of replies that are not part of an answer (`async`).
+        ignores_event_name: Whether the agent does not compare that member with the event.
         needs_event_name: Whether the agent ignores replies without `output_event_key`.
         decision_words: Decision word to the verdict and whether it approves.
         foreign_decisions: Decision words of other agents that are understood, with a warning.
@@ -247,6 +248,7 @@ class AgentSpec(Record):
     output_fields: tuple[OutputField, ...]
     output_event_key: tuple[str, ...]
     reply_signals: frozenset[str] = frozenset()
+    ignores_event_name: bool = False
     needs_event_name: bool = False
     decision_words: Mapping[str, tuple[Outcome, bool]]
     foreign_decisions: Mapping[str, tuple[Outcome, bool]] = EMPTY
