@@ -128,11 +128,13 @@ def test_an_event_that_the_tables_lack_is_a_change():
 
 @pytest.mark.parametrize("agent", sorted(path.stem for path in SURFACES.glob("*.json")))
 def test_the_stored_names_agree_with_the_tables(agent):
-    surface = Surface.from_json(json.loads((SURFACES / f"{agent}.json").read_text()))
+    stored = json.loads((SURFACES / f"{agent}.json").read_text())
+    surface = Surface.from_json(stored)
 
     assert surface.events
     if agent in AGENTS and PACKAGES[agent].lists_events:
-        assert list(compare_with_tables(agent, "stored", surface)) == []
+        changes = compare_with_tables(agent, "stored", surface)
+        assert [c.name for c in changes if c.name not in stored["accepted"]] == []
 
 
 def test_failed_tests_are_read_from_the_results(tmp_path):

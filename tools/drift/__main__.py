@@ -104,18 +104,31 @@ def _examine_surface(
         change = "no events can be read in the program; see tools/drift/surface.py"
         report.changes.append(Change(package.agent, report.newest, "surface", package.form, change))
         return
+    differences: list[Change] = []
+    if package.lists_events:
+        differences = list(compare_with_tables(package.agent, report.newest, surface))
     stored = SURFACES / f"{package.agent}.json"
     if accept:
-        value = {"release": report.newest, **surface.as_json()}
-        stored.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    elif stored.exists():
-        known = Surface.from_json(json.loads(stored.read_text(encoding="utf-8")))
-        changes = compare_surfaces(package.agent, report.newest, known, surface)
-        report.changes += changes
+        write_surface(stored, report.newest, surface, differences)
+        return
+    if stored.exists():
+        known = json.loads(stored.read_text(encoding="utf-8"))
+        report.changes += compare_surfaces(
+            package.agent, report.newest, Surface.from_json(known), surface
+        )
+        differences = [change for change in differences if change.name not in known["accepted"]]
     else:
         report.notes.append("no earlier release was read; run it with --accept")
-    if package.lists_events:
-        report.changes += compare_with_tables(package.agent, report.newest, surface)
+    report.changes += differences
+
+
+def write_surface(
+    path: Path, release: str, surface: Surface, differences: Sequence[Change]
+) -> None:
+    """Write what was read of a release, with the events in which the tables differ from it."""
+    accepted = sorted({change.name for change in differences})
+    value = {"release": release, **surface.as_json(), "accepted": accepted}
+    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
 def _run_tests(package: Package, report: AgentReport) -> None:
