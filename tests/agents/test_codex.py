@@ -16,6 +16,7 @@ from anyhook.agents.codex.trust import hash_of, key_of
 from anyhook.agents.output import decode_text
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.replies import reply_bytes
+from anyhook.agents.spec import SettingsFile
 from anyhook.authoring.degrade import fit
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.answers import Answer, Outcome
@@ -251,3 +252,43 @@ class Handler:
     label = "h"
     place = None
     layer = Layer.USER
+
+
+HOOKS_TOML = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "true"\n'
+
+
+def switched_off(tmp_path, text, name="config.toml"):
+    """Return whether a user's hook is off with a file of the administrator or of the user."""
+    config = tmp_path / ".codex"
+    config.mkdir()
+    own = config / "config.toml"
+    own.write_text(f"{text if name == 'config.toml' else ''}\n{HOOKS_TOML}")
+    admin = tmp_path / name
+    admin.write_text(text if name != "config.toml" else "")
+    layers = [file.layer for file in CODEX.settings if file.paths["*"].endswith(f"/{name}")]
+    places = {
+        own: next(file for file in CODEX.settings if file.paths["*"] == "{config}/config.toml"),
+        admin: SettingsFile(layers[0], {"*": str(admin)}),
+    }
+    agent = CODEX.replace(
+        settings=tuple([place.replace(paths={"*": str(file)}) for file, place in places.items()])
+    )
+    hooks = load_hooks(agent, Location(tmp_path / "project", tmp_path, {}))
+    (handler,) = [handler for d in hooks.definitions for handler in d.handlers]
+    return hooks.switched_off(handler) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "is_off"),
+    [
+        ("", "config.toml", False),
+        ("[features]\nhooks = false", "config.toml", True),
+        ("[features]\ncodex_hooks = false", "config.toml", True),
+        ("[features]\nhooks = true\nother = 5", "config.toml", False),
+        ("allow_managed_hooks_only = true", "config.toml", False),
+        ("allow_managed_hooks_only = true", "requirements.toml", True),
+        ("[features]\nhooks = false", "requirements.toml", True),
+    ],
+)
+def test_switches_count_in_the_files_that_codex_reads_them_from(tmp_path, text, name, is_off):
+    assert switched_off(tmp_path, text, name) is is_off

@@ -111,8 +111,8 @@ def _find_text(event: Any, path: str) -> str:
 def _find(event: Any, path: str) -> Any:
     value = event
     for key in path.strip().split("."):
-        if isinstance(value, dict):
-            value = value.get(key)
+        if isinstance(value, dict) and key in value:
+            value = value[key]
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]
         else:
