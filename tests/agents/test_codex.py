@@ -18,6 +18,7 @@ from anyhook.agents.payloads import decode_event
 from anyhook.agents.replies import reply_bytes
 from anyhook.agents.spec import SettingsFile
 from anyhook.authoring.degrade import fit
+from anyhook.cli.editing import settings_file
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.layers import Layer
@@ -292,3 +293,17 @@ def switched_off(tmp_path, text, name="config.toml"):
 )
 def test_switches_count_in_the_files_that_codex_reads_them_from(tmp_path, text, name, is_off):
     assert switched_off(tmp_path, text, name) is is_off
+
+
+def test_hooks_are_written_where_the_project_has_its_hooks(tmp_path):
+    directory = tmp_path / ".codex"
+    directory.mkdir()
+    config, hooks = directory / "config.toml", directory / "hooks.json"
+    config.write_text('model = "x"\n')
+    assert settings_file(CODEX, tmp_path, "project") == hooks
+
+    config.write_text(HOOKS_TOML)
+    assert settings_file(CODEX, tmp_path, "project") == config
+
+    hooks.write_text("{}")
+    assert settings_file(CODEX, tmp_path, "project") == hooks

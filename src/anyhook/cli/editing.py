@@ -20,8 +20,9 @@ from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import read_settings
 from anyhook.settings.formats import is_blank
+from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import SettingsSyntaxError
-from anyhook.settings.sources import SIZE_LIMIT, Location, written_file
+from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_file
 from anyhook.settings.write import stay_inside, write_atomically
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Edit:
 def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     """Return the settings file of an agent for a scope.
 
+    If it does not exist, and the hooks are in a file of another format beside it, that one.
+
     Raises:
         UsageError: If there is no such scope, or the agent has no file for it.
         SettingsError: If a link of the repository leads out of the project.
@@ -85,9 +88,26 @@ def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     path = written_file(agent, location, LAYERS[scope])
     if path is None:
         raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")
+    if not path.exists():
+        path = _file_with_hooks(agent, location, path) or path
     if scope != "user":
         stay_inside(project, path)
     return path
+
+
+def _file_with_hooks(agent: AgentSpec, location: Location, missing: Path) -> Path | None:
+    """Return a file with hooks in another format, in the directory of one that is missing."""
+    beside = [
+        path
+        for _, path in own_places(agent, location)
+        if path.parent == missing.parent and path.suffix != missing.suffix and path.exists()
+    ]
+    if not beside:
+        return None
+    for file in load_hooks(agent, location).files:
+        if file.source.path in beside and file.definitions:
+            return file.source.path
+    return None
 
 
 def read_text(path: Path) -> str | None:
