@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -89,8 +87,6 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
         wrapped = _wrap_settings(engine, plain, tapped, taps)
         _trust_copy(tapped, version)
         hooks = find_configured(engine, taps, wrapped)
-        if agent.companions:
-            _trust_copy(tapped)
         steps = plan_steps(engine, program, options.calls, options.progress)
         driver = Driver(
             program,
@@ -169,18 +165,6 @@ def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) 
         copy.write_text(wrapped, encoding="utf-8", errors="surrogateescape")
         wrapped_files.add(path)
     return frozenset(wrapped_files)
-
-
-def _trust_copy(scratch: Scratch) -> None:
-    """Trust the copied hooks for agents whose hooks are run by anyhook itself."""
-    command = [sys.executable, "-P", "-m", "anyhook", "trust", "--yes", "--agent"]
-    subprocess.run(
-        [*command, scratch.agent.name, "--project", str(scratch.copy.project)],
-        env=dict(scratch.copy.environ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
 
 
 def _needs_subagent(
