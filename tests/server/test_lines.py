@@ -39,7 +39,7 @@ def dispatch(world, *lines, trust=True):
 def call(text="ls", **members):
     return {
         "hook": "tool.execute.before",
-        "directory": "/p",
+        "directory": "/",
         "tool": "bash",
         "sessionID": "s",
         "callID": "c",
