@@ -17,6 +17,7 @@ from anyhook.agents.gemini.model_api import (
 )
 from anyhook.agents.payloads import payload_key
 from anyhook.engine.checks import check_hooks
+from anyhook.errors import UnknownEventError
 from anyhook.handlers.environment import Redaction
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.events import UnknownEvent
@@ -649,11 +650,19 @@ def payload(given, world):
             if keys[field] and value is not None
         },
         world.agent.event_key: name,
-        **FIELDS_OF[world.agent.name].get(world.agent.event(name).wire, {}),
+        **FIELDS_OF[world.agent.name].get(wire_name(world.agent, name), {}),
         **given.get("fields", {}),
     }
     sent.pop("", None)  # of an agent whose payloads do not name their event
     return {key: value for key, value in sent.items() if key not in given.get("without", ())}
+
+
+def wire_name(agent, name):
+    """Return the agent's own name of an event that a row names; another agent's stays."""
+    try:
+        return agent.event(name).wire
+    except UnknownEventError:
+        return name
 
 
 def cursor_payload(name, world):

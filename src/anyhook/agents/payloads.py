@@ -167,7 +167,25 @@ def _encode_new_event(
             value = getattr(event, field)
             if value is not None:
                 payload[key] = _write_member(spec, field, value)
+    if spec is not None and agent.payload_shapes:
+        _add_shape(agent, spec, event, dict(fields), payload)
     return payload
+
+
+def _add_shape(
+    agent: AgentSpec,
+    spec: EventSpec,
+    event: Event,
+    keys: Mapping[str, str | None],
+    payload: dict[str, Any],
+) -> None:
+    """Add the members by which the agent's payloads of an event are recognized."""
+    fields = {key: field for field, key in keys.items()}
+    for member in agent.payload_shapes.get(spec.wire, ()):
+        if member not in payload:
+            field = fields.get(member)
+            neutral = "" if field is None else VALUE_KINDS[json_kind(type(event), field)].neutral
+            payload[member] = {} if neutral is None else copy_json(neutral)
 
 
 def _decoded_value(
