@@ -29,7 +29,7 @@ test: $(STAMP)  ## what a change needs, in about 3 minutes on two cores
 	@$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow"
 
 test-slow: $(STAMP)  ## the tests that `test` leaves out
-	@$(RUN)python -m pytest -n 2 --dist worksteal -m slow
+	@$(RUN)python -m pytest -n 3 --dist worksteal -m slow
 
 test-all: test test-slow  ## all tests
 

@@ -182,6 +182,7 @@ def read(path):
 PREDICTED = [case for case in CASES if "beyond" not in case]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", PREDICTED, ids=[case["id"] for case in PREDICTED])
 def test_an_observed_case_is_predicted(case, tmp_path):
     session, project = play(case, tmp_path)

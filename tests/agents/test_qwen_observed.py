@@ -81,6 +81,7 @@ def fill(value: Any, world: World, base: str) -> Any:
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", PREDICTED, ids=[f"{c['id']}-{c['name']}" for c in PREDICTED])
 def test_the_observed_rules_predict_what_the_program_did(case, tmp_path, service):
     world = World(tmp_path, agent="qwen")
