@@ -6,6 +6,10 @@ import json
 
 import pytest
 
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.matching.matchers import compile_matcher
+from anyhook.migrate.matchers import translate_matcher
+
 
 def settings(*commands, event="PreToolUse", matcher="Bash"):
     hooks = [{"type": "command", "command": command} for command in commands]
@@ -96,3 +100,23 @@ def test_names_that_a_migration_made_do_not_come_back(world, run, claude):
     run("migrate", "--from", "gemini", "--to", "claude", "--yes")
 
     assert json.loads(claude.read_text()) == json.loads(text)
+
+
+@pytest.mark.parametrize("target", CODING_AGENTS)
+@pytest.mark.parametrize("matcher", [None, "", "*"])
+def test_a_hook_on_everything_stays_one(target, matcher):
+    claude, other = get_agent("claude"), get_agent(target)
+    event = other.by_canonical["before_tool"]
+    translated = translate_matcher(claude, claude.event("PreToolUse"), matcher, other, event)
+    (pattern,) = translated.patterns
+    names = other.match_names(event, other.vocabulary.name("shell"))
+    assert compile_matcher(pattern, event.matcher_style).matches_any(names)
+
+
+@pytest.mark.parametrize("seconds", [0.01, 0.5, 1, 1.5, 30])
+@pytest.mark.parametrize("target", CODING_AGENTS)
+def test_a_timeout_is_written_as_the_agent_reads_it(target, seconds):
+    agent = get_agent(target)
+    timeout = agent.write_timeout(seconds)
+    assert agent.read_timeout(timeout) >= min(seconds, 1) or agent.read_timeout(timeout) == seconds
+    assert not agent.strict_handlers or isinstance(timeout, int)

@@ -166,9 +166,12 @@ def _target_events(
         )
         return ()
     kinds = {handler_type.kind for handler_type in target.handler_types.values()}
-    if handler.kind not in kinds:
+    # Only commands can run behind the shim, which keeps the events and answers of the source.
+    if handler.kind != "command":
         reason = "it has no such kind"
-        if len(target.handler_types) == 1:
+        if handler.kind in kinds:
+            reason = f"it would get the events of {target.title}, which are written otherwise"
+        elif len(target.handler_types) == 1:
             reason = f"{target.title} runs commands only"
         subject = f"{handler.kind}: {handler.label}"
         context.record_loss("lost", handler.place, subject, reason, kind_advice(handler.kind))

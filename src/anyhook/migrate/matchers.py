@@ -98,7 +98,10 @@ def translate_matcher(
     text = (pattern or "").strip()
     if source_event.subject is None or text in MATCH_ALL:
         has_subjects = target_event.subject is not None and source_event.subject is not None
-        return TranslatedMatcher(patterns=(pattern if has_subjects else None,))
+        # In some agents an empty pattern, or a star, matches nothing: no matcher matches everything.
+        matcher = compile_matcher(pattern, target_event.matcher_style)
+        matches_all = matcher.pattern in MATCH_ALL and matcher.names is None
+        return TranslatedMatcher(patterns=(pattern if has_subjects and matches_all else None,))
     matcher = compile_matcher(text, source_event.matcher_style)
     if matcher.is_never_evaluated or len(text) > MAX_LIST_LENGTH:
         missing = ((text[:MAX_SHOWN_LENGTH], explain_cost(matcher)),)

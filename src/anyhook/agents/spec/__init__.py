@@ -6,6 +6,7 @@ It is one module because `AgentSpec` is one list of attributes with what is deri
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 from anyhook.agents.entry import event_of_shape
@@ -536,6 +537,8 @@ class AgentSpec(Record):
         timeout = round(seconds / self.timeout_unit, 6)
         unit = command.timeout_unit(timeout, self.timeout_unit)
         timeout = round(seconds / unit, 6)
+        if self.strict_handlers:  # it takes whole numbers only
+            return max(1, math.ceil(timeout))
         return int(timeout) if timeout == int(timeout) else timeout
 
     def refused_text_in(self, command: str) -> str | None:
