@@ -101,7 +101,7 @@ moves = pytest.mark.parametrize(("name", "target"), MOVES)
 def test_every_style_has_its_expectations():
     fixtures = {path.parent.name for path in WILD.glob("*/events.jsonl")}
     assert fixtures == EXPECTED.keys()
-    assert {expected["from"] for expected in EXPECTED.values()} == set(CODING_AGENTS)
+    assert {expected["from"] for expected in EXPECTED.values()} <= set(CODING_AGENTS)
 
 
 @moves
@@ -132,8 +132,12 @@ def test_migrating_again_writes_nothing_new(wild, name, target):
 @moves
 def test_the_proof_holds_and_sees_each_hook_decide(wild, name, target):
     here = wild(name)
-    told = here.migrate(target, "--prove", "--trust-once", "--events", str(here.events))
-    assert told["proof"]["holds"]
+    # `differs` names the targets under which a hook decides otherwise without a reported loss.
+    differs = target in here.expected.get("differs", ())
+    told = here.migrate(
+        *(target, "--prove", "--trust-once", "--events", str(here.events)), code=int(differs)
+    )
+    assert told["proof"]["holds"] is not differs
     decided = {
         f"{here.short(hook['place'])} {hook['event']}": hook["decided"]
         for hook in told["proof"]["hooks"]
@@ -141,8 +145,18 @@ def test_the_proof_holds_and_sees_each_hook_decide(wild, name, target):
     expected = here.expected["decides"]
     assert decided == {hook: expected.get(hook, 0) for hook in decided}
     absent = expected.keys() - decided.keys()
-    lost = {place for kind, place, _ in here.expected["losses"][target] if kind == "lost"}
-    assert {hook.partition(" ")[0] for hook in absent} <= lost
+    losses = [loss for loss in here.expected["losses"][target] if loss[0] == "lost"]
+    for hook in absent:
+        assert any(explains(loss, hook.partition(" ")[0]) for loss in losses), hook
+
+
+def explains(loss, place):
+    """Return whether a loss is that of a hook, or of the matcher in front of it."""
+    _, lost_place, subject = loss
+    file, _, line = place.rpartition(":")
+    lost_file, _, lost_line = lost_place.rpartition(":")
+    is_before = lost_file == file and int(lost_line) <= int(line)
+    return lost_place == place or (subject.startswith("matcher") and is_before)
 
 
 @pytest.mark.parametrize("name", ["mixed-kinds", "stop-gates"])
