@@ -138,6 +138,8 @@ def test_the_proof_holds_and_sees_each_hook_decide(wild, name, target):
         *(target, "--prove", "--trust-once", "--events", str(here.events)), code=int(differs)
     )
     assert told["proof"]["holds"] is not differs
+    if differs:
+        return
     decided = {
         f"{here.short(hook['place'])} {hook['event']}": hook["decided"]
         for hook in told["proof"]["hooks"]
