@@ -6,7 +6,6 @@ It is one module because `AgentSpec` is one list of attributes with what is deri
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 
 from anyhook.agents.entry import event_of_shape
@@ -538,6 +537,8 @@ class AgentSpec(Record):
         unit = command.timeout_unit(timeout, self.timeout_unit)
         timeout = round(seconds / unit, 6)
         if self.strict_handlers:  # it takes whole numbers only
+            import math  # not needed on the path of a cold hook
+
             return max(1, math.ceil(timeout))
         return int(timeout) if timeout == int(timeout) else timeout
 
