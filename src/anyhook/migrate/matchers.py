@@ -98,7 +98,7 @@ def translate_matcher(
     text = (pattern or "").strip()
     if source_event.subject is None or text in MATCH_ALL:
         has_subjects = target_event.subject is not None and source_event.subject is not None
-        # In some agents an empty pattern, or a star, matches nothing: no matcher matches everything.
+        # In some agents an empty pattern, or a star, matches nothing; no matcher matches all.
         matcher = compile_matcher(pattern, target_event.matcher_style)
         matches_all = matcher.pattern in MATCH_ALL and matcher.names is None
         return TranslatedMatcher(patterns=(pattern if has_subjects and matches_all else None,))
