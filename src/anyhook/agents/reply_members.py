@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 
 from anyhook.agents.values import (
     BOOLEAN,
@@ -227,8 +226,10 @@ def _read_arguments(context: OutputContext, item: OutputField, value: Any, field
     """Read arguments of a tool, also as a JSON text; with anything else the call fails."""
     arguments = value
     if isinstance(value, str):
-        with suppress(ValueError):
+        try:  # no `contextlib`, which the shim would have to load
             arguments = parse_json(value)
+        except ValueError:
+            arguments = None
     if isinstance(arguments, dict):
         fields[item.field] = arguments
         return
