@@ -80,8 +80,8 @@ def test_there_is_a_payload_for_every_event():
     ("event", "field", "value"),
     [
         ("preToolUse", "session_id", "c0ffee00-0000-4000-8000-000000000001"),
-        ("preToolUse", "cwd", "/work/project"),
-        ("beforeReadFile", "cwd", "/work/project"),
+        ("preToolUse", "cwd", "/home/dev/project"),
+        ("beforeReadFile", "cwd", "/home/dev/project"),
         ("postToolUse", "tool_response", {"exitCode": 0, "stdout": "All tests passed"}),
         ("postToolUse", "duration_ms", 5432),
         ("beforeMCPExecution", "tool_input", {"title": "Bug"}),
@@ -91,7 +91,7 @@ def test_there_is_a_payload_for_every_event():
         ("postToolUseFailure", "error", "Command timed out after 30s"),
         ("afterAgentResponse", "response", "All tests pass."),
         ("afterAgentThought", "duration_ms", 5000),
-        ("workspaceOpen", "workspace_roots", ["/work/project"]),
+        ("workspaceOpen", "workspace_roots", ["/home/dev/project"]),
     ],
 )
 def test_members_have_the_names_of_every_agent(event, field, value):

@@ -121,7 +121,7 @@ def test_a_command_does_not_outlive_a_recorder_that_is_killed(taps):
 
 
 def has_ended(process):
-    """Return whether a process that is nobody's child here has ended."""
+    """Return whether a process that is no child of this one has ended."""
     shown = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(process)], capture_output=True, check=False
     )

@@ -143,7 +143,7 @@ def _pump(streams: Mapping[int, tuple[int, str]], child: int) -> None:
                 _write_all(targets[source], data)
             except OSError:
                 # The command does not read its input, or the agent no longer reads its output. An
-                # output that nobody reads must fail for the command, too.
+                # output that is not read must fail for the command, too.
                 if source != 0:
                     waiting.discard(source)
                     _close(source)

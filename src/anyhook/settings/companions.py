@@ -1,7 +1,7 @@
 """The files that an agent needs beside its settings to run the hooks in them (`Companion`).
 
-A companion holds a checksum of its own text. So an edit by hand can be told from the file of an
-older release of anyhook.
+A companion holds a checksum of its own text, by which an edit by hand is distinguished from the
+file of an older release of anyhook.
 """
 
 from __future__ import annotations

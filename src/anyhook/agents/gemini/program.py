@@ -39,7 +39,7 @@ def _environment(place: Workplace) -> Mapping[str, str]:
     return {
         "GEMINI_API_KEY": "made-up",
         "GOOGLE_GEMINI_BASE_URL": place.model_url,
-        "GEMINI_CLI_NO_RELAUNCH": "true",  # one process, which ends when it is told to
+        "GEMINI_CLI_NO_RELAUNCH": "true",  # one process, which ends with its signal
     }
 
 

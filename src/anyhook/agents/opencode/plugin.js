@@ -173,7 +173,7 @@ function addToResult(output, text) {
 export const AnyhookPlugin = async ({ client, directory, worktree }) => {
   const sessions = new Map() // what is known about a session: parentID, type, prompt, response, …
   const calls = new Map() // callID to the call, for the events that name only the ID
-  const running = new Set() // events that nobody waits for until the agent exits
+  const running = new Set() // events without a reply, awaited only when the agent exits
   const problems = new Set() // those that the user has seen
   let isActive = false
 

@@ -35,7 +35,7 @@ def _environment(place: Workplace) -> Mapping[str, str]:
         "OPENAI_API_KEY": "made-up",
         "OPENAI_BASE_URL": f"{place.model_url}/v1",
         "OPENAI_MODEL": "scripted",
-        "QWEN_CODE_NO_RELAUNCH": "true",  # one process, which ends when it is told to
+        "QWEN_CODE_NO_RELAUNCH": "true",  # one process, which ends with its signal
         "NODE_NO_WARNINGS": "1",
     }
 

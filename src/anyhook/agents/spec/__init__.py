@@ -163,12 +163,12 @@ class AgentSpec(Record):
             matches the tool.
         settings: Settings files, in the order in which they are read.
         settings_members: Member at the root of every settings file with hooks to the value that the
-            agent expects (`{"version": 1}`); whoever writes hooks writes it.
+            agent expects (`{"version": 1}`); it is written together with hooks.
         session_variables: Entry of `Answer.extra` with variables that all later hooks of the
             session get; empty if there is none.
         refused_texts: Texts that no command may hold, because the agent does not accept them; the
             problem is reported as `refused-text`.
-        written_members: Members that whoever writes hooks writes at the root, too, although the
+        written_members: Members at the root that are written together with hooks, although the
             agent does not need them.
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
             their settings file), `project` or `root` (the repository that holds the project); of
