@@ -221,7 +221,7 @@ class _Engine(Engine):
 
     def context(self, spec: EventSpec, event: Event) -> HookContext:
         """Return what the handlers of an event are given."""
-        return self._make_context(spec, event, self.plan(event))
+        return self._make_context(spec, event, self.plan(event), {})
 
 
 def of_project(

@@ -31,6 +31,7 @@ from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard, SharedGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
+from anyhook.engine.observers import Observations
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.engine.unrunnable import unrunnable_hooks
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from typing import Self, TypeVar
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
+    from anyhook.engine.observers import Observer
     from anyhook.handlers.services import Ask, McpClient
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.diagnostics import Diagnostic
@@ -129,6 +131,7 @@ class Engine:
         self._events_with_hooks: frozenset[str] | None = None
         self._closed = False
         self._host_services = services
+        self._observers: list[Observer] = []
         self._background = Background()
         self._session_variables = SessionVariables()
         self._env_files = EnvFiles() if agent.env_file is not None else None
@@ -549,6 +552,24 @@ class Engine:
         self._runtime = [hook for hook in self._runtime if handler not in hook.handlers]
         self._forget_plans()
 
+    # -- observers
+
+    def add_observer(self, observer: Observer) -> None:
+        """Show an observer every event and its decision from now on, like a recorder or a tracer.
+
+        Args:
+            observer: Called on the event loop at the start and at the end of each dispatch.
+        """
+        self._observers.append(observer)
+
+    def remove_observer(self, observer: Observer) -> None:
+        """Remove an observer; dispatches that are running are still shown to it.
+
+        Raises:
+            ValueError: If it was not added.
+        """
+        self._observers.remove(observer)
+
     # -- events
 
     async def dispatch(self, event: Event) -> Decision:
@@ -576,12 +597,27 @@ class Engine:
     async def decide(self, event: Event) -> Decision:
         """Decide an event like `dispatch`, but leave it to the caller to report its problems."""
         self._check_dispatch(event)
+        if not self._observers:
+            return await self._decide(event, {})
+        event = self.complete(event)
+        observations = Observations(self._observers, self.agent, event)
+        decision: Decision | None = None
+        try:
+            decision = await self._decide(event, observations.variables)
+        finally:
+            observations.finish(decision)
+        if not observations.problems:
+            return decision
+        return replace(decision, diagnostics=(*observations.problems, *decision.diagnostics))
+
+    async def _decide(self, event: Event, variables: Mapping[str, str]) -> Decision:
         problems = self._reload_if_stale() if self._watch else ()
         plan = self.plan(event)
         if not plan.groups:
             return Decision(diagnostics=problems) if problems else NO_DECISION
         spec = self.rules.by_canonical[event.name]
-        results = await run_plan(plan, self._make_context(spec, event, plan))
+        context = self._make_context(spec, event, plan, variables)
+        results = await run_plan(plan, context)
         decision = combine(self.rules, spec, event, results)
         self._keep_variables(event, decision)
         problems = (*problems, *plan.diagnostics)
@@ -629,7 +665,9 @@ class Engine:
             vocabulary=event.vocabulary or self.agent.vocabulary,
         )
 
-    def _make_context(self, spec: EventSpec, event: Event, plan: Plan) -> HookContext:
+    def _make_context(
+        self, spec: EventSpec, event: Event, plan: Plan, variables: Mapping[str, str]
+    ) -> HookContext:
         for handler in plan.handlers:
             get_kind(handler.kind)  # import it before the clock of the dispatch starts
         context = HookContext(
@@ -658,7 +696,10 @@ class Engine:
 
         return replace(
             context,
-            session_variables=self._session_variables.of(str(event.session_id or "")),
+            session_variables={
+                **self._session_variables.of(str(event.session_id or "")),
+                **variables,
+            },
             withhold=withhold,
             withhold_in_background=withhold_in_background,
         )

@@ -65,7 +65,8 @@ class HookContext:
         when: The same as a Unix timestamp.
         services: What handlers need beside the event.
         servers: The servers that the event came through, which a request names.
-        session_variables: Variables that earlier hooks have set for those of the session.
+        session_variables: Variables that earlier hooks have set for those of the session, and that
+            observers set.
         withhold: Returns the result of a handler that must not run, or `None` if it may. It is
             called again right before a start that had to wait: files can change meanwhile.
         withhold_in_background: The same, for any thread.

@@ -139,6 +139,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "payload-word": (INFO, "a field of an event holds a word that its agent does not use"),
     "payload-repaired": (WARNING, "an event holds what JSON does not have"),
     "variable-repaired": (WARNING, "a value that no environment can hold was changed"),
+    "observer-failed": (WARNING, "an observer of the engine raised"),
     "handler-failed": (WARNING, "a handler could not be run, or it raised"),
     "handler-exit": (WARNING, "a command ended with a code that means a warning"),
     "handler-timeout": (WARNING, "a handler ran into its timeout and was ended"),

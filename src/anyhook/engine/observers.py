@@ -1,0 +1,88 @@
+"""Observers of an engine: recording and tracing.
+
+An observer sees every event and its decision, and changes neither. What it raises is reported as a
+problem of the engine and never reaches the host or a hook.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from anyhook.model.diagnostics import diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.decisions import Decision
+    from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.events import Event
+
+
+class Observation(Protocol):
+    """The observation of one event, from its dispatch to its decision."""
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Environment variables for the commands that run on the event."""
+        ...
+
+    def finish(self, decision: Decision | None) -> None:
+        """Take the decision; `None` if the dispatch was canceled or raised."""
+        ...
+
+
+class Observer(Protocol):
+    """Observes the events of an engine. It is called on the event loop, so it must be quick."""
+
+    def observe(self, agent: AgentSpec, event: Event) -> Observation | None:
+        """Begin to observe an event.
+
+        Args:
+            agent: The agent whose hooks decide.
+            event: The event with its time, directory and vocabulary set; not to be changed.
+
+        Returns:
+            The observation; `None` if the observer takes no interest in the event.
+        """
+        ...
+
+
+class Observations:
+    """The observations of one event by all observers.
+
+    Args:
+        observers: The observers, in the order in which they are called.
+        agent: The agent whose hooks decide.
+        event: The event.
+    """
+
+    def __init__(self, observers: Iterable[Observer], agent: AgentSpec, event: Event) -> None:
+        self.problems: list[Diagnostic] = []
+        self.variables: dict[str, str] = {}
+        self._observations: list[Observation] = []
+        for observer in observers:
+            self._begin(observer, agent, event)
+
+    def _begin(self, observer: Observer, agent: AgentSpec, event: Event) -> None:
+        try:
+            observation = observer.observe(agent, event)
+            if observation is not None:
+                self._observations.append(observation)
+                self.variables |= observation.variables
+        except Exception as error:  # noqa: BLE001 - an observer must not cost a host its decision
+            self.problems.append(_report(observer, error))
+
+    def finish(self, decision: Decision | None) -> None:
+        """Hand the decision to all observers, the last one that began first."""
+        for observation in reversed(self._observations):
+            try:
+                observation.finish(decision)
+            except Exception as error:  # noqa: BLE001 - an observer must not cost a host its decision
+                self.problems.append(_report(observation, error))
+
+
+def _report(source: object, error: Exception) -> Diagnostic:
+    name = type(source).__name__
+    text = f"{name} failed ({type(error).__name__}: {error}); the event was decided without it"
+    return diagnose("observer-failed", text)
