@@ -1,0 +1,1 @@
+"""What hooks decided: recording, importing transcripts, and searching."""
