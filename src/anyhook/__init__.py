@@ -29,6 +29,7 @@ _NAMES_OF_MODULES = {
         "EngineClosedError",
         "EventError",
         "PlatformError",
+        "HistoryError",
         "RequiredHooksError",
         "SettingsError",
         "StoppedError",

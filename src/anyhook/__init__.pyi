@@ -21,6 +21,7 @@ from anyhook.model.event import Event as Event
 from anyhook.errors import EventError as EventError
 from anyhook.model.decisions import HandlerResult as HandlerResult
 from anyhook.model.definitions import HandlerSpec as HandlerSpec
+from anyhook.errors import HistoryError as HistoryError
 from anyhook.model.definitions import HookDefinition as HookDefinition
 from anyhook.model.layers import Layer as Layer
 from anyhook.model.decisions import Message as Message
@@ -67,6 +68,7 @@ __all__ = [
     "EventError",
     "HandlerResult",
     "HandlerSpec",
+    "HistoryError",
     "HookDefinition",
     "Layer",
     "Message",

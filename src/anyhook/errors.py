@@ -9,6 +9,7 @@ AnyhookError
 ├── SettingsError           a settings file cannot be read or edited; carries the place
 ├── EngineClosedError       the engine was used after it was closed
 ├── RequiredHooksError      hooks that the host requires do not run; carries the reasons
+├── HistoryError            the history cannot be opened, read or written
 ├── StoppedError            a hook ended the agent (`anyhook.integrations`)
 └── PlatformError           something that this platform cannot do
 ```
@@ -109,6 +110,10 @@ class RequiredHooksError(AnyhookError):
         self.diagnostics = tuple(diagnostics)
         reasons = "\n".join(f"  {diagnostic}" for diagnostic in self.diagnostics)
         super().__init__(f"hooks that this program requires do not run:\n{reasons}")
+
+
+class HistoryError(AnyhookError):
+    """The history (`anyhook.history`) cannot be opened, read or written."""
 
 
 class StoppedError(AnyhookError):

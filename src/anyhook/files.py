@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import time
 from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 DATA_VARIABLE = "ANYHOOK_DATA_DIR"
@@ -122,10 +123,31 @@ def data_directory() -> Path:
     """Return the data directory of the user: `ANYHOOK_DATA_DIR`, or the platform's."""
     from pathlib import Path
 
+    return Path(data_path())
+
+
+def data_path(environ: Mapping[str, str] | None = None) -> str:
+    """Return the data directory of the user as a string.
+
+    A cold hook calls it. `platformdirs`, whose import takes 24 ms, gives the same path, which a
+    test checks; on other systems than Linux and macOS it is asked.
+
+    Args:
+        environ: Environment; by default this process's.
+    """
+    environ = os.environ if environ is None else environ
+    base = environ.get(DATA_VARIABLE)
+    if base:
+        return base
+    home = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - as above
+    platform: str = sys.platform
+    if platform == "darwin":
+        return f"{home}/Library/Application Support/anyhook"
+    if platform == "linux":
+        return f"{environ.get('XDG_DATA_HOME', '').strip() or f'{home}/.local/share'}/anyhook"
     from platformdirs import user_data_path
 
-    base = os.environ.get(DATA_VARIABLE)
-    return Path(base) if base else user_data_path("anyhook")
+    return str(user_data_path("anyhook"))
 
 
 @contextmanager

@@ -160,6 +160,7 @@ class Engine:
         ask: Ask | None = None,
         mcp: McpClient | None = None,
         private_hosts: Iterable[str] = (),
+        record: bool = False,
     ) -> Self:
         """Read the settings of every layer for a project.
 
@@ -190,6 +191,8 @@ class Engine:
             ask: Sends the questions of `prompt` hooks to a model.
             mcp: Calls the tools of `mcp_tool` hooks, like `anyhook.handlers.mcp_client.SdkClient`.
             private_hosts: Hosts in private networks that `http` hooks may send requests to.
+            record: Record every event and its decision in the user's history, without secrets
+                (`anyhook history`).
 
         Returns:
             An engine. Problems of the settings are in `diagnostics` and have been reported; they
@@ -221,6 +224,10 @@ class Engine:
             detected=choice.diagnostics,
             on_message=on_message,
         )
+        if record:
+            from anyhook.history.recorder import Recorder
+
+            engine.add_observer(Recorder(engine.project_dir))
         engine.required = required_events(require, spec)
         check_required(
             engine.required,

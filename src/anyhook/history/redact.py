@@ -168,8 +168,17 @@ def _has_any(text: str, marks: tuple[str, ...]) -> bool:
     return False
 
 
+def redact_json(text: str) -> tuple[str, int]:
+    """Replace the secrets in a JSON text, also the values of this process's secret variables.
+
+    Returns:
+        The text without secrets, and the number of those that were replaced.
+    """
+    return _own_redactor().redact(text)
+
+
 def redact_text(text: str) -> str:
-    """Replace the secrets in a text; see `Redactor`."""
+    """Replace the secrets in any text; see `redact_json`."""
     return _own_redactor().redact(text)[0]
 
 

@@ -75,6 +75,7 @@ class EngineOptions(TypedDict, total=False):
     warm: bool
     mcp: McpClient | None
     private_hosts: Iterable[str]
+    record: bool
 
 
 class LoadOptions(SessionOptions, EngineOptions, total=False):

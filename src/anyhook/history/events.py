@@ -1,0 +1,107 @@
+"""What the history stores and returns: events with their decisions and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedResult:
+    """The result of one hook.
+
+    Attributes:
+        hook: Label of the hook.
+        place: Its position in a settings file or a hook file, `FILE:LINE`.
+        kind: Kind of handler: `command`, `function`, `http`, ….
+        status: A member of `anyhook.model.status.Status`.
+        outcome: Its verdict.
+        shadow: Whether it ran as a shadow: what it answered did not count.
+        started: Seconds from the start of the dispatch.
+        duration: Seconds.
+        exit_code: Exit code of a command.
+        signal: Name of the signal that ended it.
+        answer: Its answer without empty fields.
+        stdout: Standard output, cut.
+        stderr: Standard error, cut.
+        truncated: Whether a stream was cut.
+        error: Why it failed.
+        version: `command`, `file`, `size` and `mtime` (nanoseconds) of the hook when it ran.
+        digest: Content hash of the hook; `None` if its file had changed before it was taken.
+    """
+
+    hook: str
+    place: str = ""
+    kind: str = "command"
+    status: str = "ran"
+    outcome: str = "none"
+    shadow: bool = False
+    started: float = 0.0
+    duration: float | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict)
+    stdout: str = ""
+    stderr: str = ""
+    truncated: bool = False
+    error: str | None = None
+    version: Mapping[str, Any] = field(default_factory=dict)
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    """An event of a session, what was decided, and the result of each hook.
+
+    Attributes:
+        agent: Name of the agent.
+        session: Identifier of the session.
+        event: Canonical name.
+        time: Unix timestamp.
+        payload: The event as the agent sends it to hooks, without secrets.
+        source: A member of `anyhook.history.record.SOURCES`.
+        project: Directory of the project.
+        tool: Canonical name of the tool; `None` for other events.
+        decision: The combined decision without empty fields; `None` if it is not known.
+        results: The results of the hooks.
+        reconstructed: Members of the payload that were not recorded but made up or inferred.
+        redacted: Number of secrets that were replaced.
+        cut: Whether long strings were cut.
+        key: Identifies the event in its session; `None` for one that was recorded live.
+        id: Number in the store; 0 before it is stored.
+    """
+
+    agent: str
+    session: str
+    event: str
+    time: float
+    payload: Mapping[str, Any]
+    source: str
+    project: str = ""
+    tool: str | None = None
+    decision: Mapping[str, Any] | None = None
+    results: tuple[RecordedResult, ...] = ()
+    reconstructed: tuple[str, ...] = ()
+    redacted: int = 0
+    cut: bool = False
+    key: str | None = None
+    id: int = 0
+
+    @property
+    def outcome(self) -> str:
+        """The verdict: `none`, `allow`, `ask`, `defer` or `deny`."""
+        return str((self.decision or {}).get("outcome", "none"))
+
+    @property
+    def stop(self) -> bool:
+        """Whether the agent's loop was ended."""
+        return bool((self.decision or {}).get("stop"))
+
+    @property
+    def reason(self) -> str:
+        """The reason of the decision; empty if there is none."""
+        decision = self.decision or {}
+        return str(decision.get("reason") or decision.get("stop_reason") or "")

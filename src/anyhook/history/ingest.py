@@ -1,0 +1,210 @@
+"""Move what hooks and engines have recorded from the journal into the store.
+
+How far a file was read is stored in the same transaction as its events, so that a killed process
+neither loses nor doubles one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import AGENTS, get_agent
+from anyhook.agents.payloads import decode_event
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.journal import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
+from anyhook.history.merge import Merger
+from anyhook.model.events import ToolEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from anyhook.history.store import History
+
+KEPT_HOURS = 48
+"""Hours for which a file of the journal is kept after it was stored, against a damaged store."""
+BATCH_BYTES = 4 * 1024 * 1024
+_FILE_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
+
+
+@dataclass(slots=True)
+class Ingested:
+    """What was moved.
+
+    Attributes:
+        events: Number of events.
+        problems: What could not be read, each with its file.
+    """
+
+    events: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def ingest(history: History) -> Ingested:
+    """Store everything that was recorded since the last time.
+
+    Args:
+        history: The store; the journal is beside it.
+
+    Raises:
+        HistoryError: If the store cannot be written. Nothing is lost: the next call continues.
+    """
+    done = Ingested()
+    journal = history.path.parent / DIRECTORY
+    merger = Merger(history)
+    for file in _journal_files(journal, done.problems):
+        while _ingest_part(history, merger, file, done):
+            pass
+    _remove_old_files(history, journal, time.time())
+    return done
+
+
+def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
+    files: list[tuple[int, Path]] = []
+    for path in journal.glob("*.jsonl*"):
+        match = _FILE_NAME.fullmatch(path.name)
+        if path.name.endswith(FULL_MARK):
+            problems.append(f"{path.name.removesuffix(FULL_MARK)} is full: events are missing")
+        elif match is None:
+            problems.append(f"{path} is no file of the journal; it was not read")
+        elif int(match[1]) > FORMAT:
+            problems.append(f"{path} is of a newer release; update anyhook to read it")
+        else:
+            files.append((int(match[2]), path))
+    return [path for _, path in sorted(files)]
+
+
+def _ingest_part(history: History, merger: Merger, file: Path, done: Ingested) -> bool:
+    """Store the next part of a file, and return whether there may be more."""
+    try:
+        status = file.stat()
+    except FileNotFoundError:  # another process has removed it
+        return False
+    start = _offset(history, file, status.st_ino)
+    if start >= status.st_size:
+        return False
+    with history.transaction():
+        start = _offset(history, file, status.st_ino)  # another process may have been faster
+        content = _read_part(file, start)
+        if not content:
+            return False
+        end = start + content.rindex(b"\n") + 1
+        lines = content[: end - start].split(b"\n")
+        done.events += merger.add(_parse(lines, file, done.problems))
+        history.connection.execute(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+            (str(file), status.st_ino, end, status.st_mtime_ns),
+        )
+    return end < status.st_size
+
+
+def _offset(history: History, file: Path, inode: int) -> int:
+    row = history.connection.execute(
+        "SELECT size FROM files WHERE path = ? AND inode = ?", (str(file), inode)
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _read_part(file: Path, start: int) -> bytes:
+    """Return the next lines of a file; the last one may still be written."""
+    with file.open("rb") as stream:
+        stream.seek(start)
+        content = stream.read(BATCH_BYTES)
+        while content and b"\n" not in content:  # one line is longer than a part
+            more = stream.read(BATCH_BYTES)
+            if not more:
+                return b""
+            content += more
+    return content
+
+
+def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[RecordedEvent]:
+    for line in lines:
+        if not line:
+            continue
+        try:
+            yield event_of(json.loads(line))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            # The disk was full or the process was killed while the line was written.
+            problems.append(f"{file.name}: a line was cut and is lost ({type(error).__name__})")
+
+
+def event_of(record: Mapping[str, Any]) -> RecordedEvent:
+    """Return the event that a line of the journal holds.
+
+    Raises:
+        KeyError, TypeError, ValueError: If it holds none.
+    """
+    agent = record["agent"]
+    if agent not in AGENTS:
+        raise ValueError(f"no agent {agent!r}")
+    return RecordedEvent(
+        agent=agent,
+        session=str(record["session"]),
+        event=str(record["event"]),
+        time=float(record["time"]),
+        payload=_object(record["payload"]),
+        source=str(record["source"]),
+        project=str(record.get("project", "")),
+        tool=canonical_tool(agent, record["payload"]),
+        decision=record.get("decision"),
+        results=tuple(_result_of(result) for result in record.get("results", ())),
+        redacted=int(record.get("redacted", 0)),
+        cut=bool(record.get("cut")),
+    )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError("it is no object")
+    return value
+
+
+def canonical_tool(agent: str, payload: Mapping[str, Any]) -> str | None:
+    """Return the canonical name of the tool of a payload; `None` if it has none."""
+    event, _ = decode_event(get_agent(agent).form_of(payload), payload)
+    return event.tool if isinstance(event, ToolEvent) else None
+
+
+def _result_of(record: Mapping[str, Any]) -> RecordedResult:
+    answer = _object(record.get("answer", {}))
+    result = RecordedResult(
+        hook=str(record["hook"]),
+        place=str(record.get("place", "")),
+        kind=str(record.get("kind", "command")),
+        status=str(record.get("status", "ran")),
+        outcome=str(answer.get("outcome", "none")),
+        answer=answer,
+        version=_object(record.get("version", {})),
+    )
+    others = {
+        name: record[name]
+        for name in ("shadow", "started", "duration", "exit_code", "signal", "stdout", "stderr")
+        if name in record
+    }
+    return replace(
+        result, **others, truncated=bool(record.get("truncated")), error=record.get("error")
+    )
+
+
+def _remove_old_files(history: History, journal: Path, now: float) -> None:
+    """Remove files that were stored two days ago; a changed clock keeps them longer."""
+    oldest = int(now // SECONDS_OF_FILE) - KEPT_HOURS
+    for path in journal.glob("*.jsonl"):
+        match = _FILE_NAME.fullmatch(path.name)
+        if match is None or int(match[1]) > FORMAT or int(match[2]) >= oldest:
+            continue
+        try:
+            status = path.stat()
+            is_stored = _offset(history, path, status.st_ino) >= status.st_size
+            is_old = status.st_mtime < now - KEPT_HOURS * SECONDS_OF_FILE
+            if is_stored and is_old:
+                path.unlink()
+                Path(f"{path}{FULL_MARK}").unlink(missing_ok=True)
+                history.connection.execute("DELETE FROM files WHERE path = ?", (str(path),))
+        except OSError:  # another process was faster
+            continue

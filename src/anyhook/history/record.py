@@ -1,0 +1,165 @@
+"""Events, decisions and results as JSON values for the journal.
+
+A hook that records imports this module, so it imports little.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from anyhook.model.answers import Answer, Outcome
+from anyhook.model.text import shorten
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from anyhook.model.decisions import Blame, Decision, HandlerResult
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.diagnostics import Place
+
+LONGEST_STREAM = 4096
+"""Characters of each stream of a command that are recorded."""
+RECORDED = "ANYHOOK_RECORDED"
+"""Environment variable of commands whose result another process records."""
+SOURCES = ("engine", "hook", "tap", "import")
+"""Where an event was seen: in an engine, by a hook file, by a wrapper around a hook's command, in a
+transcript."""
+
+
+def event_record(
+    agent: str, event: str, session: str, payload: Mapping[str, Any], *, source: str, project: str
+) -> dict[str, Any]:
+    """Return the record of an event, without a decision.
+
+    Args:
+        agent: Name of the agent.
+        event: Canonical name of the event.
+        session: Identifier of the session.
+        payload: The event as the agent sends it.
+        source: A member of `SOURCES`.
+        project: Directory of the project, or the working directory.
+    """
+    return {
+        "agent": agent,
+        "time": time.time(),
+        "event": event,
+        "session": session,
+        "project": project,
+        "source": source,
+        "payload": payload,
+    }
+
+
+def decision_record(decision: Decision) -> dict[str, Any]:
+    """Return a decision without its empty fields: `{}` if no hook had an opinion."""
+    record = answer_record(decision)
+    if decision.blame:
+        record["blame"] = {
+            name: [_blame_record(blame) for blame in blames]
+            for name, blames in decision.blame.items()
+        }
+    return record
+
+
+_DECISION_FIELDS = tuple(
+    name for name in Answer.record_fields if name not in ("outcome", "extra", "system_message")
+)
+
+
+_EMPTY = (None, False, (), "")
+
+
+def answer_record(answer: Answer | Decision) -> dict[str, Any]:
+    """Return an answer or a decision without its empty fields."""
+    record: dict[str, Any] = {}
+    if answer.outcome is not Outcome.NONE:
+        record["outcome"] = str(answer.outcome)
+    for name in (*_DECISION_FIELDS, "system_message", "system_messages"):
+        value = getattr(answer, name, None)
+        if value not in _EMPTY:
+            record[name] = list(value) if isinstance(value, tuple) else value
+    if answer.extra:
+        record["extra"] = dict(answer.extra)
+    return record
+
+
+def _blame_record(blame: Blame) -> dict[str, Any]:
+    record: dict[str, Any] = {"hook": blame.handler.label, "place": str(blame.handler.place)}
+    if blame.overrode:
+        record["overrode"] = [
+            {
+                "hook": other.handler.label if other.handler is not None else None,
+                "value": shorten(other.value),
+            }
+            for other in blame.overrode
+        ]
+    return record
+
+
+def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
+    """Return the result of a handler without its empty fields.
+
+    Args:
+        result: The result.
+        file: The script, the hook file or the source file of the function; `None` if unknown.
+    """
+    handler = result.handler
+    record: dict[str, Any] = {
+        "hook": handler.label,
+        "kind": handler.kind,
+        "place": str(handler.place),
+        "status": str(result.status),
+        "duration": round(result.duration, 6),
+    }
+    optional = {
+        "started": round(result.started, 6),
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "stdout": result.stdout[:LONGEST_STREAM],
+        "stderr": result.stderr[:LONGEST_STREAM],
+        "truncated": result.truncated or _is_longer(result),
+        "error": result.error,
+    }
+    record |= {name: value for name, value in optional.items() if value}
+    if result.exit_code == 0:
+        record["exit_code"] = 0
+    answer = answer_record(result.answer)
+    if answer:
+        record["answer"] = answer
+    version = version_record(handler.command or "", file)
+    if version:
+        record["version"] = version
+    return record
+
+
+def _is_longer(result: HandlerResult) -> bool:
+    return len(result.stdout) > LONGEST_STREAM or len(result.stderr) > LONGEST_STREAM
+
+
+def version_record(command: str, file: str | None) -> dict[str, Any]:
+    """Return what identifies the version of a hook without reading its file.
+
+    The store turns it into a content hash when it takes the record, as long as the file still has
+    the same size and time.
+
+    Args:
+        command: Its command line.
+        file: Its file.
+    """
+    record: dict[str, Any] = {"command": command} if command else {}
+    if file is not None:
+        try:
+            status = os.stat(file)  # noqa: PTH116 - a hook calls it
+        except (OSError, ValueError):
+            return record
+        record |= {"file": file, "size": status.st_size, "mtime": status.st_mtime_ns}
+    return record
+
+
+def source_file(handler: HandlerSpec) -> str | None:
+    """Return the file of a function; `None` for other handlers."""
+    place: Place = handler.place
+    return place.file if handler.kind == "function" else None

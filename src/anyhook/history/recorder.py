@@ -1,0 +1,128 @@
+"""Record the events and decisions of an engine."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.payloads import encode_event
+from anyhook.history.journal import append, history_directory
+from anyhook.history.record import (
+    RECORDED,
+    decision_record,
+    event_record,
+    result_record,
+    source_file,
+)
+from anyhook.model.json import repair
+from anyhook.trust.scripts import named_files
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.events import Event
+
+MAX_FILES = 4096
+"""Handlers whose files are remembered."""
+_log = logging.getLogger("anyhook")
+
+
+class Recorder:
+    """An observer of engines that records every event and its decision in the user's history.
+
+    What it cannot write is lost, which is logged once a minute at most; the decision is not
+    affected.
+
+    Args:
+        project: Directory of the project.
+        directory: Directory of the history; by default `history` in the user's data directory.
+    """
+
+    def __init__(self, project: Path, *, directory: str | os.PathLike[str] | None = None) -> None:
+        self.directory = str(directory or history_directory())
+        self._project = project
+        self._files: dict[int, tuple[HandlerSpec, str | None]] = {}
+        self._has_failed = False
+
+    def observe(self, agent: AgentSpec, event: Event) -> _Recording:
+        """Begin to record an event."""
+        return _Recording(self, agent, event)
+
+    def record(self, agent: AgentSpec, event: Event, decision: Decision | None) -> None:
+        """Append an event with its decision to the journal.
+
+        Args:
+            agent: The agent whose hooks decided.
+            event: The completed event.
+            decision: The decision; `None` if there is none, because the dispatch was canceled.
+        """
+        record = event_record(
+            agent.name,
+            event.name,
+            str(event.session_id or ""),
+            encode_event(agent, event),
+            source="engine",
+            project=str(self._project),
+        )
+        if decision is None:
+            record["canceled"] = True
+        else:
+            record["decision"] = decision_record(decision)
+            record["results"] = [self._result(result) for result in decision.results]
+        try:
+            self._append(record)
+        except OSError as error:
+            self._report(error)
+        else:
+            self._has_failed = False
+
+    def _append(self, record: dict[str, Any]) -> None:
+        try:
+            append(self.directory, record)
+        except (TypeError, ValueError, RecursionError):  # an event of a host is no plain JSON
+            append(self.directory, repair(record))
+
+    def _result(self, result: HandlerResult) -> dict[str, Any]:
+        handler = result.handler
+        known = self._files.get(id(handler))
+        if known is None or known[0] is not handler:
+            if len(self._files) >= MAX_FILES:
+                self._files.clear()
+            known = self._files[id(handler)] = (handler, self._file_of(handler))
+        return result_record(result, known[1])
+
+    def _file_of(self, handler: HandlerSpec) -> str | None:
+        """Return the script that a command runs, or the file of a function."""
+        file = source_file(handler)
+        if file is None and (handler.command or handler.argv):
+            files = named_files(handler, self._project, handler.variables)
+            file = str(files[0]) if files else None
+        return file
+
+    def _report(self, error: OSError) -> None:
+        if not self._has_failed:
+            _log.warning("events are not recorded in %s: %s", self.directory, error.strerror)
+        self._has_failed = True
+
+
+class _Recording:
+    """The recording of one event."""
+
+    def __init__(self, recorder: Recorder, agent: AgentSpec, event: Event) -> None:
+        self._recorder = recorder
+        self._agent = agent
+        self._event = event
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Keep hook files that run as commands from recording the same event again."""
+        return {RECORDED: "1"}
+
+    def finish(self, decision: Decision | None) -> None:
+        """Record the event."""
+        self._recorder.record(self._agent, self._event, decision)

@@ -1,0 +1,173 @@
+"""The rows of the store for events, and the words of the index for them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.text import marks, searched_text
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable
+
+DIGEST_SIZE = 16
+"""Bytes of a content hash."""
+
+
+class Rows:
+    """The rows of a batch of events.
+
+    Args:
+        first_id: Number of the first event.
+        redact: Replaces the secrets in a JSON text and counts them.
+    """
+
+    def __init__(self, first_id: int, redact: Callable[[str], tuple[str, int]]) -> None:
+        self._next = first_id
+        self._redact = redact
+        self._events: list[tuple[Any, ...]] = []
+        self._bodies: list[tuple[Any, ...]] = []
+        self._texts: list[tuple[int, str, str]] = []
+        self._results: list[tuple[Any, ...]] = []
+        self._sessions: dict[int, list[float]] = {}
+
+    def add(self, event: RecordedEvent, session_id: int, hook_ids: list[int]) -> None:
+        """Add the rows of an event."""
+        number = self._next
+        self._next += 1
+        payload, redacted = self._redact(dump(event.payload))
+        decision = None if event.decision is None else self._redact(dump(event.decision))[0]
+        self._events.append(
+            (
+                number,
+                session_id,
+                event.time,
+                event.event,
+                event.tool,
+                event.outcome,
+                event.stop,
+                event.source,
+                identity_of(event.agent, event.event, payload),
+                event.key,
+                ",".join(event.reconstructed) or None,
+                event.redacted + redacted,
+                event.cut,
+                len(payload),
+            )
+        )
+        self._bodies.append((number, payload, decision))
+        hooks = [result.hook for result in event.results]
+        text = searched_text(event.payload, event.decision)
+        if redacted:
+            text = searched_text(json.loads(payload), json.loads(decision or "null"))
+        self._texts.append((number, text, event_marks(event, hooks)))
+        self.add_results(number, hook_ids, event.results)
+        times = self._sessions.setdefault(session_id, [0, event.time, event.time])
+        times[0] += 1
+        times[1] = min(times[1], event.time)
+        times[2] = max(times[2], event.time)
+
+    def add_results(
+        self, number: int, hook_ids: list[int], results: Iterable[RecordedResult]
+    ) -> None:
+        """Add the rows of results."""
+        for hook_id, result in zip(hook_ids, results, strict=True):
+            self._results.append((number, hook_id, *self._result_row(result)))
+
+    def _result_row(self, result: RecordedResult) -> tuple[Any, ...]:
+        return (
+            result.status,
+            result.outcome,
+            result.shadow,
+            result.started,
+            result.duration,
+            result.exit_code,
+            result.signal,
+            self._redacted(dump(result.answer)) if result.answer else None,
+            self._redacted(result.stdout),
+            self._redacted(result.stderr),
+            result.truncated,
+            self._redacted(result.error),
+        )
+
+    def _redacted(self, text: str | None) -> str | None:
+        return self._redact(text)[0] if text else None
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Insert the rows."""
+        _insert(connection, "events", 14, self._events)
+        _insert(connection, "bodies", 3, self._bodies)
+        _insert(connection, "results", 14, self._results)
+        connection.executemany(
+            "INSERT INTO texts (rowid, text, marks) VALUES (?, ?, ?)", self._texts
+        )
+        connection.executemany(
+            "UPDATE sessions SET events = events + ?, started = min(started, ?),"
+            " ended = max(ended, ?) WHERE id = ?",
+            [(*times, session_id) for session_id, times in self._sessions.items()],
+        )
+
+
+def _insert(
+    connection: sqlite3.Connection, table: str, columns: int, rows: list[tuple[Any, ...]]
+) -> None:
+    places = ", ".join("?" * columns)
+    connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - names are ours
+
+
+def keep(text: str) -> tuple[str, int]:
+    """Leave a text as it is: it holds no secrets any more."""
+    return text, 0
+
+
+def event_marks(event: RecordedEvent, hooks: Iterable[str]) -> str:
+    """Return the words of the index for the properties of an event."""
+    outcome = "stop" if event.stop and event.outcome == "none" else event.outcome
+    values: list[tuple[str, str | None]] = [
+        ("agent", event.agent),
+        ("event", event.event),
+        ("tool", event.tool),
+        ("outcome", outcome),
+        ("source", event.source),
+    ]
+    values += [("hook", hook) for hook in hooks]
+    return marks(values)
+
+
+def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]:
+    """Return the text and the marks under which a stored event was indexed."""
+    agent, event, tool, source, payload, decision = connection.execute(
+        "SELECT agent, event, tool, source, payload, decision FROM events"
+        " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
+        " WHERE events.id = ?",
+        (number,),
+    ).fetchone()
+    hooks = connection.execute(
+        "SELECT label FROM results JOIN hooks ON hooks.id = hook_id WHERE event_id = ?"
+        " ORDER BY results.rowid",
+        (number,),
+    ).fetchall()
+    payload = json.loads(payload)
+    decision = None if decision is None else json.loads(decision)
+    stored = RecordedEvent(agent, "", event, 0.0, payload, source, tool=tool, decision=decision)
+    return searched_text(payload, decision), event_marks(stored, [hook for (hook,) in hooks])
+
+
+def dump(value: object) -> str:
+    """Return a JSON value as the text that is stored."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def identity_of(agent: str, event: str, payload: str) -> bytes:
+    """Return a hash that equal events share.
+
+    Args:
+        agent: Name of the agent.
+        event: Canonical name of the event.
+        payload: The payload as it is stored.
+    """
+    content = f"{agent}\0{event}\0{payload}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest()

@@ -1,0 +1,135 @@
+"""The tables of the history, and how a store of a former release becomes one of this release."""
+
+from __future__ import annotations
+
+import sqlite3
+
+VERSION = 1
+"""`PRAGMA user_version` of a store; each release reads its own and migrates former ones."""
+
+TABLES = """
+CREATE TABLE sessions (
+    id       INTEGER PRIMARY KEY,
+    agent    TEXT NOT NULL,
+    session  TEXT NOT NULL,
+    project  TEXT NOT NULL,
+    started  REAL NOT NULL,
+    ended    REAL NOT NULL,
+    events   INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (agent, session)
+);
+CREATE INDEX sessions_ended ON sessions (ended);
+
+CREATE TABLE events (
+    id            INTEGER PRIMARY KEY,
+    session_id    INTEGER NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    time          REAL NOT NULL,
+    event         TEXT NOT NULL,
+    tool          TEXT,
+    outcome       TEXT NOT NULL,
+    stop          INTEGER NOT NULL,
+    source        TEXT NOT NULL,
+    identity      BLOB NOT NULL,
+    key           TEXT,
+    reconstructed TEXT,
+    redacted      INTEGER NOT NULL,
+    cut           INTEGER NOT NULL,
+    size          INTEGER NOT NULL
+);
+CREATE INDEX events_session ON events (session_id, time);
+CREATE INDEX events_time ON events (time);
+CREATE INDEX events_outcome ON events (outcome, time) WHERE outcome <> 'none' OR stop;
+
+-- Apart from the events, so that lists and counts do not read the payloads.
+CREATE TABLE bodies (
+    event_id INTEGER PRIMARY KEY REFERENCES events (id) ON DELETE CASCADE,
+    payload  TEXT NOT NULL,
+    decision TEXT
+);
+
+CREATE TABLE hooks (
+    id      INTEGER PRIMARY KEY,
+    label   TEXT NOT NULL,
+    place   TEXT NOT NULL,
+    kind    TEXT NOT NULL,
+    file    TEXT,
+    digest  TEXT,
+    first   REAL NOT NULL,
+    last    REAL NOT NULL
+);
+CREATE UNIQUE INDEX hooks_version ON hooks (label, place, kind, ifnull(digest, ''));
+
+CREATE TABLE results (
+    event_id  INTEGER NOT NULL REFERENCES events (id) ON DELETE CASCADE,
+    hook_id   INTEGER NOT NULL REFERENCES hooks (id),
+    status    TEXT NOT NULL,
+    outcome   TEXT NOT NULL,
+    shadow    INTEGER NOT NULL DEFAULT 0,
+    started   REAL,
+    duration  REAL,
+    exit_code INTEGER,
+    signal    TEXT,
+    answer    TEXT,
+    stdout    TEXT,
+    stderr    TEXT,
+    truncated INTEGER NOT NULL DEFAULT 0,
+    error     TEXT
+);
+CREATE INDEX results_event ON results (event_id);
+CREATE INDEX results_hook ON results (hook_id, event_id);
+
+-- How far each file was read: of the journal in bytes, of a transcript its size and time.
+CREATE TABLE files (
+    path   TEXT PRIMARY KEY,
+    inode  INTEGER NOT NULL,
+    size   INTEGER NOT NULL,
+    mtime  INTEGER NOT NULL
+);
+
+-- `marks` holds words for the tool, the outcome, the hooks, …, so that a search with a filter is
+-- one look into the index, however common its words are.
+CREATE VIRTUAL TABLE texts USING fts5 (
+    text, marks, content = '', columnsize = 0, tokenize = "unicode61 remove_diacritics 2"
+);
+"""
+
+
+class NewerStoreError(Exception):
+    """The store was written by a newer release."""
+
+
+def prepare(connection: sqlite3.Connection) -> None:
+    """Create the tables, or migrate those of a former release.
+
+    Raises:
+        NewerStoreError: If the store was written by a newer release.
+        sqlite3.Error: If it cannot be read or written.
+    """
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == VERSION:
+        return
+    if version > VERSION:
+        raise NewerStoreError
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been faster.
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+            for statement in _statements(TABLES):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _statements(script: str) -> list[str]:
+    """Split a script at the ends of its statements: `executescript` would end the transaction."""
+    found: list[str] = []
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            found.append(pending)
+            pending = ""
+    return found

@@ -1,0 +1,375 @@
+"""The store of the history: one SQLite file in the user's data directory.
+
+SQLite, because many processes read and write it at once, it survives a killed process and a full
+disk, it searches text, and it comes with Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.errors import HistoryError
+from anyhook.history.journal import history_directory
+from anyhook.history.redact import redact_json
+from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep
+from anyhook.history.schema import NewerStoreError, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Self
+
+    from anyhook.history.events import RecordedEvent, RecordedResult
+
+FILE = "history.sqlite"
+BUSY_SECONDS = 10.0
+"""Seconds to wait for another process that writes."""
+BATCH = 2000
+"""Events of one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much the store keeps.
+
+    Attributes:
+        days: Days after which an event is removed; 0 for no limit.
+        size: Bytes of the file above which the oldest events are removed; 0 for no limit.
+    """
+
+    days: float = 400.0
+    size: int = 8 * 1024**3
+
+
+class History:
+    """The user's history, open for reading and writing.
+
+    ```python
+    with History.open() as history:
+        history.add(events)
+    ```
+
+    Args:
+        path: The file of the store.
+        connection: A connection to it, whose tables exist.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self.connection = connection
+        self._sessions: dict[tuple[str, str], int] = {}
+        self._hooks: dict[tuple[str, str, str, str], int] = {}
+        self._digests: dict[tuple[str, int, int], str | None] = {}
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str] | None = None) -> Self:
+        """Open the store, and create it if it does not exist.
+
+        A damaged file is renamed, so that nothing in it is lost, and a new one is begun.
+
+        Args:
+            directory: Directory of the history; by default `history` in the user's data directory.
+
+        Raises:
+            HistoryError: If it cannot be opened, or was written by a newer release. The message
+                says what to do.
+        """
+        path = Path(directory or history_directory()) / FILE
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            return cls(path, _connect(path))
+        except NewerStoreError:
+            raise HistoryError(
+                f"{path} was written by a newer release of anyhook; update this one to read it"
+            ) from None
+        except sqlite3.DatabaseError as error:
+            if not _is_damaged(error):
+                raise HistoryError(f"{path} cannot be opened: {error}") from error
+            moved = _set_aside(path)
+            history = cls(path, _connect(path))
+            history.damaged = moved
+            return history
+        except OSError as error:
+            raise HistoryError(f"{path} cannot be opened: {error.strerror}") from error
+
+    damaged: Path | None = None
+    """Where the former file was moved to, if it was damaged."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store."""
+        self.connection.close()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do several changes at once, or none of them.
+
+        Raises:
+            HistoryError: If the store cannot be written: the disk is full, or another process
+                holds it for longer than 10 seconds.
+        """
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._roll_back()
+                raise
+            self.connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._roll_back()
+            raise HistoryError(f"{self.path} cannot be written: {error}") from error
+
+    def _roll_back(self) -> None:
+        # What was looked up may have been added by the transaction.
+        self._sessions.clear()
+        self._hooks.clear()
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    # -- adding events
+
+    def add(self, events: Iterable[RecordedEvent]) -> int:
+        """Store events without their secrets, in batches, each in one transaction.
+
+        Args:
+            events: The events, in the order in which they happened.
+
+        Returns:
+            How many were stored.
+
+        Raises:
+            HistoryError: If the store cannot be written. The batches before are stored.
+        """
+        count = 0
+        batch: list[RecordedEvent] = []
+        for event in events:
+            batch.append(event)
+            if len(batch) >= BATCH:
+                count += self._add_batch(batch)
+                batch = []
+        return count + self._add_batch(batch)
+
+    def _add_batch(self, events: list[RecordedEvent]) -> int:
+        if events:
+            with self.transaction():
+                self.insert(events)
+        return len(events)
+
+    def insert(self, events: Iterable[RecordedEvent], *, redact: bool = True) -> None:
+        """Insert events within a transaction of the caller.
+
+        Args:
+            events: The events.
+            redact: Replace their secrets; not needed for what was in the journal.
+        """
+        rows = Rows(self._next_id(), redact_json if redact else keep)
+        for event in events:
+            session_id = self._session_id(event)
+            rows.add(event, session_id, [self._hook_id(event, r) for r in event.results])
+        rows.write(self.connection)
+
+    def add_results(
+        self, number: int, event: RecordedEvent, decision: Mapping[str, Any] | None
+    ) -> None:
+        """Add the results of further hooks to a stored event, within a transaction of the caller.
+
+        Args:
+            number: Number of the stored event.
+            event: The event as these hooks recorded it.
+            decision: The decision of all hooks.
+        """
+        self._remove_from_index(number)
+        hook_ids = [self._hook_id(event, result) for result in event.results]
+        rows = Rows(number, keep)
+        rows.add_results(number, hook_ids, event.results)
+        rows.write(self.connection)
+        outcome = (decision or {}).get("outcome", "none")
+        self.connection.execute(
+            "UPDATE events SET outcome = ?, stop = ?, redacted = max(redacted, ?) WHERE id = ?",
+            (outcome, bool((decision or {}).get("stop")), event.redacted, number),
+        )
+        self.connection.execute(
+            "UPDATE bodies SET decision = ? WHERE event_id = ?",
+            (None if decision is None else dump(decision), number),
+        )
+        self.connection.execute(
+            "INSERT INTO texts (rowid, text, marks) VALUES (?, ?, ?)",
+            (number, *indexed_text(self.connection, number)),
+        )
+
+    def _remove_from_index(self, number: int) -> None:
+        self.connection.execute(
+            "INSERT INTO texts (texts, rowid, text, marks) VALUES ('delete', ?, ?, ?)",
+            (number, *indexed_text(self.connection, number)),
+        )
+
+    def _next_id(self) -> int:
+        row = self.connection.execute("SELECT max(id) FROM events").fetchone()
+        return (row[0] or 0) + 1
+
+    def _session_id(self, event: RecordedEvent) -> int:
+        key = (event.agent, event.session)
+        known = self._sessions.get(key)
+        if known is None:
+            row = self.connection.execute(
+                "INSERT INTO sessions (agent, session, project, started, ended)"
+                " VALUES (?, ?, ?, ?, ?)"
+                " ON CONFLICT (agent, session) DO UPDATE"
+                " SET project = iif(project = '', excluded.project, project) RETURNING id",
+                (*key, event.project, event.time, event.time),
+            ).fetchone()
+            known = self._sessions[key] = row[0]
+        return known
+
+    def _hook_id(self, event: RecordedEvent, result: RecordedResult) -> int:
+        digest = result.digest or self._digest_of(result.version)
+        key = (result.hook, result.place, result.kind, digest or "")
+        known = self._hooks.get(key)
+        if known is None:
+            row = self.connection.execute(
+                "INSERT INTO hooks (label, place, kind, file, digest, first, last)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (label, place, kind, ifnull(digest, ''))"
+                " DO UPDATE SET last = max(last, excluded.last) RETURNING id",
+                (*key[:3], result.version.get("file"), digest, event.time, event.time),
+            ).fetchone()
+            known = self._hooks[key] = row[0]
+        return known
+
+    def _digest_of(self, version: Mapping[str, Any]) -> str | None:
+        """Return the content hash of a hook; `None` if its file changed since it ran."""
+        file, command = version.get("file"), str(version.get("command", ""))
+        if not isinstance(file, str):
+            return _digest(command.encode("utf-8", "replace")) if command else None
+        stamp = (file, version.get("size", -1), version.get("mtime", -1))
+        if stamp not in self._digests:
+            self._digests[stamp] = _digest_of_file(*stamp)
+        content = self._digests[stamp]
+        return None if content is None else _digest(f"{command}\0{content}".encode())
+
+    # -- limits
+
+    def prune(self, limits: Limits, *, now: float | None = None) -> int:
+        """Remove the oldest events above the limits.
+
+        Args:
+            limits: How much to keep.
+            now: Unix timestamp; by default the current time.
+
+        Returns:
+            How many events were removed.
+
+        Raises:
+            HistoryError: If the store cannot be written.
+        """
+        removed = 0
+        if limits.days:
+            oldest = (time.time() if now is None else now) - limits.days * 86400
+            removed += self._remove_while("time < ?", (oldest,))
+        while limits.size and self.size() > limits.size:
+            count = self._remove("1", (), limit=max(BATCH, self._count() // 10))
+            if not count:
+                break
+            removed += count
+            with contextlib.suppress(sqlite3.OperationalError):  # another process is reading
+                self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.connection.execute("PRAGMA incremental_vacuum")
+        return removed
+
+    def size(self) -> int:
+        """Return the bytes of the store that hold something."""
+        pages = self.connection.execute("PRAGMA page_count").fetchone()[0]
+        free = self.connection.execute("PRAGMA freelist_count").fetchone()[0]
+        size = self.connection.execute("PRAGMA page_size").fetchone()[0]
+        return int((pages - free) * size)
+
+    def _count(self) -> int:
+        return int(self.connection.execute("SELECT count(*) FROM events").fetchone()[0])
+
+    def _remove_while(self, condition: str, values: tuple[Any, ...]) -> int:
+        removed = 0
+        while count := self._remove(condition, values, limit=BATCH):
+            removed += count
+        return removed
+
+    def _remove(self, condition: str, values: tuple[Any, ...], *, limit: int) -> int:
+        """Remove the oldest events of a condition from all tables."""
+        with self.transaction():
+            rows = self.connection.execute(
+                f"SELECT id FROM events WHERE {condition} ORDER BY time LIMIT ?",  # noqa: S608 - conditions are ours
+                (*values, limit),
+            ).fetchall()
+            for (number,) in rows:
+                self._remove_event(number)
+            self.connection.execute(
+                "DELETE FROM sessions WHERE NOT EXISTS"
+                " (SELECT 1 FROM events WHERE session_id = sessions.id)"
+            )
+            self._sessions.clear()
+        return len(rows)
+
+    def _remove_event(self, number: int) -> None:
+        self._remove_from_index(number)
+        self.connection.execute(
+            "UPDATE sessions SET events = events - 1"
+            " WHERE id = (SELECT session_id FROM events WHERE id = ?)",
+            (number,),
+        )
+        self.connection.execute("DELETE FROM events WHERE id = ?", (number,))
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).hexdigest()
+
+
+def _digest_of_file(file: str, size: int, mtime: int) -> str | None:
+    try:
+        status = os.stat(file)  # noqa: PTH116 - the name may be no path at all
+        if (status.st_size, status.st_mtime_ns) != (size, mtime):
+            return None
+        return _digest(Path(file).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A power failure may lose the last transactions, but cannot damage the file.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+    return error.sqlite_errorcode in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _set_aside(path: Path) -> Path:
+    """Rename a damaged store and the files beside it, and return its new path."""
+    moved = path.with_name(f"damaged-{int(time.time())}.sqlite")
+    for suffix in ("-wal", "-shm", ""):
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).rename(f"{moved}{suffix}")
+    return moved

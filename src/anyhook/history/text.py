@@ -1,0 +1,82 @@
+"""What is indexed of an event for searches.
+
+The index does not keep the words, so removing an event from it takes the same text again: a change
+here needs a new `anyhook.history.schema.VERSION`, with which the index is built anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+LONGEST_TEXT = 1500
+"""Characters of an event that are indexed."""
+LONGEST_STRING = 500
+"""Characters of each string among them."""
+LEFT_OUT = frozenset(
+    "session_id transcript_path cwd timestamp hook_event_name sessionId workspaceRoots "
+    "tool_use_id prompt_id conversation_id generation_id".split()
+)
+"""Members that every event has, which find nothing."""
+
+
+def searched_text(payload: Mapping[str, Any], decision: Mapping[str, Any] | None) -> str:
+    """Return the words by which an event is found: of its payload and of the reason."""
+    found: list[str] = []
+    room = LONGEST_TEXT
+    if decision:
+        room = _collect(decision.get("reason"), found, room)
+    for name, value in payload.items():
+        if room <= 0:
+            break
+        if name not in LEFT_OUT:
+            room = _collect(value, found, room)
+    return "\n".join(found)
+
+
+def _collect(value: Any, found: list[str], room: int) -> int:
+    """Add the strings in a JSON value, and return the characters that are left."""
+    if isinstance(value, str):
+        part = value[: min(LONGEST_STRING, room)]
+        found.append(part)
+        return room - len(part)
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, list):
+        return room
+    for item in value:
+        if room <= 0:
+            break
+        room = _collect(item, found, room)
+    return room
+
+
+def mark(kind: str, value: str) -> str:
+    """Return the word in the index for a property of an event, like its tool.
+
+    Args:
+        kind: `agent`, `event`, `tool`, `outcome`, `hook`, `status` or `source`.
+        value: Any text; letters and digits in its hexadecimal form cannot be split.
+    """
+    return f"x{kind}{value.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def marks(values: Iterable[tuple[str, str | None]]) -> str:
+    """Return the words for several properties; those that are `None` are left out."""
+    return " ".join([mark(kind, value) for kind, value in values if value is not None])
+
+
+def query_of(text: str) -> str:
+    """Return the full-text query for what a user typed: all of its words must occur.
+
+    Words in quotation marks must follow each other. Nothing else has a meaning, so that a command
+    line can be searched as it is.
+    """
+    phrases: list[str] = []
+    for number, part in enumerate(text.split('"')):
+        is_quoted = number % 2 == 1
+        phrases += [part] if is_quoted else part.split()
+    words = [phrase for phrase in phrases if any(letter.isalnum() for letter in phrase)]
+    return " AND ".join([f'text:"{word}"' for word in words])

@@ -1,0 +1,186 @@
+"""What an engine records, and how it gets into the store."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anyhook import BeforeTool, Engine, allow, deny
+from anyhook.history.ingest import ingest
+from anyhook.history.recorder import Recorder
+from anyhook.history.store import History
+from tests.world import World
+
+SHELL = BeforeTool(tool_name="run_shell_command", tool_input={"command": "ls"}, session_id="s1")
+SECRET = "ghp_" + "a1B2" * 9
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+@pytest.fixture
+def directory(tmp_path):
+    return tmp_path / "history"
+
+
+def recorded(directory):
+    """Return what the store holds after everything was moved into it."""
+    with History.open(directory) as history:
+        done = ingest(history)
+        assert done.problems == []
+        return [dict(row) for row in rows(history)]
+
+
+def rows(history):
+    columns = "agent session project event tool outcome source payload decision"
+    cursor = history.connection.execute(
+        f"SELECT {', '.join(columns.split())} FROM events JOIN bodies ON event_id = events.id"
+        " JOIN sessions ON sessions.id = session_id ORDER BY events.id"
+    )
+    return [zip(columns.split(), row, strict=True) for row in cursor]
+
+
+@pytest.mark.anyio
+async def test_an_event_and_its_decision_are_recorded(world, directory):
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.register("before_tool", lambda event: deny("not here"), name="guard")
+
+    await engine.dispatch(SHELL)
+
+    (event,) = recorded(directory)
+    assert event["agent"] == "gemini"
+    assert (event["session"], event["event"], event["tool"]) == ("s1", "before_tool", "shell")
+    assert (event["outcome"], event["source"]) == ("deny", "engine")
+    assert json.loads(event["payload"])["tool_input"] == {"command": "ls"}
+    decision = json.loads(event["decision"])
+    assert (decision["outcome"], decision["reason"]) == ("deny", "not here")
+    assert decision["blame"]["outcome"][0]["hook"] == "guard"
+
+
+@pytest.mark.anyio
+async def test_an_event_without_hooks_is_recorded(world, directory):
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+
+    await engine.dispatch(SHELL)
+
+    (event,) = recorded(directory)
+    assert (event["outcome"], json.loads(event["decision"])) == ("none", {})
+
+
+@pytest.mark.anyio
+async def test_the_result_of_each_command_is_recorded(world, directory):
+    script = world.write(world.project / "guard.sh", "#!/bin/sh\necho checked >&2\nexit 2\n")
+    hook = {"type": "command", "command": str(script)}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+
+    await engine.dispatch(SHELL)
+
+    recorded(directory)
+    with History.open(directory) as history:
+        (result,) = history.connection.execute(
+            "SELECT label, kind, file, digest, status, outcome, exit_code, stderr FROM results"
+            " JOIN hooks ON hooks.id = hook_id"
+        ).fetchall()
+    label, kind, file, digest, *rest = result
+    assert (label, kind, file) == ("guard.sh", "command", str(script))
+    assert len(digest) == 32
+    assert rest == ["ran", "deny", 2, "checked\n"]
+
+
+@pytest.mark.anyio
+async def test_a_changed_script_is_another_version_of_the_hook(world, directory):
+    script = world.write(world.project / "guard.sh", "#!/bin/sh\nexit 0\n")
+    hook = {"type": "command", "command": str(script)}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+
+    await engine.dispatch(SHELL)
+    recorded(directory)
+    world.write(script, "#!/bin/sh\nexit 2 # new\n")
+    await engine.dispatch(SHELL)
+    recorded(directory)
+
+    with History.open(directory) as history:
+        digests = history.connection.execute("SELECT digest FROM hooks").fetchall()
+    assert len(set(digests)) == 2
+
+
+@pytest.mark.anyio
+async def test_no_secret_is_written(world, directory):
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.register("before_tool", lambda event: allow(context=f"uses {SECRET}"))
+
+    await engine.dispatch(
+        BeforeTool(tool_name="shell", tool_input={"command": f"curl -u x:{SECRET}"})
+    )
+
+    recorded(directory)
+    for file in directory.rglob("*"):
+        assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
+
+
+@pytest.mark.anyio
+async def test_files_of_the_history_are_for_the_user_alone(world, directory):
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    await engine.dispatch(SHELL)
+    recorded(directory)
+
+    modes = {path.stat().st_mode & 0o077 for path in [directory, *directory.rglob("*")]}
+
+    assert modes == {0}
+
+
+@pytest.mark.anyio
+async def test_a_full_disk_costs_no_decision(world, tmp_path, caplog):
+    (tmp_path / "history").write_text("in the way")
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=tmp_path / "history"))
+    engine.register("before_tool", lambda event: deny("no"))
+
+    decisions = [await engine.dispatch(SHELL) for _ in range(3)]
+
+    assert [(d.outcome, d.diagnostics) for d in decisions] == [("deny", ())] * 3
+    assert [r.message for r in caplog.records if "not recorded" in r.message] != []
+    assert len([r for r in caplog.records if "not recorded" in r.message]) == 1
+
+
+@pytest.mark.anyio
+async def test_load_records_in_the_history_of_the_user(world, tmp_path, monkeypatch):
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path / "data"))
+    engine = Engine.load(world.project, agent="gemini", home=world.home, record=True)
+
+    await engine.dispatch(SHELL)
+
+    assert len(recorded(tmp_path / "data" / "history")) == 1
+
+
+@pytest.mark.anyio
+async def test_an_event_of_50_megabytes_is_recorded_in_part(world, directory):
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+
+    await engine.dispatch(SHELL.replace(tool_input={"command": "x" * 50_000_000}))
+
+    (event,) = recorded(directory)
+    assert len(event["payload"]) < 100_000
+    assert "characters left out" in event["payload"]
+
+
+def test_recording_twice_into_the_store_changes_nothing(world, directory, tmp_path):
+    recorder = Recorder(tmp_path, directory=directory)
+    from anyhook.agents import get_agent
+
+    recorder.record(get_agent("gemini"), SHELL, None)
+
+    assert len(recorded(directory)) == 1
+    assert len(recorded(directory)) == 1
