@@ -25,11 +25,7 @@ _NAMES = (
     r"passw(?:or)?d|passphrase|secret|token|credential|authorization"
     r"|(?:api|access|private|secret)[_-]?key"
 )
-_NAME_MARKS = (
-    *("passw", "passphrase", "secret", "token", "credential", "authorization"),
-    *("api_key", "api-key", "apikey", "access_key", "access-key", "accesskey"),
-    *("private_key", "private-key", "privatekey"),
-)
+_NAME_MARKS = ("passw", "passphrase", "secret", "token", "credential", "authorization", "key")
 _SECRET_VARIABLE = re.compile(rf"(?i)(?:{_NAMES})s?$|(?i:_key|_pass|_pwd|_pat)$")
 _VALUE = r"(?![$\[{<(]|[\w.]+\(|(?i:bearer|basic)\b)[A-Za-z0-9_./+~@!%^&*=-]{6,}"
 """The value of an assignment: no variable, no call of a function, no scheme of a header."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.events import RecordedEvent, RecordedResult
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+MARKED = ("agent", "event", "tool", "outcome", "source")
+"""Kinds of words in the index, beside those for hooks."""
 DIGEST_SIZE = 16
 """Bytes of a content hash."""
 
@@ -126,14 +130,14 @@ def keep(text: str) -> tuple[str, int]:
 def event_marks(event: RecordedEvent, hooks: Iterable[str]) -> str:
     """Return the words of the index for the properties of an event."""
     outcome = "stop" if event.stop and event.outcome == "none" else event.outcome
-    values: list[tuple[str, str | None]] = [
-        ("agent", event.agent),
-        ("event", event.event),
-        ("tool", event.tool),
-        ("outcome", outcome),
-        ("source", event.source),
-    ]
-    values += [("hook", hook) for hook in hooks]
+    properties = (event.agent, event.event, event.tool, outcome, event.source)
+    return _marks_of(properties, tuple(hooks))
+
+
+@lru_cache(maxsize=1024)
+def _marks_of(properties: tuple[str | None, ...], hooks: tuple[str, ...]) -> str:
+    """Return the words for an event; most events share theirs with many others."""
+    values = [*zip(MARKED, properties, strict=True), *[("hook", hook) for hook in hooks]]
     return marks(values)
 
 
@@ -158,7 +162,7 @@ def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]
 
 def dump(value: object) -> str:
     """Return a JSON value as the text that is stored."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _encode(value)
 
 
 def identity_of(agent: str, event: str, payload: str) -> bytes:

@@ -1,0 +1,1 @@
+"""What hooks would have decided on recorded events."""

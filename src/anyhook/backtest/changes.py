@@ -1,0 +1,141 @@
+"""What two backtests, or a backtest and the recorded decisions, decide differently."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.backtest.results import Decided, Result, outcome_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+EXAMPLES = 5
+"""Examples of a group of changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An event on which two sides decide differently.
+
+    Attributes:
+        before: The decision of the baseline; `None` if it had no opinion.
+        after: The new decision; `None` if there is none.
+        fields: Names of the fields that differ.
+    """
+
+    before: Decided | None
+    after: Decided | None
+    fields: tuple[str, ...]
+
+    @property
+    def event(self) -> Decided:
+        """The event, as one of the sides describes it."""
+        found = self.after or self.before
+        if found is None:
+            raise ValueError("a change has a side")
+        return found
+
+    @property
+    def outcomes(self) -> tuple[str, str]:
+        """The verdicts before and after."""
+        before, after = self.before, self.after
+        return (
+            before.outcome if before is not None else "none",
+            after.outcome if after is not None else "none",
+        )
+
+
+@dataclass(slots=True)
+class ChangeGroup:
+    """Changes of one kind.
+
+    Attributes:
+        before: Verdict of the baseline.
+        after: New verdict.
+        event: Canonical name of the event.
+        tool: Canonical name of the tool; `None` for other events.
+        hooks: Labels of the hooks that decided, of either side.
+        fields: Names of the fields that differ.
+        changes: The changes, in the order of the source.
+    """
+
+    before: str
+    after: str
+    event: str
+    tool: str | None
+    hooks: tuple[str, ...]
+    fields: tuple[str, ...]
+    changes: list[Change] = field(default_factory=list)
+
+    @property
+    def sessions(self) -> int:
+        """Number of sessions with such a change."""
+        return len({change.event.session for change in self.changes})
+
+
+def find_changes(before: Result, after: Result) -> list[Change]:
+    """Compare the decisions of two results on the same events."""
+    first = {found.ref: found for found in before.decided}
+    second = {found.ref: found for found in after.decided}
+    changes: list[Change] = []
+    for ref in dict.fromkeys([*second, *first]):
+        old, new = first.get(ref), second.get(ref)
+        fields = _differing(old.decision if old else {}, new.decision if new else {})
+        if fields:
+            changes.append(Change(old, new, fields))
+    return changes
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+    names = sorted({*before, *after} - {"blame"})
+    return tuple(name for name in names if before.get(name) != after.get(name))
+
+
+def group_changes(changes: Iterable[Change]) -> list[ChangeGroup]:
+    """Group changes by verdicts, event, tool, hooks and fields, the largest group first."""
+    groups: dict[tuple[Any, ...], ChangeGroup] = {}
+    for change in changes:
+        event = change.event
+        hooks = {*(change.before.hooks if change.before else ())}
+        hooks |= {*(change.after.hooks if change.after else ())}
+        key = (*change.outcomes, event.event, event.tool, tuple(sorted(hooks)), change.fields)
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = ChangeGroup(*key)
+        group.changes.append(change)
+    return sorted(groups.values(), key=lambda group: -len(group.changes))
+
+
+def new_denials(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes that deny or stop what was not denied or stopped before."""
+    strict = ("deny", "stop")
+    return [c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict]
+
+
+def recorded_result(refs: Mapping[str, Mapping[str, Any]], after: Result) -> Result:
+    """Return the recorded decisions of events as a result to compare with.
+
+    Args:
+        refs: `ref` of an event to its recorded decision, and to `event`, `session`, … of it.
+        after: The result that it will be compared with.
+    """
+    known = {found.ref: found for found in after.decided}
+    decided: list[Decided] = []
+    for ref, row in refs.items():
+        decision = {name: value for name, value in row["decision"].items() if name != "blame"}
+        if outcome_of(decision) == "none":
+            continue
+        other = known.get(ref)
+        decided.append(
+            Decided(
+                ref,
+                row["session"],
+                row["event"],
+                row["tool"],
+                other.text if other else row.get("text", ""),
+                decision,
+                tuple(row.get("hooks", ())),
+            )
+        )
+    return Result(decided=decided)

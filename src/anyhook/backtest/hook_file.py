@@ -1,0 +1,198 @@
+"""A hook file as the subject of a backtest: its functions are called in this process."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.agents.payloads import decode_event
+from anyhook.authoring.degrade import UnsupportedError, fit
+from anyhook.authoring.functions import (
+    call_function,
+    drop_wrong_fields,
+    to_answer,
+)
+from anyhook.authoring.load import load_hooks
+from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
+from anyhook.history.record import answer_record
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.tools import TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.authoring.functions import HookFunction
+    from anyhook.backtest.sources import EventRow
+    from anyhook.model.events import Event
+
+LONGEST_TEXT = 200
+"""Characters of an event that are shown in an example."""
+
+
+class HookFile:
+    """The functions of a hook file, called on recorded events.
+
+    Args:
+        path: The file.
+
+    Raises:
+        UsageError: If it is no hook file, or cannot be imported.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._hooks = load_hooks(path)
+        self.events = frozenset(function.event for function in self._hooks.functions)
+        self._labels = {id(f): f.name for f in self._hooks.functions}
+        self._agents: dict[str, AgentSpec] = {}
+        self._covered: dict[tuple[str, str | None], bool] = {}
+
+    def labels(self) -> list[str]:
+        """Return the names of the functions."""
+        return list(dict.fromkeys(self._labels.values()))
+
+    def evaluate(self, row: EventRow, result: Result) -> None:
+        """Decide a recorded event, and add what comes out to a result."""
+        if not self._may_cover(row.event, row.tool):
+            return
+        payload = json.loads(row.payload)
+        answer, hooks = self._answer(row, payload, result)
+        if answer is NO_OPINION:
+            return
+        decision = answer_record(answer)
+        if not decision:
+            return
+        result.decided.append(
+            Decided(
+                row.ref,
+                row.session,
+                row.event,
+                row.tool,
+                shown_text(payload),
+                decision,
+                tuple(hooks),
+                dependencies(row, payload, decision, lambda rest: self._decide(row, rest)),
+            )
+        )
+
+    def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> dict[str, Any]:
+        return answer_record(self._answer(row, payload, Result())[0])
+
+    def _may_cover(self, event: str, tool: str | None) -> bool:
+        """Return whether a function may cover the events of a tool, before they are parsed."""
+        known = self._covered.get((event, tool))
+        if known is None:
+            functions = [f for f in self._hooks.functions if f.event == event]
+            known = any(_may_cover(function, tool) for function in functions)
+            self._covered[event, tool] = known
+        return known
+
+    def _answer(
+        self, row: EventRow, payload: Mapping[str, Any], result: Result
+    ) -> tuple[Answer, list[str]]:
+        agent = self._agent(row.agent).form_of(payload)
+        event, _ = decode_event(agent, payload)
+        hooks: list[str] = []
+
+        def call(function: HookFunction, copied: Any) -> Answer:
+            label = self._labels[id(function)]
+            tally = result.tally(label)
+            started = time.perf_counter()
+            answer = self._call(function, copied)
+            tally.durations[bucket_of(time.perf_counter() - started)] += 1
+            tally.matched += 1
+            if answer is None:
+                tally.crashed += 1
+                answer = self._answer_to_crash(agent, event, label)
+            if answer is NO_OPINION:
+                tally.outcomes["none"] += 1
+            else:
+                tally.outcomes[outcome_of(answer_record(answer))] += 1
+                hooks.append(label)
+            return answer
+
+        answer = self._hooks.decide(event, agent, call)
+        if answer is NO_OPINION:
+            return answer, hooks
+        try:
+            must_refuse = self._hooks.unsupported == "refuse"
+            return fit(agent, event, answer, refuse=must_refuse)[0], hooks
+        except UnsupportedError:
+            return self._answer_to_crash(agent, event, hooks[-1]), hooks
+
+    def _agent(self, name: str) -> AgentSpec:
+        agent = self._agents.get(name)
+        if agent is None:
+            agent = self._agents[name] = get_agent(name)
+        return agent
+
+    def _call(self, function: HookFunction, event: Any) -> Answer | None:
+        """Call a function; `None` if it fails."""
+        try:
+            answer = to_answer(function, call_function(function, event))
+            return answer if answer is NO_OPINION else drop_wrong_fields(answer)[0]
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return None
+
+    def _answer_to_crash(self, agent: AgentSpec, event: Event, label: str) -> Answer:
+        """Return what a hook file answers when a function fails."""
+        spec = agent.by_canonical.get(event.name)
+        if self._hooks.on_crash == "deny" and spec is not None and spec.can_fail_closed:
+            return Answer(outcome=Outcome.DENY, reason=f"hook {label} failed")
+        return Answer(system_message=f"hook {label} failed")
+
+
+def dependencies(
+    row: EventRow,
+    payload: Mapping[str, Any],
+    decision: Mapping[str, Any],
+    decide: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> tuple[str, ...]:
+    """Return the members of a payload on which a decision depends and that were not recorded.
+
+    Each of them is left out once, and the event is decided again. A decision that quotes a secret
+    which was replaced depends on `secrets`.
+
+    Args:
+        row: The recorded event.
+        payload: Its payload.
+        decision: Its decision.
+        decide: Decides another payload of the event.
+    """
+    found = ["secrets"] if row.redacted and "[redacted:" in json.dumps(decision) else []
+    for name in (row.reconstructed or "").split(","):
+        if name in payload:
+            rest = {key: value for key, value in payload.items() if key != name}
+            if decide(rest) != decision:
+                found.append(name)
+    return tuple(found)
+
+
+def _may_cover(function: HookFunction, tool: str | None) -> bool:
+    """Return whether a function may cover a tool by its canonical name or by an agent's."""
+    has_other_names = any(name not in TOOLS for name in function.subjects)
+    return tool is None or has_other_names or function.covers([tool])
+
+
+def shown_text(payload: Mapping[str, Any]) -> str:
+    """Return what an event was about: the longest string of its arguments, else of the rest."""
+    for name in ("tool_input", "toolArgs", "prompt", "command"):
+        text = _longest_string(payload.get(name))
+        if text:
+            return text[:LONGEST_TEXT]
+    return ""
+
+
+def _longest_string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    items: Iterable[Any] = ()
+    if isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, list):
+        items = value
+    return max((_longest_string(item) for item in items), key=len, default="")

@@ -1,0 +1,264 @@
+"""Processes that evaluate parts, and what happens if one of them dies or hangs.
+
+`concurrent.futures` gives up all work when one process dies, and cannot say on which event. Here a
+process notes the event that it is at in shared memory. If it dies, the part is evaluated again. If
+it dies on the same event again, that event counts as a crash of the hook, as one does that is still
+running after its timeout.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from typing import TYPE_CHECKING, Any
+
+from anyhook.backtest.results import Result
+from anyhook.errors import AnyhookError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from multiprocessing.context import SpawnProcess
+
+    from anyhook.backtest.sources import EventRow, Part
+    from anyhook.backtest.subjects import Evaluator, Subject
+
+LOOK = 0.5
+"""Seconds between looks whether an event runs for too long."""
+CRASHED, TIMED_OUT = "crashed", "timed_out"
+_SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
+
+
+@dataclass(slots=True)
+class Task:
+    """A part on its way.
+
+    Attributes:
+        number: Its position in the source.
+        part: The part.
+        skipped: Position of an event in the part to why it is not evaluated.
+        died_at: Position of the event at which a process died; -1 if none did.
+    """
+
+    number: int
+    part: Part
+    skipped: dict[int, str] = field(default_factory=dict)
+    died_at: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A part that was evaluated.
+
+    Attributes:
+        number: Its position in the source.
+        result: What came out.
+        digest: Content hash of its events.
+    """
+
+    number: int
+    result: Result
+    digest: str
+
+
+def evaluate_part(
+    evaluator: Evaluator,
+    part: Part,
+    *,
+    skipped: dict[int, str] | None = None,
+    note: Callable[[int], None] = lambda _position: None,
+) -> Result:
+    """Let hooks decide the events of a part.
+
+    Args:
+        evaluator: The hooks.
+        part: The events.
+        skipped: Position of an event to why it is not evaluated: `CRASHED` or `TIMED_OUT`.
+        note: Called with the position of each event before it is evaluated.
+    """
+    rows = part.read(evaluator.events)
+    result = Result(rows.events, rows.sessions)
+    for position, row in enumerate(rows.rows):
+        if skipped and position in skipped:
+            _count_failure(evaluator, row, result, skipped[position])
+            continue
+        note(position)
+        evaluator.evaluate(row, result)
+    return result
+
+
+def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: str) -> None:
+    """Count an event on which the process died: which hook it was is not known."""
+    labels = evaluator.labels()
+    tally = result.tally(labels[0] if len(labels) == 1 else f"a hook on {row.event}")
+    tally.matched += 1
+    if kind == CRASHED:
+        tally.crashed += 1
+    else:
+        tally.timed_out += 1
+
+
+class Pool:
+    """Processes that evaluate the parts of a source with the same hooks.
+
+    Args:
+        subject: The hooks.
+        jobs: Number of processes.
+        timeout: Seconds after which an event counts as timed out.
+    """
+
+    def __init__(self, subject: Subject, jobs: int, timeout: float) -> None:
+        self._subject = subject
+        self._timeout = timeout
+        self._jobs = jobs
+        self._workers: list[_Worker] = []
+        self._directory = ""
+
+    def run(self, parts: Iterable[tuple[int, Part]]) -> Iterator[Done]:
+        """Evaluate parts, and yield the results in any order.
+
+        Raises:
+            UsageError: If the hooks cannot be loaded.
+        """
+        waiting = deque(Task(number, part) for number, part in parts)
+        # A process that is killed cannot remove its copies of a project.
+        with tempfile.TemporaryDirectory(prefix="anyhook-backtest-") as directory:
+            self._directory = directory
+            yield from self._run(waiting)
+
+    def _run(self, waiting: deque[Task]) -> Iterator[Done]:
+        while len(self._workers) < min(self._jobs, len(waiting)):
+            self._workers.append(_Worker(self._subject, self._directory))
+        try:
+            while waiting or any(worker.task for worker in self._workers):
+                for worker in self._workers:
+                    if worker.task is None and waiting:
+                        worker.give(waiting.popleft())
+                yield from self._collect(waiting)
+        finally:
+            for worker in self._workers:
+                worker.end()
+            self._workers.clear()
+
+    def _collect(self, waiting: deque[Task]) -> Iterator[Done]:
+        """Wait for something to happen, and yield the parts that were done."""
+        busy = {worker.connection: worker for worker in self._workers if worker.task}
+        ready = wait(list(busy), timeout=LOOK)
+        for connection in ready:
+            worker = busy[connection]  # type: ignore[index] # only connections were waited for
+            done = worker.take()
+            if done is not None:
+                yield done
+            else:
+                self._replace(worker, waiting)
+        for worker in busy.values():
+            if worker.task is not None and worker.seconds_on_event() > self._timeout:
+                worker.task.skipped[worker.position] = TIMED_OUT
+                self._replace(worker, waiting, has_died=False)
+
+    def _replace(self, worker: _Worker, waiting: deque[Task], *, has_died: bool = True) -> None:
+        """Start another process in place of one that died or hangs."""
+        task, position = worker.task, worker.position
+        worker.end()
+        self._workers[self._workers.index(worker)] = _Worker(self._subject, self._directory)
+        if task is None:
+            return
+        if has_died:
+            if position >= 0 and task.died_at == position:
+                task.skipped[position] = CRASHED
+            task.died_at = position
+        waiting.appendleft(task)
+
+
+class _Worker:
+    """One process."""
+
+    def __init__(self, subject: Subject, directory: str) -> None:
+        self.connection, theirs = _SPAWN.Pipe()
+        # Position of the event in the part, and when it began on the monotonic clock.
+        self._at = _SPAWN.RawArray("d", [-1.0, 0.0])
+        self.task: Task | None = None
+        self._process: SpawnProcess = _SPAWN.Process(
+            target=_work, args=(subject, directory, theirs, self._at), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+
+    @property
+    def position(self) -> int:
+        """Position of the event that it is at; -1 if it is at none."""
+        return int(self._at[0])
+
+    def seconds_on_event(self) -> float:
+        """Return how long it has been at this event."""
+        return time.monotonic() - self._at[1] if self._at[0] >= 0 else 0.0
+
+    def give(self, task: Task) -> None:
+        """Let it evaluate a part."""
+        self.task = task
+        self._at[0] = -1.0
+        try:
+            self.connection.send(task)
+        except OSError:  # it has died, which is found when its answer is waited for
+            return
+
+    def take(self) -> Done | None:
+        """Return the result of its part; `None` if it has died.
+
+        Raises:
+            UsageError: If it cannot load the hooks, or read the part.
+        """
+        try:
+            done = self.connection.recv()
+        except (EOFError, OSError):
+            return None
+        if isinstance(done, str):
+            raise UsageError(done)
+        self.task = None
+        found: Done = done
+        return found
+
+    def end(self) -> None:
+        """Kill it."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> None:
+    """Evaluate parts until the connection is closed; runs in a process of its own."""
+    silence()
+    tempfile.tempdir = directory
+    evaluator: Evaluator | None = None
+
+    def note(position: int) -> None:
+        at[1] = time.monotonic()
+        at[0] = position
+
+    while True:
+        try:
+            task: Task = connection.recv()
+        except EOFError:
+            return
+        try:
+            if evaluator is None:
+                evaluator = subject.load()
+            result = evaluate_part(evaluator, task.part, skipped=task.skipped, note=note)
+            answer: Done | str = Done(task.number, result, task.part.digest())
+        except AnyhookError as error:
+            answer = str(error)
+        at[0] = -1.0
+        connection.send(answer)
+
+
+def silence() -> None:
+    """Discard what hooks print in this process."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    sys.stdout.flush()
+    for stream in (1, 2):
+        os.dup2(null, stream)

@@ -1,0 +1,156 @@
+"""The hooks of a project as the subject of a backtest: an engine in copies of project and home."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.agents.translate import decode_any_form, translate_event
+from anyhook.backtest.hook_file import dependencies, shown_text
+from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
+from anyhook.engine.engine import Engine
+from anyhook.engine.sync import SyncEngine
+from anyhook.files import DATA_VARIABLE
+from anyhook.history.record import RECORDED, answer_record
+from anyhook.model.definitions import unique_labels
+from anyhook.model.status import Status
+from anyhook.settings.copies import copy_home, copy_project
+from anyhook.settings.sources import Location
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.backtest.sources import EventRow
+    from anyhook.backtest.subjects import Subject
+    from anyhook.model.decisions import Decision
+
+XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+"""Variables that name directories outside of `HOME`; without them they are inside."""
+
+
+def load_engine(subject: Subject, project: Path, home: Path | None) -> Engine:
+    """Load the engine of a project.
+
+    Args:
+        subject: The project.
+        project: Its directory, or a copy of it.
+        home: A copy of the user's home; by default the home itself.
+    """
+    environ = dict(os.environ)
+    if home is not None:
+        for name in XDG_VARIABLES:
+            environ.pop(name, None)
+        environ |= {"HOME": str(home), RECORDED: "1", DATA_VARIABLE: str(home / ".anyhook-data")}
+    return Engine.load(
+        project,
+        agent=subject.agent or None,
+        home=home,
+        environ=environ,
+        trust_once=subject.trusted,
+        on_message=lambda _text: None,
+    )
+
+
+class ProjectHooks:
+    """The hooks of a project's settings, run on recorded events in a copy.
+
+    Commands get the recorded events of every agent in the form of the project's agent.
+
+    Args:
+        subject: The project.
+
+    Raises:
+        UsageError: If the project is too large to copy, or has no hooks of one agent.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        scratch = tempfile.mkdtemp(prefix="anyhook-backtest-")
+        self._remove = weakref.finalize(self, shutil.rmtree, scratch, ignore_errors=True)
+        self._scratch = scratch
+        self._project = Path(subject.path).resolve()
+        copy, home = Path(scratch, self._project.name), Path(scratch, "home")
+        copy_home(Location.of(self._project), home)
+        copy_project(self._project, copy)
+        self._engine = SyncEngine(load_engine(subject, copy, home))
+        self._copy = copy
+        handlers = [
+            handler
+            for definition in self._engine.engine.definitions
+            for handler in definition.handlers
+        ]
+        self._labels = unique_labels(handlers)
+        self.events = frozenset(definition.event for definition in self._engine.engine.definitions)
+
+    def labels(self) -> list[str]:
+        """Return the labels of the hooks."""
+        return list(dict.fromkeys(self._labels.values()))
+
+    def close(self) -> None:
+        """Remove the copies."""
+        self._engine.close()
+        self._remove()
+
+    def evaluate(self, row: EventRow, result: Result) -> None:
+        """Decide a recorded event, and add what comes out to a result."""
+        payload = json.loads(row.payload)
+        decided = self._decide(row, payload)
+        hooks = self._count(decided, result)
+        decision = self._record(decided)
+        if not decision:
+            return
+        reconstructed = dependencies(
+            row, payload, decision, lambda rest: self._record(self._decide(row, rest))
+        )
+        result.decided.append(
+            Decided(
+                row.ref,
+                row.session,
+                row.event,
+                row.tool,
+                shown_text(payload),
+                decision,
+                tuple(hooks),
+                reconstructed,
+            )
+        )
+
+    def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> Decision:
+        source, target = get_agent(row.agent), self._engine.engine.agent
+        event, _ = decode_any_form(source, payload)
+        if source.name != target.name:
+            event = translate_event(event, source, target)
+        return self._engine.dispatch(event)
+
+    def _count(self, decision: Decision, result: Result) -> list[str]:
+        """Add the results of the hooks, and return the labels of those with an opinion."""
+        hooks: list[str] = []
+        for found in decision.results:
+            label = self._labels.get(id(found.handler), found.handler.label)
+            tally = result.tally(label)
+            tally.matched += 1
+            tally.durations[bucket_of(found.duration)] += 1
+            answer = answer_record(found.answer)
+            if found.status is Status.FAILED:
+                tally.crashed += 1
+            elif found.status is Status.TIMED_OUT:
+                tally.timed_out += 1
+            tally.outcomes[outcome_of(answer)] += 1
+            if answer:
+                hooks.append(label)
+        return hooks
+
+    def _record(self, decision: Decision) -> dict[str, Any]:
+        """Return a decision with the paths of the originals."""
+        record = answer_record(decision)
+        if not record:
+            return {}
+        text = json.dumps(record, default=str)
+        text = text.replace(str(self._copy), str(self._project))
+        found: dict[str, Any] = json.loads(text)
+        return found

@@ -1,0 +1,211 @@
+"""What a backtest finds: counts, durations and decisions, per hook and in total."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+STEPS = 8
+"""Buckets of a histogram in which durations double: percentiles are exact to 9 %."""
+SHORTEST = 1e-7
+"""Seconds of the first bucket."""
+
+
+def bucket_of(seconds: float) -> int:
+    """Return the number of the bucket of a duration."""
+    return int(math.log2(max(seconds, SHORTEST) / SHORTEST) * STEPS)
+
+
+def seconds_of(bucket: int) -> float:
+    """Return the middle of a bucket, in seconds."""
+    return float(SHORTEST * 2 ** ((bucket + 0.5) / STEPS))
+
+
+@dataclass(slots=True)
+class Tally:
+    """The results of one hook.
+
+    Attributes:
+        matched: Events that it was run on.
+        outcomes: Verdict to number; a stop without a verdict is `stop`.
+        crashed: Events on which it failed.
+        timed_out: Events on which it ran into its timeout.
+        durations: Bucket (`bucket_of`) to number of events.
+    """
+
+    matched: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    crashed: int = 0
+    timed_out: int = 0
+    durations: Counter[int] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        """Add the results of further events."""
+        self.matched += other.matched
+        self.outcomes += other.outcomes
+        self.crashed += other.crashed
+        self.timed_out += other.timed_out
+        self.durations += other.durations
+
+    def percentile(self, share: float) -> float | None:
+        """Return a percentile of the durations in seconds; `None` without events.
+
+        Args:
+            share: 0.5 for the median, 0.95, ….
+        """
+        total = sum(self.durations.values())
+        if not total:
+            return None
+        wanted = math.ceil(total * share)
+        seen = 0
+        for bucket in sorted(self.durations):
+            seen += self.durations[bucket]
+            if seen >= wanted:
+                return seconds_of(bucket)
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        durations = {str(bucket): number for bucket, number in self.durations.items()}
+        return {
+            "matched": self.matched,
+            "outcomes": dict(self.outcomes),
+            "crashed": self.crashed,
+            "timed_out": self.timed_out,
+            "durations": durations,
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Tally:
+        """Return what `to_json` made."""
+        durations = {int(bucket): number for bucket, number in value["durations"].items()}
+        return cls(
+            value["matched"],
+            Counter(value["outcomes"]),
+            value["crashed"],
+            value["timed_out"],
+            Counter(durations),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """An event on which hooks had an opinion.
+
+    Attributes:
+        ref: Identifies the event in its source.
+        session: Its session.
+        event: Canonical name.
+        tool: Canonical name of the tool; `None` for other events.
+        text: What it was about, for people: the command, the path, the prompt.
+        decision: The decision without empty fields.
+        hooks: Labels of the hooks with an opinion.
+        reconstructed: Members of the payload that the decision depended on and that were not
+            recorded but made up or inferred, or whose secrets were replaced.
+    """
+
+    ref: str
+    session: str
+    event: str
+    tool: str | None
+    text: str
+    decision: Mapping[str, Any]
+    hooks: tuple[str, ...]
+    reconstructed: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """The verdict; `stop` if there is none and the agent's loop ends."""
+        return outcome_of(self.decision)
+
+    def to_json(self) -> list[Any]:
+        """Return it as JSON values."""
+        return [getattr(self, name) for name in self.__slots__]
+
+    @classmethod
+    def from_json(cls, value: Iterable[Any]) -> Decided:
+        """Return what `to_json` made."""
+        ref, session, event, tool, text, decision, hooks, reconstructed = value
+        return cls(ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed))
+
+
+def outcome_of(decision: Mapping[str, Any]) -> str:
+    """Return the verdict of a decision; `stop` if it has none and ends the agent's loop.
+
+    An answer with context, changed arguments or a message and without a verdict is `change`.
+    """
+    outcome = decision.get("outcome")
+    if outcome is not None:
+        return str(outcome)
+    if decision.get("stop"):
+        return "stop"
+    return "change" if decision else "none"
+
+
+@dataclass(slots=True)
+class Result:
+    """The results on some events; those of several parts can be added up.
+
+    Attributes:
+        events: Canonical name of an event to how many there were, whether hooks ran on it or not.
+        sessions: The sessions of these events.
+        hooks: Label of a hook to its results.
+        decided: The events on which hooks had an opinion, in the order of the source.
+    """
+
+    events: Counter[str] = field(default_factory=Counter)
+    sessions: set[str] = field(default_factory=set)
+    hooks: dict[str, Tally] = field(default_factory=dict)
+    decided: list[Decided] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Number of events."""
+        return sum(self.events.values())
+
+    def tally(self, hook: str) -> Tally:
+        """Return the results of a hook, to be added to."""
+        found = self.hooks.get(hook)
+        if found is None:
+            found = self.hooks[hook] = Tally()
+        return found
+
+    def add(self, other: Result) -> None:
+        """Add the results on further events."""
+        self.events += other.events
+        self.sessions |= other.sessions
+        for hook, tally in other.hooks.items():
+            self.tally(hook).add(tally)
+        self.decided += other.decided
+
+    def outcomes(self) -> Counter[str]:
+        """Return the verdict to the number of events that got it."""
+        return Counter(decided.outcome for decided in self.decided)
+
+    def sessions_with(self, outcome: str) -> int:
+        """Return the number of sessions with at least one event of a verdict."""
+        return len({found.session for found in self.decided if found.outcome == outcome})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values, from which the same result can be made."""
+        return {
+            "events": dict(self.events),
+            "sessions": sorted(self.sessions),
+            "hooks": {hook: tally.to_json() for hook, tally in self.hooks.items()},
+            "decided": [decided.to_json() for decided in self.decided],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Result:
+        """Return what `to_json` made."""
+        return cls(
+            Counter(value["events"]),
+            set(value["sessions"]),
+            {hook: Tally.from_json(tally) for hook, tally in value["hooks"].items()},
+            [Decided.from_json(decided) for decided in value["decided"]],
+        )

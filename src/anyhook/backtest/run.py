@@ -1,0 +1,147 @@
+"""One run of a backtest: what is kept, what must be evaluated, and the sum."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from anyhook.backtest.cache import ResultCache
+from anyhook.backtest.pool import Done, Pool
+from anyhook.backtest.results import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from anyhook.backtest.sources import Part
+    from anyhook.backtest.subjects import Subject
+
+TIMEOUT = 60.0
+"""Seconds after which an event counts as timed out."""
+
+
+class Executor(Protocol):
+    """Evaluates parts somewhere: in processes of this machine, or on a cluster."""
+
+    def run(self, parts: Iterable[tuple[int, Part]]) -> Iterator[Done]:
+        """Evaluate numbered parts, and yield the results in any order."""
+        ...
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        parts: Number of parts.
+        done: Number of parts that are done.
+        kept: How many of them had been evaluated before.
+        events: Number of events that are done.
+        seconds: Seconds since the start.
+    """
+
+    parts: int
+    done: int = 0
+    kept: int = 0
+    events: int = 0
+    seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Events a second."""
+        return self.events / self.seconds if self.seconds else 0.0
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds that are left, if the rest is like what was done; `None` at the start."""
+        fresh = self.done - self.kept
+        if not fresh:
+            return None
+        return self.seconds / fresh * (self.parts - self.done)
+
+
+@dataclass(slots=True)
+class Run:
+    """The outcome of a run.
+
+    Attributes:
+        subject: What was evaluated.
+        result: The sum over all parts that are done.
+        progress: How far it came.
+        is_complete: Whether all parts are done.
+    """
+
+    subject: Subject
+    result: Result
+    progress: Progress
+    is_complete: bool = True
+
+
+def run_backtest(
+    subject: Subject,
+    parts: Sequence[Part],
+    directory: str,
+    *,
+    jobs: int | None = None,
+    timeout: float = TIMEOUT,
+    executor: Executor | None = None,
+    on_progress: Callable[[Progress], object] = lambda _progress: None,
+) -> Run:
+    """Let hooks decide recorded events.
+
+    Ctrl-C ends it; what was done is kept, and the next run continues there.
+
+    Args:
+        subject: The hooks.
+        parts: The events.
+        directory: Directory in which results are kept.
+        jobs: Number of processes; by default that of the processors.
+        timeout: Seconds after which an event counts as timed out.
+        executor: Evaluates the parts; by default processes of this machine.
+        on_progress: Called whenever a part is done.
+
+    Returns:
+        The sum of what is done.
+
+    Raises:
+        UsageError: If the hooks cannot be loaded.
+    """
+    started = time.monotonic()
+    run = Run(subject, Result(), Progress(len(parts)))
+    digest = subject.digest()
+    results: dict[int, Result] = {}
+
+    def add(number: int, result: Result) -> None:
+        results[number] = result
+        run.progress.done += 1
+        run.progress.events += result.total
+        run.progress.seconds = time.monotonic() - started
+        on_progress(run.progress)
+
+    with ResultCache(directory) as cache:
+        missing: list[tuple[int, Part]] = []
+        for number, part in enumerate(parts):
+            known = cache.get(digest, part.digest())
+            if known is None:
+                missing.append((number, part))
+            else:
+                run.progress.kept += 1
+                add(number, known)
+        executor = executor or Pool(subject, jobs or available_processors(), timeout)
+        try:
+            for done in executor.run(missing) if missing else ():
+                cache.put(digest, done.digest, done.result)
+                add(done.number, done.result)
+        except KeyboardInterrupt:
+            run.is_complete = False
+    for number in sorted(results):  # in the order of the source, whatever process was faster
+        run.result.add(results[number])
+    return run
+
+
+def available_processors() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,260 @@
+"""Hook files on recorded events: counts, crashes, hangs, dead processes and kept results."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from anyhook.backtest.changes import find_changes, group_changes, new_denials
+from anyhook.backtest.run import run_backtest
+from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.subjects import Subject
+from anyhook.errors import UsageError
+from anyhook.history.events import RecordedEvent
+from anyhook.history.store import History
+from anyhook.testing import make_payload
+
+GUARD = """
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    if "rm -rf" in event.call.command:
+        return deny("no")
+"""
+
+
+EVERYTHING = Selection()
+
+
+def before_check(statement):
+    """Return the guard with a statement before what it checks."""
+    return GUARD.replace("    if", f"    {statement}\n    if")
+
+
+def shell(number, command, session="s1", agent="claude", **fields):
+    payload = make_payload(
+        "before_tool", agent=agent, tool="shell", input={"command": command}, **fields
+    )
+    payload["session_id"] = session
+    return RecordedEvent(
+        agent, session, "before_tool", 1_700_000_000.0 + number, payload, "import", tool="shell"
+    )
+
+
+class Recorded:
+    """A history and a hook file."""
+
+    def __init__(self, root):
+        self.root = root
+        self.directory = str(root / "history")
+
+    def add(self, *events):
+        with History.open(self.directory) as history:
+            history.add(events)
+
+    def hook(self, text, name="guard.py"):
+        path = self.root / name
+        path.write_text(text)
+        return Subject(str(path), name)
+
+    def run(self, subject, selection=EVERYTHING, **options):
+        parts = list(parts_of_history(self.directory, selection))
+        options.setdefault("jobs", 1)
+        return run_backtest(subject, parts, self.directory, **options)
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    return Recorded(tmp_path)
+
+
+def test_it_counts_what_a_hook_decides(recorded):
+    recorded.add(shell(1, "ls"), shell(2, "rm -rf /", "s2"), shell(3, "rm -rf ."))
+
+    result = recorded.run(recorded.hook(GUARD)).result
+
+    tally = result.hooks["guard"]
+    assert (result.total, result.events["before_tool"]) == (3, 3)
+    assert (tally.matched, dict(tally.outcomes)) == (3, {"none": 1, "deny": 2})
+    assert result.sessions == {"claude/s1", "claude/s2"}
+    assert result.sessions_with("deny") == 2
+    assert [(d.text, d.hooks, d.decision["reason"]) for d in result.decided] == [
+        ("rm -rf /", ("guard",), "no"),
+        ("rm -rf .", ("guard",), "no"),
+    ]
+    assert tally.percentile(0.5) < 1
+
+
+def test_an_event_of_another_tool_is_seen_and_not_matched(recorded):
+    payload = make_payload("before_tool", agent="claude", tool="read_file", input={})
+    event = RecordedEvent("claude", "s", "before_tool", 1.0, payload, "import", tool="read_file")
+    recorded.add(event, shell(2, "rm -rf /"))
+
+    result = recorded.run(recorded.hook(GUARD)).result
+
+    assert (result.total, result.hooks["guard"].matched) == (2, 1)
+
+
+def test_a_function_that_raises_is_a_crash(recorded):
+    recorded.add(shell(1, "ls"))
+    crash = GUARD.replace('if "rm -rf" in', "if 1 / 0 in").replace(
+        "Hooks()", "Hooks(on_crash='deny')"
+    )
+
+    result = recorded.run(recorded.hook(crash)).result
+
+    assert (result.hooks["guard"].crashed, result.outcomes()) == (1, {"deny": 1})
+
+
+def test_a_hook_that_ends_the_process_is_a_crash_on_that_event_only(recorded):
+    recorded.add(shell(1, "ls"), shell(2, "die"), shell(3, "rm -rf /"))
+    deadly = before_check("import os; event.call.command == 'die' and os._exit(3)")
+
+    result = recorded.run(recorded.hook(deadly)).result
+
+    tally = result.hooks["guard"]
+    assert (tally.matched, tally.crashed, dict(tally.outcomes)) == (3, 1, {"none": 1, "deny": 1})
+
+
+def test_a_hook_that_hangs_is_ended(recorded):
+    recorded.add(shell(1, "ls"), shell(2, "hang"), shell(3, "rm -rf /"))
+    slow = before_check("import time; event.call.command == 'hang' and time.sleep(3600)")
+
+    result = recorded.run(recorded.hook(slow), timeout=0.5).result
+
+    tally = result.hooks["guard"]
+    assert (tally.matched, tally.timed_out, tally.outcomes["deny"]) == (3, 1, 1)
+
+
+def test_what_a_hook_prints_is_not_shown(recorded, capfd):
+    recorded.add(shell(1, "ls"))
+
+    recorded.run(recorded.hook(before_check("print('hello')")))
+
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_unchanged_run_evaluates_nothing(recorded):
+    recorded.add(shell(1, "ls"), shell(2, "rm -rf /"))
+    subject = recorded.hook(GUARD)
+
+    first, second = recorded.run(subject), recorded.run(subject)
+
+    assert (first.progress.kept, second.progress.kept) == (0, 1)
+    assert first.result == second.result
+
+
+@pytest.mark.parametrize("change", ["hook", "module", "events"])
+def test_a_change_is_evaluated(recorded, change):
+    (recorded.root / "words.py").write_text("WORD = 'rm'\n")
+    text = GUARD.replace('"rm -rf" in', "words.WORD in").replace("hooks =", "import words\nhooks =")
+    recorded.add(shell(1, "ls"), shell(2, "rm x"))
+    assert recorded.run(recorded.hook(text)).result.outcomes() == {"deny": 1}
+
+    if change == "hook":
+        text = text.replace("words.WORD in", "'nothing' in")
+    elif change == "module":
+        (recorded.root / "words.py").write_text("WORD = 'nothing'\n")
+    else:
+        recorded.add(shell(3, "rm y"))
+    run = recorded.run(recorded.hook(text))
+
+    assert run.progress.kept == 0
+    assert run.result.outcomes() == ({"deny": 2} if change == "events" else {})
+
+
+def test_a_killed_process_changes_nothing(recorded):
+    recorded.add(*[shell(n, "rm -rf /" if n % 2 else "ls") for n in range(300)])
+    slow = before_check("import time; time.sleep(0.005)")
+    killed = []
+
+    def kill():
+        for _ in range(100):
+            for child in _children(os.getpid()):
+                os.kill(child, signal.SIGKILL)
+                killed.append(child)
+                return
+            time.sleep(0.01)
+
+    timer = threading.Timer(1.0, kill)
+    timer.start()
+    result = recorded.run(recorded.hook(slow)).result
+    timer.join()
+
+    assert killed
+    assert (result.hooks["guard"].matched, result.outcomes()) == (300, {"deny": 150})
+    assert result.hooks["guard"].crashed == 0
+
+
+def _children(pid):
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(c) for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
+
+
+def test_several_processes_give_the_same_result(recorded):
+    recorded.add(*[shell(n, "rm -rf /" if n % 3 else "ls", f"s{n % 7}") for n in range(9000)])
+    subject = recorded.hook(GUARD)
+    parts = list(parts_of_history(recorded.directory, Selection()))
+
+    one = run_backtest(subject, parts, str(recorded.root / "a"), jobs=1).result
+    two = run_backtest(subject, parts, str(recorded.root / "b"), jobs=2).result
+
+    assert len(parts) == 3
+    assert one.decided == two.decided
+    assert (one.events, one.sessions) == (two.events, two.sessions)
+
+
+def test_changed_decisions_are_grouped(recorded):
+    recorded.add(shell(1, "ls"), shell(2, "rm -rf /"), shell(3, "rm x", "s2"), shell(4, "rm y"))
+    before = recorded.run(recorded.hook(GUARD, "old.py")).result
+    after = recorded.run(recorded.hook(GUARD.replace("rm -rf", "rm "), "new.py")).result
+
+    changes = find_changes(before, after)
+    (group,) = group_changes(changes)
+
+    assert [change.event.text for change in changes] == ["rm x", "rm y"]
+    assert (group.before, group.after, group.tool, group.sessions) == ("none", "deny", "shell", 2)
+    assert len(new_denials(changes)) == 2
+
+
+def test_a_decision_that_depends_on_what_was_made_up_says_so(recorded):
+    text = GUARD.replace(
+        'if "rm -rf" in event.call.command', 'if event.permission_mode == "default"'
+    )
+    made_up = shell(1, "ls", permission_mode="default")
+    recorded.add(
+        replace(made_up, reconstructed=("permission_mode", "cwd")),
+        shell(2, "ls", permission_mode="default"),
+    )
+
+    decided = recorded.run(recorded.hook(text)).result.decided
+
+    assert [found.reconstructed for found in decided] == [("permission_mode",), ()]
+
+
+def test_a_selection_leaves_out_events(recorded):
+    recorded.add(shell(1, "ls"), shell(2, "rm -rf /", "s2"), shell(3, "ls", agent="gemini"))
+    subject = recorded.hook(GUARD)
+
+    def total(**fields):
+        return recorded.run(subject, Selection(**fields)).result.total
+
+    assert total(since=1_700_000_002.0) == 2
+    assert total(session="s2") == 1
+    assert total(agent="gemini") == 1
+    assert total(tool="read_file") == 0
+
+
+def test_a_file_that_is_no_hook_file_is_an_error(recorded):
+    recorded.add(shell(1, "ls"))
+
+    with pytest.raises(UsageError, match="is not an anyhook hook file"):
+        recorded.run(recorded.hook("print('hello')"))
