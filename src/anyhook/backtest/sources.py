@@ -164,6 +164,11 @@ class HistoryPart:
             ).fetchall()
 
 
+_RANGE = (
+    "SELECT min(events.id), max(events.id) FROM events JOIN sessions ON sessions.id = session_id"
+)
+
+
 def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPart]:
     """Yield the parts of the history, the oldest first.
 
@@ -174,10 +179,7 @@ def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPa
         return
     condition, values = selection.condition()
     with History.open(directory) as history:
-        query = (
-            "SELECT min(events.id), max(events.id) FROM events"
-            f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
-        )
+        query = f"{_RANGE} WHERE {condition}"
         first, last = history.connection.execute(query, values).fetchone()
     if first is None:
         return
