@@ -39,6 +39,7 @@ class AgentEntry(Record):
         name: Name in options and parameters: `claude`.
         spec: `module:NAME` of the agent's `AgentSpec`.
         program: `module:NAME` of its `AgentProgram`; empty if it cannot be started without a user.
+        transcripts: `module:NAME` of its `TranscriptFormat`; empty if its transcripts are not read.
         is_program: Whether it is a coding agent with settings and hooks of its own.
         event_key: Member of payloads that holds the name of the event.
         shapes: Event to members that only its payloads have, the first match counts; for payloads
@@ -57,6 +58,7 @@ class AgentEntry(Record):
     name: str
     spec: str
     program: str = ""
+    transcripts: str = ""
     is_program: bool = True
     event_key: str = "hook_event_name"
     events: frozenset[str]

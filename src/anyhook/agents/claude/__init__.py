@@ -8,6 +8,7 @@ ENTRY = AgentEntry(
     name="claude",
     spec="anyhook.agents.claude.spec:CLAUDE",
     program="anyhook.agents.claude.program:PROGRAM",
+    transcripts="anyhook.agents.claude.transcripts:TRANSCRIPTS",
     events=frozenset(
         "SessionStart Setup InstructionsLoaded UserPromptSubmit UserPromptExpansion "
         "MessageDisplay PreToolUse PermissionRequest PermissionDenied PostToolUse "

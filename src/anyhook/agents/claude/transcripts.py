@@ -1,0 +1,443 @@
+"""Transcripts of Claude Code: `projects/<directory>/<session>.jsonl`, one record per line.
+
+Source: files that Claude Code 2.1.197 wrote. Files of subagents are in
+`<session>/subagents/agent-<id>.jsonl`. Resuming a session appends to its file; forking one copies
+its records, with their ids, to a new file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.agents.claude.transcript_texts import (
+    CLASSIFIER,
+    COMMAND,
+    INTERRUPTED,
+    NOT_A_PROMPT,
+    NOT_CALLED,
+    REFUSED,
+    STOP_FEEDBACK,
+    SUMMARY,
+    changed_input,
+    error_word,
+    reply_of,
+    source_of_start,
+)
+from anyhook.agents.tool_results import write_tool_result
+from anyhook.agents.transcripts import (
+    Draft,
+    EventQueue,
+    TranscriptFormat,
+    join_text_blocks,
+    object_in,
+    objects_in,
+    parse_time,
+    read_json_file,
+    read_records,
+    remove_line_numbers,
+    text_in,
+)
+from anyhook.model.tools import ToolResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from anyhook.agents.transcripts import Problems, TranscriptEvent
+
+# Bookkeeping, and attachments that are not about hooks: a third of the bytes of a session. Both
+# forms are the first members of the record, so that no text inside it can look like them.
+_NEEDLESS = re.compile(
+    rb'\{"type":"(?!user"|assistant"|system"|attachment")'
+    rb'|\{"parentUuid":(?:null|"[^"\\]*"),"isSidechain":(?:true|false),'
+    rb'(?:"agentId":"[^"\\]*",)?"attachment":\{"type":"(?!hook_)'
+)
+
+
+def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files of all sessions and their subagents."""
+    configured = environ.get("CLAUDE_CONFIG_DIR")
+    root = Path(configured) if configured else home / ".claude"
+    for project in sorted((root / "projects").glob("*/")):
+        yield from sorted(project.glob("*.jsonl"))
+        yield from sorted(project.glob("*/subagents/**/*.jsonl"))
+
+
+def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
+    """Yield the events of a file."""
+    reader = _Reader(path)
+    queue = reader.queue
+    for line, record in read_records(path, problems, _NEEDLESS.match):
+        # What hooks did follows the record of their event.
+        if record.get("type") != "attachment":
+            yield from queue.flush()
+        reader.take(record, line)
+    reader.end_turn()
+    queue.release()
+    yield from queue.flush()
+    if not reader.has_records:
+        problems(f"{path}: has no record of a session of Claude Code")
+
+
+class _Turn:
+    """What is known about the turn of the model that is being read.
+
+    Attributes:
+        message_id: Its message, which is several records.
+        texts: Texts of that message.
+        has_call: Whether it calls a tool, so that the turn goes on.
+        record: Its last record.
+        line: The line of that record.
+    """
+
+    def __init__(self, message_id: str) -> None:
+        self.message_id = message_id
+        self.texts: list[str] = []
+        self.has_call = False
+        self.record: dict[str, Any] = {}
+        self.line = 0
+
+
+class _Reader:
+    """Turns records into events.
+
+    Attributes:
+        queue: The events.
+        has_records: Whether a record of a session was read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.queue = EventQueue()
+        self.has_records = False
+        self._path = path
+        self._is_subagent = path.parent.name == "subagents" or path.name.startswith("agent-")
+        self._transcript_path = str(_main_file(path) if self._is_subagent else path)
+        self._agent_type = ""
+        if self._is_subagent:
+            meta = read_json_file(path.with_suffix(".meta.json"))
+            self._agent_type = text_in(meta, "agentType")
+        self._line = 0
+        self._is_started = False
+        self._start: Draft | None = None
+        self._prompt_id = ""
+        self._permission_mode = ""
+        self._turn: _Turn | None = None
+        self._was_continued = False
+        self._compaction: Draft | None = None
+
+    def take(self, record: dict[str, Any], line: int) -> None:
+        """Read a record."""
+        take = _TAKERS.get(text_in(record, "type"))
+        if take is None or not text_in(record, "sessionId"):
+            return
+        self.has_records = True
+        self._line = line
+        if not self._is_started:
+            self._is_started = True
+            self._add_start(record)
+        take(self, record)
+
+    # -- prompts and results
+
+    def take_user(self, record: dict[str, Any]) -> None:
+        content = object_in(record, "message").get("content")
+        if isinstance(content, list):
+            results = [
+                block
+                for block in content
+                if isinstance(block, dict) and block.get("type") == "tool_result"
+            ]
+            for block in results:
+                self._add_result(record, block)
+            if results:
+                return
+        text = join_text_blocks(content, "\n")
+        if record.get("isCompactSummary") is True:
+            self._end_compaction(record, text)
+        elif record.get("isMeta") is True:
+            if text.startswith(STOP_FEEDBACK):
+                self.end_turn()
+                self._was_continued = True
+        elif text.startswith(INTERRUPTED):
+            self._turn = None  # an interrupted turn has no Stop
+        elif text:
+            self._add_prompt(record, text)
+
+    def _add_prompt(self, record: dict[str, Any], text: str) -> None:
+        self.end_turn()
+        self.queue.release()
+        self._was_continued = False
+        self._prompt_id = text_in(record, "promptId") or self._prompt_id
+        self._permission_mode = text_in(record, "permissionMode") or self._permission_mode
+        origin = text_in(object_in(record, "origin"), "kind")
+        if self._is_subagent or origin == "task-notification" or text.startswith(NOT_A_PROMPT):
+            return
+        reconstructed: tuple[str, ...] = ()
+        command = COMMAND.match(text)
+        if command is not None:
+            text = f"/{command[1].removeprefix('/')} {command[2] or ''}".rstrip()
+            reconstructed = ("prompt",)
+        payload = self._payload("UserPromptSubmit", record, has_mode=True)
+        payload["prompt"] = text
+        if "permissionMode" not in record and "permission_mode" in payload:
+            reconstructed += ("permission_mode",)
+        self._add(payload, "before_prompt", record, reconstructed)
+
+    def _add_result(self, record: dict[str, Any], block: dict[str, Any]) -> None:
+        call_id = text_in(block, "tool_use_id")
+        call = self.queue.close_call(call_id)
+        if call is None:
+            return
+        content = block.get("content")
+        is_error = block.get("is_error") is True
+        text = join_text_blocks(content) if is_error else ""
+        if is_error and text.startswith(NOT_CALLED):
+            call.is_dropped = True
+            return
+        if is_error and REFUSED.match(text):
+            self._add_refusal(record, call, text)
+            return
+        wire = "PostToolUseFailure" if is_error else "PostToolUse"
+        payload = self._payload(wire, record, has_mode=True)
+        payload["tool_name"] = call.payload["tool_name"]
+        payload["tool_input"] = call.payload["tool_input"]
+        reconstructed = call.reconstructed
+        changed = changed_input(call.replies)
+        if changed is not None:
+            payload["tool_input"] = changed
+            reconstructed += ("tool_input",)
+        base = call.key.removesuffix("before_tool")
+        if is_error:
+            payload["tool_use_id"] = call_id
+            payload["error"] = text
+            key = base + "post_tool_use_failure"
+            self._add(payload, "post_tool_use_failure", record, reconstructed, key)
+            return
+        if "toolUseResult" in record:
+            payload["tool_response"] = record["toolUseResult"]
+        else:
+            # Files of subagents have only the text for the model.
+            payload["tool_response"] = _make_response(payload, join_text_blocks(content))
+            reconstructed += ("tool_response",)
+        payload["tool_use_id"] = call_id
+        self._add(payload, "after_tool", record, reconstructed, base + "after_tool")
+
+    def _add_refusal(self, record: dict[str, Any], call: Draft, text: str) -> None:
+        """Add the event of a call that a classifier denied; other refusals have none."""
+        denial = CLASSIFIER.match(text)
+        if denial is None:
+            return
+        payload = self._payload("PermissionDenied", record, has_mode=True)
+        for member in ("tool_name", "tool_input", "tool_use_id"):
+            payload[member] = call.payload[member]
+        payload["reason"] = denial[1]
+        key = call.key.removesuffix("before_tool") + "permission_denied"
+        self._add(payload, "permission_denied", record, (*call.reconstructed, "reason"), key)
+
+    # -- answers of the model
+
+    def take_assistant(self, record: dict[str, Any]) -> None:
+        message = object_in(record, "message")
+        message_id = text_in(message, "id") or text_in(record, "uuid")
+        is_error = record.get("isApiErrorMessage") is True
+        if text_in(message, "model") == "<synthetic>" and not is_error:
+            return  # written when a session is resumed; no model was called
+        turn = self._turn
+        if turn is None or turn.message_id != message_id:
+            self.queue.release()
+            turn = self._turn = _Turn(message_id)
+        turn.record = record
+        turn.line = self._line
+        for block in objects_in(message, "content"):
+            if block.get("type") == "tool_use":
+                turn.has_call = True
+                self._add_call(record, block)
+            elif block.get("type") == "text":
+                turn.texts.append(text_in(block, "text"))
+
+    def _add_call(self, record: dict[str, Any], block: dict[str, Any]) -> None:
+        call_id = text_in(block, "id")
+        name = text_in(block, "name")
+        if not call_id or not name:
+            return
+        payload = self._payload("PreToolUse", record, has_mode=True)
+        payload["tool_name"] = name
+        payload["tool_input"] = object_in(block, "input")
+        payload["tool_use_id"] = call_id
+        key = f"{text_in(record, 'uuid')}/{call_id}/before_tool"
+        reconstructed = ("permission_mode",) if "permission_mode" in payload else ()
+        draft = self._draft(payload, "before_tool", record, reconstructed, key)
+        self.queue.hold(call_id, draft)
+
+    def end_turn(self) -> None:
+        """Add the event of a turn that has ended: `Stop`, `SubagentStop` or `StopFailure`."""
+        turn, self._turn = self._turn, None
+        if turn is None:
+            return
+        message = object_in(turn.record, "message")
+        reconstructed: tuple[str, ...] = ()
+        if turn.record.get("isApiErrorMessage") is True:
+            event = "stop_failure"
+            error = text_in(turn.record, "error")
+            payload = self._payload("StopFailure", turn.record)
+            payload["error"] = error or error_word(turn.record.get("apiErrorStatus"))
+            if not error:
+                reconstructed = ("error",)
+        elif turn.has_call or message.get("stop_reason") == "tool_use" or not turn.texts:
+            return  # the program was killed, or the turn was interrupted
+        elif self._is_subagent:
+            event = "subagent_stop"
+            payload = self._payload("SubagentStop", turn.record)
+            payload["stop_hook_active"] = self._was_continued
+            payload["agent_transcript_path"] = str(self._path)
+            if not self._agent_type:
+                reconstructed = ("agent_type",)
+        else:
+            event = "after_agent"
+            payload = self._payload("Stop", turn.record, has_mode=True)
+            payload["stop_hook_active"] = self._was_continued
+            if "permission_mode" in payload:
+                reconstructed = ("permission_mode",)
+        payload["last_assistant_message"] = "\n".join(turn.texts)
+        key = f"{turn.message_id}/{event}"
+        draft = self._add(payload, event, turn.record, reconstructed, key)
+        draft.line = turn.line
+
+    # -- starts, compactions, replies of hooks
+
+    def _add_start(self, record: dict[str, Any]) -> None:
+        if self._is_subagent:
+            self._prompt_id = text_in(record, "promptId")
+            payload = self._payload("SubagentStart", record)
+            reconstructed = () if self._agent_type else ("agent_type",)
+            self._add(payload, "subagent_start", record, reconstructed)
+            return
+        source = source_of_start(object_in(record, "attachment"))
+        payload = self._payload("SessionStart", record)
+        payload["source"] = source or "startup"
+        reconstructed = () if source else ("source",)
+        self._start = self._add(payload, "session_start", record, reconstructed)
+
+    def take_attachment(self, record: dict[str, Any]) -> None:
+        attachment = object_in(record, "attachment")
+        reply = reply_of(attachment)
+        source = source_of_start(attachment)
+        if source and self.queue.last is not self._start:
+            self._add_start(record)
+        if reply is None:
+            return
+        draft = self._event_of(attachment)
+        if draft is not None:
+            draft.replies.append(reply)
+
+    def _event_of(self, attachment: dict[str, Any]) -> Draft | None:
+        """Return the event on which a hook was run, if it is still there."""
+        wire = text_in(attachment, "hookEvent")
+        if wire == "PreToolUse":
+            return self.queue.find_call(text_in(attachment, "toolUseID"))
+        last = self.queue.last
+        if last is not None and last.payload["hook_event_name"] == wire:
+            return last
+        return None
+
+    def take_system(self, record: dict[str, Any]) -> None:
+        if record.get("subtype") != "compact_boundary":
+            return
+        self.end_turn()
+        self.queue.release()
+        data = object_in(record, "compactMetadata")
+        trigger = text_in(data, "trigger")
+        payload = self._payload("PreCompact", record)
+        reconstructed: tuple[str, ...] = ("prompt_id",) if self._prompt_id else ()
+        payload["trigger"] = trigger if trigger in ("manual", "auto") else "auto"
+        if payload["trigger"] != trigger:
+            reconstructed += ("trigger",)
+        draft = self._add(payload, "before_compress", record, reconstructed)
+        duration = data.get("durationMs")
+        if draft.time is not None and isinstance(duration, int | float):
+            draft.time -= duration / 1000  # the record is written after the compaction
+        self._compaction = draft
+
+    def _end_compaction(self, record: dict[str, Any], text: str) -> None:
+        started, self._compaction = self._compaction, None
+        if started is None:
+            return
+        payload = self._payload("PostCompact", record)
+        payload["trigger"] = started.payload["trigger"]
+        summary = SUMMARY.match(text)
+        payload["compact_summary"] = summary[1] if summary else text
+        reconstructed = (*started.reconstructed, "compact_summary")
+        self._add(payload, "post_compact", record, reconstructed)
+
+    # -- payloads
+
+    def _payload(
+        self, wire: str, record: dict[str, Any], *, has_mode: bool = False
+    ) -> dict[str, Any]:
+        """Return the members that events have in common, in the order of the program."""
+        payload: dict[str, Any] = {
+            "session_id": record["sessionId"],
+            "transcript_path": self._transcript_path,
+            "cwd": text_in(record, "cwd"),
+        }
+        if self._prompt_id:
+            payload["prompt_id"] = self._prompt_id
+        if has_mode and self._permission_mode:
+            payload["permission_mode"] = self._permission_mode
+        if self._is_subagent:
+            payload["agent_id"] = text_in(record, "agentId")
+            payload["agent_type"] = self._agent_type or text_in(record, "attributionAgent")
+        payload["hook_event_name"] = wire
+        return payload
+
+    def _draft(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        record: dict[str, Any],
+        reconstructed: tuple[str, ...],
+        key: str = "",
+    ) -> Draft:
+        key = key or f"{text_in(record, 'uuid') or self._line}/{event}"
+        time = parse_time(record.get("timestamp"))
+        return Draft(payload, event, time, reconstructed, key, self._line)
+
+    def _add(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        record: dict[str, Any],
+        reconstructed: tuple[str, ...] = (),
+        key: str = "",
+    ) -> Draft:
+        return self.queue.add(self._draft(payload, event, record, reconstructed, key))
+
+
+_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
+    "user": _Reader.take_user,
+    "assistant": _Reader.take_assistant,
+    "attachment": _Reader.take_attachment,
+    "system": _Reader.take_system,
+}
+
+
+def _main_file(path: Path) -> Path:
+    """Return the transcript of the session to which a subagent's file belongs."""
+    for parent in path.parents:
+        if parent.name == "subagents":
+            return parent.parent.with_name(parent.parent.name + ".jsonl")
+    return path
+
+
+def _make_response(payload: dict[str, Any], text: str) -> Any:
+    """Return a result in the form of its tool, from the text that the model got."""
+    agent = get_agent("claude")
+    call = agent.vocabulary.call(payload["tool_name"], payload["tool_input"])
+    if call.tool == "read_file":
+        text = remove_line_numbers(text)
+    return write_tool_result(agent, call, ToolResult(text=text, raw=text))
+
+
+TRANSCRIPTS = TranscriptFormat(name="claude", find=find, read=read)

@@ -1,0 +1,358 @@
+"""Sessions that agents have left on disk, as payloads of their hooks.
+
+Each agent's folder fills in a `TranscriptFormat` (`AgentEntry.transcripts`). A hook does not
+import it. Reading never raises for what a file contains: what cannot be used is reported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import AGENTS
+from anyhook.agents.entry import load_object
+from anyhook.model.json import DEPTH, parse_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Problems = Callable[[str], None]
+"""Takes what is wrong with a file, with its path and line."""
+
+LONGEST_LINE = 1 << 28
+"""Bytes of a line that is read: 256 MiB. A longer one is skipped."""
+MOST_HELD_EVENTS = 10_000
+"""Events that wait for the result of an earlier call, and calls that wait for a result."""
+BUFFER_SIZE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class HookReply:
+    """What a hook did on an event, where a transcript has it.
+
+    Attributes:
+        kind: The agent's word for the record: `hook_success`, `hook_blocking_error`, …
+        command: The command of the hook; empty if it is not known.
+        exit_code: Its exit code; `None` if it is not known.
+        stdout: Its standard output.
+        stderr: Its standard error, or its reason for blocking.
+    """
+
+    kind: str
+    command: str
+    exit_code: int | None
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptEvent:
+    """An event of a session that is over.
+
+    Attributes:
+        payload: What the agent sent to hooks, in its own names; `decode_event` reads it.
+        event: Canonical name of the event.
+        time: Seconds since the epoch; `None` if the file has none.
+        reconstructed: Members of the payload that the file does not hold: they were made up, or
+            are only close to what hooks got. Optional members that the file does not hold are
+            left out of the payload.
+        key: Identifies the event among all sessions of the agent. It stays the same when the file
+            grows or is resumed, and in a fork that repeats the record.
+        line: Number of the record's line in the file, from 1; in a file that is one document, the
+            number of the message.
+        replies: What hooks did on the event, as far as the file holds it.
+    """
+
+    payload: dict[str, Any]
+    event: str
+    time: float | None
+    reconstructed: tuple[str, ...]
+    key: str
+    line: int
+    replies: tuple[HookReply, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFormat:
+    """The transcripts of an agent.
+
+    Attributes:
+        name: Name of the agent.
+        find: Takes the home directory and the environment; returns the files of all sessions,
+            those of subagents too.
+        read: Takes a file, and what takes problems; returns its events in the order of the file.
+            Holds the calls that wait for their result in memory, not the file.
+    """
+
+    name: str
+    find: Callable[[Path, Mapping[str, str]], Iterator[Path]]
+    read: Callable[[Path, Problems], Iterator[TranscriptEvent]]
+
+
+def get_transcripts(name: str) -> TranscriptFormat | None:
+    """Return how the transcripts of an agent are read; `None` if that is not known.
+
+    Args:
+        name: Name of an agent in the registry.
+    """
+    path = AGENTS[name].transcripts
+    if not path:
+        return None
+    transcripts: TranscriptFormat = load_object(path)
+    return transcripts
+
+
+def transcript_formats() -> dict[str, TranscriptFormat]:
+    """Return the formats that can be read, by the name of the agent."""
+    formats: dict[str, TranscriptFormat] = {}
+    for name in AGENTS:
+        transcripts = get_transcripts(name)
+        if transcripts is not None:
+            formats[name] = transcripts
+    return formats
+
+
+# -- lines
+
+
+def read_records(
+    path: Path, problems: Problems, is_needless: Callable[[bytes], object] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the JSON objects of a file with one per line, each with the number of its line.
+
+    A line that is too long, not JSON or not an object is reported and skipped; of the last line
+    that is what a program leaves that was killed.
+
+    Args:
+        path: The file.
+        problems: Takes what was skipped.
+        is_needless: Returns whether a line can be skipped without parsing it.
+    """
+    try:
+        file = path.open("rb", buffering=BUFFER_SIZE)
+    except OSError as error:
+        problems(f"{path}: cannot be read: {error.strerror}")
+        return
+    with file:
+        number = 0
+        is_rest = False
+        lines = iter(partial(file.readline, LONGEST_LINE), b"")
+        while True:
+            try:
+                line = next(lines, None)
+            except OSError as error:
+                problems(f"{path}:{number + 1}: cannot be read: {error.strerror}")
+                return
+            if line is None:
+                return
+            was_rest, is_rest = is_rest, len(line) == LONGEST_LINE and not line.endswith(b"\n")
+            if was_rest:
+                continue
+            number += 1
+            if is_rest:
+                problems(f"{path}:{number}: is longer than {LONGEST_LINE >> 20} MiB; skipped")
+                continue
+            if is_needless is not None and is_needless(line):
+                continue
+            record = _parse_line(line)
+            if isinstance(record, dict):
+                yield number, record
+            elif record is not None:
+                problems(f"{path}:{number}: {_describe_line(line, record)}; skipped")
+
+
+_NOT_JSON = object()
+
+
+def _reject_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+# Half of the time of `json.loads` on short lines: it looks for blanks and a byte order mark.
+_decode_at = json.JSONDecoder(parse_constant=_reject_constant).raw_decode
+
+
+def _parse_line(line: bytes) -> Any:
+    """Return the value of a line; `None` for a blank one, `_NOT_JSON` if it is not JSON."""
+    try:
+        text = line.decode()
+        value, end = _decode_at(text)
+    except (ValueError, RecursionError):
+        return _parse_odd_line(line)
+    if text[end:] not in ("\n", "", "\r\n"):
+        return _parse_odd_line(line)
+    if line.count(b"[") + line.count(b"{") > DEPTH:
+        return _parse_odd_line(line)
+    return value
+
+
+def _parse_odd_line(line: bytes) -> Any:
+    """Return the value of a line with blanks, a long number, deep nesting or many objects."""
+    try:
+        text = line.decode("utf-8-sig").strip()
+        return parse_json(text) if text else None
+    except (ValueError, RecursionError):
+        return _NOT_JSON
+
+
+def _describe_line(line: bytes, value: object) -> str:
+    if value is not _NOT_JSON:
+        return "is JSON, but not an object"
+    return "is not JSON" if line.endswith(b"\n") else "is not JSON: the last line was cut"
+
+
+# -- members of objects from a file
+
+
+def text_in(record: Mapping[str, Any], key: str) -> str:
+    """Return a member that is a string; an empty one if it is anything else."""
+    value = record.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def object_in(record: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a member that is an object; an empty one if it is anything else."""
+    value = record.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def objects_in(record: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Return the objects of a member that is a list."""
+    value = record.get(key)
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, dict)]
+
+
+def join_text_blocks(content: object, separator: str = "") -> str:
+    """Return a text, or the texts of a list of `{"text": …}` blocks."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return separator.join([text_in(block, "text") for block in blocks if isinstance(block, dict)])
+
+
+def parse_time(text: object) -> float | None:
+    """Return an ISO 8601 time, in UTC if it has no zone, as seconds since the epoch."""
+    if not isinstance(text, str):
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is None:
+            time = time.replace(tzinfo=UTC)
+        return time.timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def read_json_file(path: Path) -> dict[str, Any]:
+    """Return the object in a small file beside a transcript; an empty one if there is none."""
+    try:
+        with path.open("rb") as file:
+            value = parse_json(file.read(BUFFER_SIZE).decode())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def remove_line_numbers(text: str) -> str:
+    """Return the content of a file from a listing with a number and a tab before each line."""
+    return re.sub(r"^ *\d+[\t→]", "", text, flags=re.MULTILINE)
+
+
+# -- events that wait
+
+
+@dataclass(slots=True)
+class Draft:
+    """An event that is not complete yet: the members of `TranscriptEvent`.
+
+    Attributes:
+        is_open: Whether it is a call whose result decides if hooks got it.
+        is_dropped: Whether hooks did not get it.
+    """
+
+    payload: dict[str, Any]
+    event: str
+    time: float | None
+    reconstructed: tuple[str, ...]
+    key: str
+    line: int
+    replies: list[HookReply] = field(default_factory=list)
+    is_open: bool = False
+    is_dropped: bool = False
+
+    def finish(self) -> TranscriptEvent:
+        """Return the event."""
+        return TranscriptEvent(
+            self.payload,
+            self.event,
+            self.time,
+            self.reconstructed,
+            self.key,
+            self.line,
+            tuple(self.replies),
+        )
+
+
+class EventQueue:
+    """Events in the order of the file. A call is held until its result shows whether hooks got it.
+
+    Attributes:
+        last: The event that was added last.
+    """
+
+    def __init__(self) -> None:
+        self.last: Draft | None = None
+        self._events: deque[Draft] = deque()
+        self._calls: dict[str, Draft] = {}
+
+    def add(self, draft: Draft) -> Draft:
+        """Add an event."""
+        self._events.append(draft)
+        self.last = draft
+        return draft
+
+    def hold(self, call_id: str, draft: Draft) -> None:
+        """Add a call that waits for its result.
+
+        Args:
+            call_id: The id by which the result names it.
+            draft: Its event, `before_tool`.
+        """
+        draft.is_open = True
+        self.add(draft)
+        self._calls[call_id] = draft
+        if len(self._calls) > MOST_HELD_EVENTS:
+            oldest = next(iter(self._calls))
+            self._calls.pop(oldest).is_open = False
+
+    def find_call(self, call_id: str) -> Draft | None:
+        """Return a call that waits for its result."""
+        return self._calls.get(call_id)
+
+    def close_call(self, call_id: str) -> Draft | None:
+        """Return a call whose result has come; `None` if there is no such call."""
+        draft = self._calls.pop(call_id, None)
+        if draft is not None:
+            draft.is_open = False
+        return draft
+
+    def release(self) -> None:
+        """Let go the calls that got no result; a result that comes late is still joined."""
+        for draft in self._calls.values():
+            draft.is_open = False
+
+    def flush(self) -> Iterator[TranscriptEvent]:
+        """Yield the events that need not wait, and remove them."""
+        events = self._events
+        while events and (not events[0].is_open or len(events) > MOST_HELD_EVENTS):
+            draft = events.popleft()
+            if not draft.is_dropped:
+                yield draft.finish()
