@@ -251,12 +251,25 @@ def parse_time(text: object) -> float | None:
         return None
 
 
-def read_json_file(path: Path) -> dict[str, Any]:
-    """Return the object in a small file beside a transcript; an empty one if there is none."""
+def read_small_text(path: Path, limit: int = BUFFER_SIZE) -> str:
+    """Return the text of a file beside a transcript; an empty one if there is none.
+
+    Args:
+        path: The file.
+        limit: Bytes that are read of it.
+    """
     try:
         with path.open("rb") as file:
-            value = parse_json(file.read(BUFFER_SIZE).decode())
-    except (OSError, ValueError, RecursionError):
+            return file.read(limit).decode("utf-8-sig")
+    except (OSError, ValueError):
+        return ""
+
+
+def read_json_file(path: Path, limit: int = BUFFER_SIZE) -> dict[str, Any]:
+    """Return the object in a file beside a transcript; an empty one if there is none."""
+    try:
+        value = parse_json(read_small_text(path, limit))
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -8,6 +8,7 @@ ENTRY = AgentEntry(
     name="gemini",
     spec="anyhook.agents.gemini.spec:GEMINI",
     program="anyhook.agents.gemini.program:PROGRAM",
+    transcripts="anyhook.agents.gemini.transcripts:TRANSCRIPTS",
     events=frozenset(
         "SessionStart SessionEnd BeforeAgent AfterAgent BeforeModel AfterModel BeforeToolSelection "
         "BeforeTool AfterTool PreCompress Notification".split()

@@ -1,0 +1,326 @@
+"""Transcripts of Gemini CLI: `tmp/<project>/chats/session-<time>-<id>.jsonl`.
+
+A header, then messages and changes of them, one per line; a message that has calls is written
+again when they have ended. Files of subagents are in `chats/<session>/`. Source: files that Gemini
+CLI 0.61.0 wrote. Older releases wrote one JSON document with the same messages.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.transcripts import (
+    LONGEST_LINE,
+    Draft,
+    EventQueue,
+    TranscriptFormat,
+    join_text_blocks,
+    object_in,
+    objects_in,
+    parse_time,
+    read_json_file,
+    read_records,
+    read_small_text,
+    text_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from anyhook.agents.transcripts import Problems, TranscriptEvent
+
+# A change of the header that says only when the session was used last: half of all lines.
+_NEEDLESS = re.compile(rb'\{"\$set":\{"lastUpdated":"[^"\\]*"\}\}\s*\Z')
+
+NOT_A_PROMPT = ("<session_context>", "<state_snapshot>")
+"""Starts of user texts that the program wrote."""
+NOT_CALLED = re.compile(r'Tool "[^"]*" not found|params(?:/| must )')
+"""Error of a call that did not reach hooks: an unknown or excluded tool, wrong arguments."""
+BLOCKED = "Tool execution blocked: "
+"""Start of the error of a call that a hook blocked: it has no event after the tool."""
+CHANGED = "[System] Tool input parameters were modified by a hook before execution."
+"""End of the result of a call whose arguments a hook changed; the file has the changed ones."""
+
+NEARLY = ("timestamp",)
+"""Members of all payloads that are only close: the record is written before or after the hook."""
+
+
+def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files of all sessions and their subagents."""
+    configured = environ.get("GEMINI_CLI_HOME")
+    root = (Path(configured) if configured else home) / ".gemini" / "tmp"
+    for chats in sorted(root.glob("*/chats")):
+        yield from sorted([*chats.glob("session-*.json"), *chats.glob("session-*.jsonl")])
+        yield from sorted(chats.glob("*/*.jsonl"))
+
+
+def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
+    """Yield the events of a file."""
+    reader = _Reader(path)
+    for line, record in _read_lines(path, problems):
+        reader.take(record, line)
+        yield from reader.queue.flush()
+    reader.end_turn()
+    reader.queue.release()
+    yield from reader.queue.flush()
+    if not reader.session_id:
+        problems(f"{path}: has no header of a session of Gemini CLI")
+
+
+def _read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the records of a file; of a document its header, then its messages."""
+    if path.suffix != ".json":
+        yield from read_records(path, problems, _NEEDLESS.match)
+        return
+    document = read_json_file(path, LONGEST_LINE)
+    yield 1, {key: value for key, value in document.items() if key != "messages"}
+    yield from enumerate(objects_in(document, "messages"), 1)
+
+
+class _Reader:
+    """Turns records into events.
+
+    Attributes:
+        queue: The events.
+        session_id: The session; empty before the header.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.queue = EventQueue()
+        self.session_id = ""
+        self._path = path
+        self._is_subagent = path.parent.name != "chats" and path.parent.parent.name == "chats"
+        self._transcript_path = _main_file(path) if self._is_subagent else str(path)
+        self._cwd = _find_project(path)
+        self._line = 0
+        # Ids of the messages and calls that were read: a resumed session repeats all of them.
+        self._messages: set[str] = set()
+        self._calls: set[str] = set()
+        self._prompt = ""
+        self._texts: list[str] = []
+        self._last: tuple[dict[str, Any], int] | None = None
+
+    def take(self, record: dict[str, Any], line: int) -> None:
+        """Read a record."""
+        self._line = line
+        if text_in(record, "sessionId"):
+            self._take_header(record)
+        elif not self.session_id:
+            return
+        elif isinstance(record.get("$set"), dict):
+            for message in objects_in(object_in(record, "$set"), "messages"):
+                is_new = _base_id(message) not in self._messages
+                if is_new:
+                    self._take_message(message)
+        else:
+            self._take_message(record)
+
+    def _take_header(self, record: dict[str, Any]) -> None:
+        is_first = not self.session_id
+        self.end_turn()
+        self.queue.release()
+        # Hooks in a subagent get the session that it belongs to.
+        own = self._path.parent.name if self._is_subagent else text_in(record, "sessionId")
+        self.session_id = own
+        directories = record.get("directories")
+        if isinstance(directories, list) and directories and isinstance(directories[0], str):
+            self._cwd = self._cwd or directories[0]
+        if self._is_subagent:
+            return
+        payload = self._payload("SessionStart", record, "startTime")
+        payload["source"] = "startup" if is_first else "resume"
+        key = f"{self.session_id}/{text_in(record, 'startTime')}/session_start"
+        time = parse_time(record.get("startTime"))
+        self._add(payload, "session_start", time, ("source",) if is_first else (), key)
+
+    def _take_message(self, record: dict[str, Any]) -> None:
+        kind = text_in(record, "type")
+        self._messages.add(text_in(record, "id"))
+        if kind == "user":
+            self._take_user(record)
+        elif kind == "gemini":
+            self._take_answer(record)
+
+    def _take_user(self, record: dict[str, Any]) -> None:
+        content = record.get("content")
+        for part in content if isinstance(content, list) else []:
+            response = object_in(part, "functionResponse") if isinstance(part, dict) else {}
+            if response:
+                self._join_response(record, response)
+        text = join_text_blocks(record.get("displayContent") or content)
+        if not text or text.startswith(NOT_A_PROMPT):
+            return
+        self.end_turn()
+        self.queue.release()
+        self._prompt = text
+        if self._is_subagent:
+            return  # the prompt of a subagent has no event
+        payload = self._payload("BeforeAgent", record)
+        payload["prompt"] = text
+        time = parse_time(record.get("timestamp"))
+        self._add(payload, "before_prompt", time, (), self._key(record, "before_prompt"))
+
+    def _take_answer(self, record: dict[str, Any]) -> None:
+        message_id = text_in(record, "id")
+        is_same = self._last is not None and text_in(self._last[0], "id") == message_id
+        text = join_text_blocks(record.get("content"))
+        if text and not is_same:
+            self._texts.append(text)
+        self._last = record, self._line
+        # Hooks get all calls of an answer before the first one has ended.
+        results = [self._add_call(record, call) for call in objects_in(record, "toolCalls")]
+        for result in results:
+            if result is not None:
+                self.queue.add(result)
+        # The form of a history that was not read from this file.
+        for part in objects_in(record, "content"):
+            self._add_call(record, object_in(part, "functionCall"))
+
+    def _add_call(self, record: dict[str, Any], call: dict[str, Any]) -> Draft | None:
+        """Add the event before a call; return the one after it, if it has ended."""
+        name = text_in(call, "name")
+        call_id = text_in(call, "id")
+        if not name or not call_id or call_id in self._calls:
+            return None
+        self._calls.add(call_id)
+        response: dict[str, Any] = {}
+        for result in objects_in(call, "result"):
+            response = response or object_in(object_in(result, "functionResponse"), "response")
+        is_decided = "status" in call
+        error = text_in(response, "error")
+        if error and NOT_CALLED.match(error):
+            return None
+        output = text_in(response, "output")
+        is_changed = output.endswith(CHANGED)
+        payload = self._payload("BeforeTool", record)
+        payload["tool_name"] = name
+        payload["tool_input"] = object_in(call, "args")
+        key = f"{self.session_id}/{call_id}/before_tool"
+        reconstructed = ("tool_input",) if is_changed else ()
+        time = parse_time(record.get("timestamp"))
+        before = self._draft(payload, "before_tool", time, reconstructed, key)
+        if not is_decided:
+            self.queue.hold(call_id, before)
+            return None
+        self.queue.add(before)
+        if text_in(call, "status") == "cancelled" or error.startswith(BLOCKED):
+            return None
+        return self._result(before, call, response)
+
+    def _result(self, before: Draft, call: dict[str, Any], response: dict[str, Any]) -> Draft:
+        """Return the event after a call."""
+        payload = dict(before.payload)
+        payload["hook_event_name"] = "AfterTool"
+        time = parse_time(call.get("timestamp"))
+        if time is not None:
+            payload["timestamp"] = call["timestamp"]
+        error = text_in(response, "error")
+        text = error or text_in(response, "output").removesuffix("\n\n" + CHANGED)
+        result: dict[str, Any] = {"llmContent": text}
+        result["returnDisplay"] = call.get("resultDisplay", text)
+        if error:
+            result["error"] = {"message": error}
+        payload["tool_response"] = result
+        key = before.key.removesuffix("before_tool") + "after_tool"
+        return self._draft(payload, "after_tool", time, ("tool_response",), key)
+
+    def _join_response(self, record: dict[str, Any], part: dict[str, Any]) -> None:
+        """Join the result of a call that the file has only in the form of the model's API."""
+        before = self.queue.close_call(text_in(part, "id"))
+        if before is None:
+            return
+        response = object_in(part, "response")
+        error = text_in(response, "error")
+        if NOT_CALLED.match(error):
+            before.is_dropped = True
+        elif not error.startswith(BLOCKED):
+            call = {"timestamp": record.get("timestamp")}
+            self.queue.add(self._result(before, call, response))
+
+    def end_turn(self) -> None:
+        """Add the event of a turn that has ended."""
+        last, self._last = self._last, None
+        texts, self._texts = self._texts, []
+        if last is None or self._is_subagent or not texts:
+            return
+        record, line = last
+        if record.get("toolCalls") or not self._prompt:
+            return  # the program was killed, or the turn was interrupted
+        payload = self._payload("AfterAgent", record)
+        payload["prompt"] = self._prompt
+        payload["prompt_response"] = "\n".join(texts)
+        payload["stop_hook_active"] = False
+        time = parse_time(record.get("timestamp"))
+        reconstructed = ("prompt_response", "stop_hook_active")
+        key = self._key(record, "after_agent")
+        self._add(payload, "after_agent", time, reconstructed, key).line = line
+
+    # -- payloads
+
+    def _payload(
+        self, wire: str, record: dict[str, Any], time_member: str = "timestamp"
+    ) -> dict[str, Any]:
+        return {
+            "session_id": self.session_id,
+            "transcript_path": self._transcript_path,
+            "cwd": self._cwd,
+            "hook_event_name": wire,
+            "timestamp": text_in(record, time_member),
+        }
+
+    def _key(self, record: dict[str, Any], event: str) -> str:
+        return f"{text_in(record, 'id') or self._line}/{event}"
+
+    def _draft(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        time: float | None,
+        reconstructed: tuple[str, ...],
+        key: str,
+    ) -> Draft:
+        missing = () if self._cwd else ("cwd",)
+        return Draft(payload, event, time, (*NEARLY, *missing, *reconstructed), key, self._line)
+
+    def _add(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        time: float | None,
+        reconstructed: tuple[str, ...],
+        key: str,
+    ) -> Draft:
+        return self.queue.add(self._draft(payload, event, time, reconstructed, key))
+
+
+def _base_id(message: dict[str, Any]) -> str:
+    """Return the id of a message; of the results of a call in another form, that of the call."""
+    return text_in(message, "id").removesuffix("_response")
+
+
+def _main_file(path: Path) -> str:
+    """Return the transcript of the session to which a subagent's file belongs."""
+    session = path.parent.name
+    files = sorted(path.parent.parent.glob(f"session-*-{session[:8]}.json*"))
+    return str(files[0]) if files else str(path)
+
+
+def _find_project(path: Path) -> str:
+    """Return the directory of the project; an empty string if it is not known."""
+    for parent in path.parents:
+        if parent.name != "chats":
+            continue
+        project = parent.parent
+        root = read_small_text(project / ".project_root").strip()
+        if root:
+            return root
+        known = object_in(read_json_file(project.parent.parent / "projects.json"), "projects")
+        for directory, name in known.items():
+            if name == project.name:
+                return directory
+    return ""
+
+
+TRANSCRIPTS = TranscriptFormat(name="gemini", find=find, read=read)
