@@ -8,6 +8,7 @@ ENTRY = AgentEntry(
     name="codex",
     spec="anyhook.agents.codex.spec:CODEX",
     program="anyhook.agents.codex.program:PROGRAM",
+    transcripts="anyhook.agents.codex.transcripts:TRANSCRIPTS",
     events=frozenset(
         "PreModelRequest PostModelRequest PreToolUse PermissionRequest PostToolUse PreCompact "
         "PostCompact SessionStart SessionEnd UserPromptSubmit SubagentStart SubagentStop Stop "

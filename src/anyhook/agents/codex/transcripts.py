@@ -1,0 +1,417 @@
+"""Transcripts of Codex CLI: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`.
+
+Each line is one record with a type and a payload: what the model got (`response_item`), and what
+the interface showed (`event_msg`), which has the output of commands. A subagent is a thread with a
+file of its own. Source: files that Codex CLI 0.169.0 wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.transcripts import (
+    Draft,
+    EventQueue,
+    TranscriptFormat,
+    join_text_blocks,
+    object_in,
+    parse_time,
+    read_records,
+    text_in,
+)
+from anyhook.model.json import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from anyhook.agents.transcripts import Problems, TranscriptEvent
+
+# State, usage, instructions and reasoning: most bytes of a file. The first members of the record,
+# so that no text inside it can look like them.
+_NEEDLESS = re.compile(
+    rb'\{"timestamp":"[^"\\]*",(?:"ordinal":\d+,)?"type":"(?:world_state"|token_usage_record"'
+    rb'|event_msg","payload":\{"type":"(?:token_count|agent_reasoning)'
+    rb'|response_item","payload":\{"type":"(?:message|reasoning)")'
+)
+
+SHELL_TOOLS = frozenset({"exec_command", "shell", "local_shell", "shell_command", "container.exec"})
+"""Names by which the model calls the tool that hooks know as `Bash`."""
+NOT_HOOKED = frozenset({"write_stdin", "exec", "wait", "web_search"})
+"""Tools without hooks: input for a running command, scripts, hosted tools."""
+NO_RESULT = frozenset({"request_user_input", "tool_search"})
+"""Tools without an event after them."""
+OWN_NAMESPACES = frozenset({"", "functions"})
+"""Namespaces that are not part of the name that hooks get."""
+OBJECT_RESULTS = frozenset({"get_goal", "create_goal", "update_goal"})
+"""Tools whose result hooks get as an object; the file has its JSON text."""
+NOT_CALLED = ("unsupported call: ", "failed to parse function arguments", "unsupported custom tool")
+"""Starts of the output of a call that did not reach hooks."""
+NOT_RUN = (
+    "Command blocked by PreToolUse hook: ",
+    "Tool call blocked by PreToolUse hook: ",
+    "exec_command failed",
+    "apply_patch verification failed",
+    "aborted",
+    "execution error",
+    "patch rejected",
+    "user rejected",
+)
+"""Starts of the output of a call that was refused or failed: it has no event after the tool."""
+EXITED = re.compile(r"(?:Chunk ID: .*\n)?Wall time: .*\nProcess exited with code -?\d+\n")
+RUNNING = re.compile(r"(?:Chunk ID: .*\n)?Wall time: .*\nProcess running with session ID ")
+PATCHED = re.compile(r"Exit code: 0\n")
+SPAWN_AGENT = ("multi_agent_v1", "spawn_agent")
+"""The one tool of its namespace whose name hooks get without it."""
+
+
+def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files of all threads, those of subagents too."""
+    configured = environ.get("CODEX_HOME")
+    root = Path(configured) if configured else home / ".codex"
+    yield from sorted((root / "sessions").glob("*/*/*/rollout-*.jsonl"))
+    yield from sorted((root / "archived_sessions").glob("rollout-*.jsonl"))
+
+
+def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
+    """Yield the events of a file."""
+    reader = _Reader(path)
+    for line, record in read_records(path, problems, _NEEDLESS.match):
+        reader.take(record, line)
+        yield from reader.queue.flush()
+    reader.queue.release()
+    yield from reader.queue.flush()
+    if not reader.thread_id:
+        problems(f"{path}: has no session_meta record of Codex CLI")
+
+
+class _Reader:
+    """Turns records into events.
+
+    Attributes:
+        queue: The events.
+        thread_id: The thread; empty before `session_meta`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.queue = EventQueue()
+        self.thread_id = ""
+        self._path = path
+        self._parent_path = ""
+        self._session_id = ""
+        self._agent_type = ""
+        self._is_subagent = False
+        self._is_one_turn = False
+        self._is_started = False
+        self._cwd = ""
+        self._turn_id = ""
+        self._model = ""
+        self._permission_mode = ""
+        self._time: float | None = None
+        self._line = 0
+        # Calls whose result came as an item, before the text for the model.
+        self._finished: dict[str, None] = {}
+
+    def take(self, record: dict[str, Any], line: int) -> None:
+        """Read a record."""
+        payload = object_in(record, "payload")
+        kind = text_in(record, "type")
+        if not self.thread_id and kind != "session_meta":
+            return
+        self._line = line
+        self._time = parse_time(record.get("timestamp"))
+        take = _TAKERS.get(kind) or _PAYLOAD_TAKERS.get((kind, text_in(payload, "type")))
+        if take is not None:
+            take(self, payload)
+
+    # -- threads and turns
+
+    def take_meta(self, meta: dict[str, Any]) -> None:
+        if self.thread_id:
+            return
+        self.thread_id = text_in(meta, "id")
+        self._session_id = text_in(meta, "session_id") or self.thread_id
+        self._cwd = text_in(meta, "cwd")
+        self._is_one_turn = meta.get("source") == "exec"
+        parent = text_in(meta, "parent_thread_id")
+        self._is_subagent = bool(parent)
+        self._agent_type = text_in(meta, "agent_role") or "default"
+        self._parent_path = _find_thread(self._path, parent) if parent else ""
+
+    def take_context(self, context: dict[str, Any]) -> None:
+        turn_id = text_in(context, "turn_id")
+        is_new = not turn_id or turn_id != self._turn_id
+        self._turn_id = turn_id
+        self._cwd = text_in(context, "cwd") or self._cwd
+        self._model = text_in(context, "model")
+        never_asks = context.get("approval_policy") == "never"
+        self._permission_mode = "bypassPermissions" if never_asks else "default"
+        if not is_new:
+            return
+        self.queue.release()
+        if self._is_subagent and not self._is_started:
+            payload = self._payload("SubagentStart", is_about_agent=True)
+            payload["agent_id"] = self.thread_id
+            payload["agent_type"] = self._agent_type
+            self._add(payload, "subagent_start")
+        elif not self._is_subagent and (not self._is_started or self._is_one_turn):
+            self._add_start("resume" if self._is_started else "startup", turn_id)
+        self._is_started = True
+
+    def _add_start(self, source: str, key: str) -> None:
+        payload = self._payload("SessionStart", has_turn=False)
+        payload["source"] = source
+        self._add(payload, "session_start", ("source",), key)
+
+    def take_complete(self, data: dict[str, Any]) -> None:
+        self.queue.release()
+        reconstructed: tuple[str, ...] = ("stop_hook_active",)
+        message = data.get("last_agent_message")
+        if self._is_subagent:
+            payload = self._payload("SubagentStop", is_about_agent=True)
+            payload["transcript_path"] = self._parent_path
+            payload["agent_transcript_path"] = str(self._path)
+            payload["stop_hook_active"] = False
+            payload["agent_id"] = self.thread_id
+            payload["agent_type"] = self._agent_type
+            payload["last_assistant_message"] = message if isinstance(message, str) else None
+            if not self._parent_path:
+                reconstructed += ("transcript_path",)
+            self._add(payload, "subagent_stop", reconstructed)
+            return
+        payload = self._payload("Stop")
+        payload["stop_hook_active"] = False
+        payload["last_assistant_message"] = message if isinstance(message, str) else None
+        self._add(payload, "after_agent", reconstructed)
+        if self._is_one_turn:
+            payload = self._payload("SessionEnd", has_turn=False)
+            del payload["model"], payload["permission_mode"]
+            payload["reason"] = "other"
+            self._add(payload, "session_end", ("reason",), self._turn_id)
+
+    def take_abort(self, data: dict[str, Any]) -> None:
+        self.queue.release()
+        if not self._is_subagent and data.get("reason") == "interrupted":
+            self._add(self._payload("Interrupt"), "interrupt")
+
+    def take_compaction(self, _data: dict[str, Any]) -> None:
+        self.queue.release()
+        for wire, event in (("PreCompact", "before_compress"), ("PostCompact", "post_compact")):
+            payload = self._payload(wire)
+            del payload["permission_mode"]
+            payload["trigger"] = "auto"
+            self._add(payload, event, ("trigger",), f"{self._turn_id}/{self._line}")
+
+    def take_prompt(self, data: dict[str, Any]) -> None:
+        item = object_in(data, "item")
+        text = join_text_blocks(item.get("content"))
+        if text:
+            payload = self._payload("UserPromptSubmit")
+            payload["prompt"] = text
+            self._add(payload, "before_prompt", (), text_in(item, "id"))
+
+    # -- calls
+
+    def take_call(self, call: dict[str, Any]) -> None:
+        name = _hook_name(text_in(call, "namespace"), text_in(call, "name"))
+        call_id = text_in(call, "call_id")
+        if name in NOT_HOOKED or not name or not call_id:
+            return
+        arguments = call.get("arguments", call.get("input"))
+        if name == "apply_patch" and isinstance(arguments, str) and arguments[:1] != "{":
+            tool_input: dict[str, Any] | None = {"command": arguments}
+        else:
+            tool_input = _read_arguments(arguments)
+        if tool_input is None:
+            return  # arguments that do not parse do not reach hooks
+        if name == "Bash":
+            command = tool_input.get("cmd", tool_input.get("command"))
+            tool_input = {"command": _join_command(command)}
+        self._hold(name, tool_input, call_id)
+
+    def _hold(self, name: str, tool_input: dict[str, Any], call_id: str) -> None:
+        payload = self._payload("PreToolUse")
+        payload["tool_name"] = name
+        payload["tool_input"] = tool_input
+        payload["tool_use_id"] = call_id
+        key = f"{self.thread_id}/{call_id}/before_tool"
+        self.queue.hold(call_id, self._draft(payload, "before_tool", (), key))
+
+    def take_item(self, data: dict[str, Any]) -> None:
+        """Read what the interface showed of a prompt, a command or a call of an MCP tool."""
+        item = object_in(data, "item")
+        kind = text_in(item, "type")
+        call_id = text_in(item, "id")
+        if kind == "UserMessage":
+            self.take_prompt(data)
+        elif kind == "CommandExecution":
+            if self.queue.find_call(call_id) is None and call_id.startswith("exec-"):
+                # A call inside a script of the model, which only the interface shows.
+                self._hold("Bash", {"command": _join_command(item.get("command"))}, call_id)
+            output = item.get("aggregated_output")
+            if isinstance(output, str):
+                self._finish(call_id, output, ())
+        elif kind == "McpToolCall" and isinstance(item.get("result"), dict):
+            self._finish(call_id, item["result"], ())
+
+    def take_output(self, output: dict[str, Any]) -> None:
+        call_id = text_in(output, "call_id")
+        if call_id in self._finished:
+            del self._finished[call_id]
+            return
+        call = self.queue.find_call(call_id)
+        if call is None:
+            return
+        value = output.get("output")
+        text = join_text_blocks(value)
+        name = call.payload["tool_name"]
+        if RUNNING.match(text):
+            call.is_open = False  # its result comes when the command has ended
+        elif text.startswith(NOT_CALLED):
+            self.queue.close_call(call_id)
+            call.is_dropped = True
+        elif text.startswith(NOT_RUN) or name in NO_RESULT:
+            self.queue.close_call(call_id)
+        elif name == "Bash":
+            # A patch in a shell command has no event after it, a refused command neither.
+            if EXITED.match(text):
+                self._finish(call_id, text.partition("\nOutput:\n")[2], ("tool_response",))
+            else:
+                self.queue.close_call(call_id)
+        elif name != "apply_patch" or PATCHED.match(text):
+            self._finish(call_id, *_read_result(name, value))
+        else:
+            self.queue.close_call(call_id)
+        self._finished.pop(call_id, None)
+
+    def _finish(self, call_id: str, response: object, reconstructed: tuple[str, ...]) -> None:
+        """Add the event after a call."""
+        call = self.queue.close_call(call_id)
+        if call is None:
+            return
+        self._finished[call_id] = None
+        payload = dict(call.payload)
+        payload["hook_event_name"] = "PostToolUse"
+        payload["tool_response"] = response
+        payload["tool_use_id"] = payload.pop("tool_use_id")
+        key = call.key.removesuffix("before_tool") + "after_tool"
+        self.queue.add(self._draft(payload, "after_tool", reconstructed, key))
+
+    # -- payloads
+
+    def _payload(
+        self, wire: str, *, has_turn: bool = True, is_about_agent: bool = False
+    ) -> dict[str, Any]:
+        """Return the members that events have in common, in the order of the program."""
+        payload: dict[str, Any] = {"session_id": self._session_id}
+        if has_turn:
+            payload["turn_id"] = self._turn_id
+        if self._is_subagent and not is_about_agent:
+            payload["agent_id"] = self.thread_id
+            payload["agent_type"] = self._agent_type
+        payload["transcript_path"] = str(self._path)
+        payload["cwd"] = self._cwd
+        payload["hook_event_name"] = wire
+        payload["model"] = self._model
+        payload["permission_mode"] = self._permission_mode
+        return payload
+
+    def _draft(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        reconstructed: tuple[str, ...],
+        key: str,
+    ) -> Draft:
+        return Draft(payload, event, self._time, reconstructed, key, self._line)
+
+    def _add(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        reconstructed: tuple[str, ...] = (),
+        key: str = "",
+    ) -> Draft:
+        key = f"{self.thread_id}/{key or self._turn_id}/{event}"
+        return self.queue.add(self._draft(payload, event, reconstructed, key))
+
+
+_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
+    "session_meta": _Reader.take_meta,
+    "turn_context": _Reader.take_context,
+    "compacted": _Reader.take_compaction,
+}
+"""Type of a record to what reads it."""
+_PAYLOAD_TAKERS: dict[tuple[str, str], Callable[[_Reader, dict[str, Any]], None]] = {
+    ("event_msg", "item_completed"): _Reader.take_item,
+    ("event_msg", "task_complete"): _Reader.take_complete,
+    ("event_msg", "turn_aborted"): _Reader.take_abort,
+    ("response_item", "function_call"): _Reader.take_call,
+    ("response_item", "custom_tool_call"): _Reader.take_call,
+    ("response_item", "function_call_output"): _Reader.take_output,
+    ("response_item", "custom_tool_call_output"): _Reader.take_output,
+}
+"""Type of a record and of its payload to what reads it."""
+
+
+def _hook_name(namespace: str, name: str) -> str:
+    """Return the name of a tool in payloads."""
+    if name in SHELL_TOOLS and namespace in OWN_NAMESPACES:
+        return "Bash"
+    if namespace in OWN_NAMESPACES or (namespace, name) == SPAWN_AGENT:
+        return name
+    return namespace + name
+
+
+def _read_arguments(arguments: object) -> dict[str, Any] | None:
+    """Return the arguments of a call, which are a JSON text; `None` if they are not an object."""
+    if not isinstance(arguments, str):
+        return arguments if isinstance(arguments, dict) else None
+    try:
+        value = parse_json(arguments)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _join_command(command: object) -> str:
+    """Return a command line; of `["bash", "-lc", script]` the script."""
+    if isinstance(command, str):
+        return command
+    if not isinstance(command, list):
+        return ""
+    words = [word for word in command if isinstance(word, str)]
+    if len(words) == 3 and words[1] in ("-c", "-lc"):
+        return words[2]
+    return " ".join(words)
+
+
+def _read_result(name: str, value: object) -> tuple[object, tuple[str, ...]]:
+    """Return a result in the form that hooks get, and whether it is only close to it."""
+    is_mcp = name.startswith("mcp__")
+    if not isinstance(value, str) or not (is_mcp or name in OBJECT_RESULTS):
+        return value, ()
+    try:
+        parsed = parse_json(value)
+    except (ValueError, RecursionError):
+        parsed = None
+    if is_mcp and isinstance(parsed, list):
+        parsed = {"content": parsed}
+    if isinstance(parsed, dict):
+        return parsed, ("tool_response",)
+    return {"content": [{"type": "text", "text": value}]}, ("tool_response",)
+
+
+def _find_thread(path: Path, thread_id: str) -> str:
+    """Return the file of another thread; an empty string if it is not there."""
+    if not re.fullmatch(r"[\w-]+", thread_id):
+        return ""
+    name = f"rollout-*-{thread_id}.jsonl"
+    files = sorted(path.parent.glob(name))
+    if not files and len(path.parents) > 3:
+        files = sorted(path.parents[3].glob(f"*/*/*/{name}"))
+    return str(files[0]) if files else ""
+
+
+TRANSCRIPTS = TranscriptFormat(name="codex", find=find, read=read)
