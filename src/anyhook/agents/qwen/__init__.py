@@ -8,6 +8,7 @@ ENTRY = AgentEntry(
     name="qwen",
     spec="anyhook.agents.qwen.spec:QWEN",
     program="anyhook.agents.qwen.program:PROGRAM",
+    transcripts="anyhook.agents.qwen.transcripts:TRANSCRIPTS",
     events=frozenset(
         "PreToolUse PostToolUse PostToolUseFailure PostToolBatch Notification UserPromptSubmit "
         "UserPromptExpansion SessionStart SessionEnd SessionDelete InstructionsLoaded "

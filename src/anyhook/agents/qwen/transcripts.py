@@ -1,0 +1,341 @@
+"""Transcripts of Qwen Code: `projects/<directory>/chats/<session>.jsonl`, one record per line.
+
+Files of subagents that run in the background are in
+`projects/<directory>/subagents/<session>/`; other subagents have none. Resuming a session appends
+to its file; forking one copies its records, with their ids, to a new file. Source: files that
+Qwen Code 0.24.4 wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.transcripts import (
+    Draft,
+    EventQueue,
+    TranscriptFormat,
+    join_text_blocks,
+    object_in,
+    objects_in,
+    parse_time,
+    read_json_file,
+    read_records,
+    text_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from anyhook.agents.transcripts import Problems, TranscriptEvent
+
+# Snapshots, and telemetry of everything but calls. The first members of the record, so that no
+# text inside it can look like them.
+_NEEDLESS = re.compile(
+    rb'\{"uuid":"[^"\\]*","parentUuid":(?:null|"[^"\\]*"),"sessionId":"[^"\\]*",'
+    rb'"timestamp":"[^"\\]*","type":"system","provenance":"system","cwd":"(?:[^"\\]|\\.)*",'
+    rb'"version":"[^"\\]*","subtype":"(?:(?!ui_telemetry"|chat_compression")'
+    rb'|ui_telemetry","systemPayload":\{"uiEvent":\{"event\.name":"(?!qwen-code\.tool_call"))'
+)
+
+NOT_CALLED = frozenset({"tool_not_registered", "invalid_tool_params"})
+"""Types of errors of calls that did not reach hooks: an unknown tool, wrong arguments."""
+DENIED = "execution_denied"
+"""Type of the error of a call that was denied: by a permission rule, or by a hook."""
+DENIED_BEFORE_HOOKS = re.compile(
+    r"Qwen Code requires permission to use |This \"[^\"]*\" invocation was denied by permission"
+    r"|Blocked by auto mode policy: "
+)
+"""Start of the error of a call that was denied before hooks saw it."""
+CLASSIFIER = "Blocked by auto mode policy: "
+CLASSIFIER_REASON = "classifier_blocked"
+SUMMARY = re.compile(r"<summary>.*?</summary>", re.DOTALL)
+
+NEARLY = ("timestamp",)
+"""Members of all payloads that are only close: the record is written before or after the hook."""
+
+
+def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files of all sessions and their subagents."""
+    configured = environ.get("QWEN_HOME")
+    root = Path(configured) if configured else home / ".qwen"
+    for project in sorted((root / "projects").glob("*/")):
+        yield from sorted(project.glob("chats/*.jsonl"))
+        yield from sorted(project.glob("subagents/*/*.jsonl"))
+
+
+def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
+    """Yield the events of a file."""
+    reader = _Reader(path)
+    for line, record in read_records(path, problems, _NEEDLESS.match):
+        reader.take(record, line)
+        yield from reader.queue.flush()
+    reader.end_turn()
+    reader.queue.release()
+    yield from reader.queue.flush()
+    if not reader.has_records:
+        problems(f"{path}: has no record of a session of Qwen Code")
+
+
+class _Reader:
+    """Turns records into events.
+
+    Attributes:
+        queue: The events.
+        has_records: Whether a record of a session was read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.queue = EventQueue()
+        self.has_records = False
+        self._path = path
+        self._is_subagent = path.parent.parent.name == "subagents"
+        self._transcript_path = str(_main_file(path) if self._is_subagent else path)
+        self._agent_type = ""
+        self._permission_mode = ""
+        if self._is_subagent:
+            meta = read_json_file(path.with_suffix(".meta.json"))
+            self._agent_type = text_in(meta, "agentType")
+            self._permission_mode = text_in(meta, "resolvedApprovalMode")
+        self._line = 0
+        self._answer: tuple[dict[str, Any], int] | None = None
+        # Id of a call to its prompt and run time, which come before its result.
+        self._telemetry: dict[str, dict[str, Any]] = {}
+
+    def take(self, record: dict[str, Any], line: int) -> None:
+        """Read a record."""
+        take = _TAKERS.get(text_in(record, "type"))
+        if take is None or not text_in(record, "sessionId"):
+            return
+        self._line = line
+        if not self.has_records:
+            self.has_records = True
+            self._add_start(record)
+        take(self, record)
+
+    def _add_start(self, record: dict[str, Any]) -> None:
+        if self._is_subagent:
+            payload = self._payload("SubagentStart", record)
+            agent_type = self._agent_type or text_in(record, "agentName")
+            payload["agent_type"] = agent_type
+            self._add(payload, "subagent_start", record)
+            return
+        payload = self._payload("SessionStart", record)
+        payload["source"] = "startup"
+        self._add(payload, "session_start", record, ("source",))
+
+    def take_user(self, record: dict[str, Any]) -> None:
+        self.end_turn()
+        self.queue.release()
+        is_typed = record.get("provenance", "real_user") == "real_user"
+        if self._is_subagent or not is_typed or record.get("subtype") == "notification":
+            return
+        shown = text_in(object_in(record, "systemPayload"), "displayText")
+        text = shown or _text_of(record)
+        if text:
+            payload = self._payload("UserPromptSubmit", record)
+            payload["prompt"] = text
+            self._add(payload, "before_prompt", record)
+
+    # -- calls
+
+    def take_assistant(self, record: dict[str, Any]) -> None:
+        self._answer = record, self._line
+        for part in objects_in(object_in(record, "message"), "parts"):
+            call = object_in(part, "functionCall")
+            call_id = text_in(call, "id")
+            name = text_in(call, "name")
+            if not call_id or not name:
+                continue
+            payload = self._payload("PreToolUse", record)
+            payload["tool_name"] = name
+            payload["tool_input"] = object_in(call, "args")
+            payload["tool_use_id"] = call_id
+            payload["tool_call_id"] = call_id
+            key = f"{text_in(record, 'uuid')}/{call_id}/before_tool"
+            draft = self._draft(payload, "before_tool", record, ("tool_use_id",), key)
+            self.queue.hold(call_id, draft)
+
+    def take_system(self, record: dict[str, Any]) -> None:
+        data = object_in(record, "systemPayload")
+        event = object_in(data, "uiEvent")
+        subtype = text_in(record, "subtype")
+        if subtype == "chat_compression":
+            self._add_compaction(record, data)
+        elif subtype == "ui_telemetry" and event.get("event.name") == "qwen-code.tool_call":
+            call = self.queue.find_call(text_in(event, "call_id"))
+            if call is not None:
+                self._telemetry[text_in(event, "call_id")] = event
+                if text_in(event, "prompt_id"):
+                    call.payload["prompt_id"] = event["prompt_id"]
+
+    def take_result(self, record: dict[str, Any]) -> None:
+        result = object_in(record, "toolCallResult")
+        for part in objects_in(object_in(record, "message"), "parts"):
+            response = object_in(part, "functionResponse")
+            call_id = text_in(response, "id")
+            call = self.queue.close_call(call_id)
+            if call is not None:
+                telemetry = self._telemetry.pop(call_id, {})
+                self._join(record, call, object_in(response, "response"), result, telemetry)
+
+    def _join(
+        self,
+        record: dict[str, Any],
+        call: Draft,
+        response: dict[str, Any],
+        result: dict[str, Any],
+        telemetry: dict[str, Any],
+    ) -> None:
+        """Add what follows a call, and drop the call if hooks did not get it."""
+        error = text_in(response, "error")
+        kind = text_in(result, "errorType")
+        is_cancelled = result.get("status") == "cancelled"
+        is_not_run = result.get("executionStatus") == "not_started"
+        payload = dict(call.payload)
+        payload["timestamp"] = text_in(record, "timestamp")
+        base = call.key.removesuffix("before_tool")
+        is_denied_early = kind == DENIED and DENIED_BEFORE_HOOKS.match(error) is not None
+        if kind in NOT_CALLED or is_denied_early or (is_cancelled and is_not_run):
+            call.is_dropped = True
+            if error.startswith(CLASSIFIER):
+                payload["hook_event_name"] = "PermissionDenied"
+                payload["reason"] = CLASSIFIER_REASON
+                key = base + "permission_denied"
+                self._add(payload, "permission_denied", record, ("reason",), key)
+            return
+        if is_not_run:
+            return  # a hook denied it
+        reconstructed: tuple[str, ...] = ("tool_use_id",)
+        duration = telemetry.get("duration_ms", result.get("durationMs"))
+        if isinstance(duration, int | float) and not isinstance(duration, bool):
+            payload["duration_ms"] = duration
+            reconstructed += ("duration_ms",)
+        if error:
+            payload["hook_event_name"] = "PostToolUseFailure"
+            payload["error"] = error
+            payload["is_interrupt"] = is_cancelled
+            key = base + "post_tool_use_failure"
+            self._add(payload, "post_tool_use_failure", record, reconstructed, key)
+            return
+        payload["hook_event_name"] = "PostToolUse"
+        text = text_in(response, "output")
+        # The result of an MCP tool is a list of parts, of which the file has the text.
+        is_mcp = payload["tool_name"].startswith("mcp__")
+        content = [{"text": text}] if is_mcp else text
+        payload["tool_response"] = {"llmContent": content, "returnDisplay": _display(result, text)}
+        reconstructed += ("tool_response",)
+        self._add(payload, "after_tool", record, reconstructed, base + "after_tool")
+
+    # -- ends
+
+    def end_turn(self) -> None:
+        """Add the event of a turn that has ended."""
+        answer, self._answer = self._answer, None
+        if answer is None:
+            return
+        record, line = answer
+        parts = objects_in(object_in(record, "message"), "parts")
+        text = _text_of(record)
+        if not text or any("functionCall" in part for part in parts):
+            return  # the program was killed, or stopped the turn
+        wire = "SubagentStop" if self._is_subagent else "Stop"
+        payload = self._payload(wire, record)
+        payload["stop_hook_active"] = False
+        event = "after_agent"
+        if self._is_subagent:
+            event = "subagent_stop"
+            payload["agent_type"] = self._agent_type or text_in(record, "agentName")
+            payload["agent_transcript_path"] = str(self._path)
+        payload["last_assistant_message"] = text
+        self._add(payload, event, record, ("stop_hook_active",)).line = line
+
+    def _add_compaction(self, record: dict[str, Any], data: dict[str, Any]) -> None:
+        self.end_turn()
+        self.queue.release()
+        trigger = text_in(object_in(data, "info"), "triggerReason")
+        is_manual = trigger == "manual"
+        reconstructed = () if trigger in ("manual", "auto") else ("trigger",)
+        payload = self._payload("PreCompact", record)
+        payload["trigger"] = "manual" if is_manual else "auto"
+        self._add(payload, "before_compress", record, reconstructed)
+        payload = self._payload("PostCompact", record)
+        payload["trigger"] = "manual" if is_manual else "auto"
+        history = objects_in(data, "compressedHistory")
+        text = join_text_blocks(history[0].get("parts")) if history else ""
+        summary = SUMMARY.match(text)
+        payload["compact_summary"] = summary[0] if summary else text
+        self._add(payload, "post_compact", record, (*reconstructed, "compact_summary"))
+        payload = self._payload("SessionStart", record)
+        payload["source"] = "compact"
+        self._add(payload, "session_start", record)
+
+    # -- payloads
+
+    def _payload(self, wire: str, record: dict[str, Any]) -> dict[str, Any]:
+        """Return the members that events have in common, in the order of the program."""
+        payload: dict[str, Any] = {
+            "session_id": record["sessionId"],
+            "transcript_path": self._transcript_path,
+            "cwd": text_in(record, "cwd"),
+            "hook_event_name": wire,
+            "timestamp": text_in(record, "timestamp"),
+        }
+        if self._permission_mode:
+            payload["permission_mode"] = self._permission_mode
+        if self._is_subagent:
+            payload["agent_id"] = text_in(record, "agentId")
+        return payload
+
+    def _draft(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        record: dict[str, Any],
+        reconstructed: tuple[str, ...],
+        key: str = "",
+    ) -> Draft:
+        key = key or f"{text_in(record, 'uuid') or self._line}/{event}"
+        time = parse_time(record.get("timestamp"))
+        return Draft(payload, event, time, (*NEARLY, *reconstructed), key, self._line)
+
+    def _add(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        record: dict[str, Any],
+        reconstructed: tuple[str, ...] = (),
+        key: str = "",
+    ) -> Draft:
+        return self.queue.add(self._draft(payload, event, record, reconstructed, key))
+
+
+_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
+    "user": _Reader.take_user,
+    "assistant": _Reader.take_assistant,
+    "tool_result": _Reader.take_result,
+    "system": _Reader.take_system,
+}
+
+
+def _text_of(record: dict[str, Any]) -> str:
+    """Return the text of a message, without the thoughts of the model."""
+    parts = objects_in(object_in(record, "message"), "parts")
+    return join_text_blocks([part for part in parts if part.get("thought") is not True])
+
+
+def _display(result: dict[str, Any], text: str) -> Any:
+    """Return what the terminal shows of a result; of a shell command hooks get the text only."""
+    shown = result.get("resultDisplay", text)
+    if isinstance(shown, dict) and shown.get("type") == "shell_result":
+        return text_in(shown, "text")
+    return shown
+
+
+def _main_file(path: Path) -> Path:
+    """Return the transcript of the session to which a subagent's file belongs."""
+    return path.parents[2] / "chats" / f"{path.parent.name}.jsonl"
+
+
+TRANSCRIPTS = TranscriptFormat(name="qwen", find=find, read=read)
