@@ -32,6 +32,7 @@ ENTRY = AgentEntry(
     name="copilot",
     spec="anyhook.agents.copilot.spec:COPILOT",
     program="anyhook.agents.copilot.program:PROGRAM",
+    transcripts="anyhook.agents.copilot.transcripts:TRANSCRIPTS",
     events=frozenset({*SHAPES, *PASCAL_NAMES}),
     shapes=SHAPES,
     required_members=frozenset({"timestamp"}),

@@ -1,0 +1,272 @@
+"""Transcripts of Copilot CLI: `session-state/<session>/events.jsonl`, one event per line.
+
+Where hooks were configured, the file holds their inputs too (`hook.start`), nearly as hooks got
+them. Source: files that Copilot CLI 1.0.102 wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.transcripts import (
+    Draft,
+    EventQueue,
+    TranscriptFormat,
+    join_text_blocks,
+    object_in,
+    objects_in,
+    parse_time,
+    read_records,
+    text_in,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from anyhook.agents.transcripts import Problems, TranscriptEvent
+
+# Instructions and usage. The first members of the record, so that no text inside it can look like
+# them.
+_NEEDLESS = re.compile(
+    rb'\{"type":"(?:system\.message|session\.usage_record|assistant\.turn_(?:start|end)|hook\.end)"'
+)
+
+DENIED = re.compile(r"Permission to run this tool was denied|The user rejected|Denied by ")
+"""Start of the error of a call that was denied: it has no event after the tool."""
+DENIED_CODES = frozenset({"denied", "rejected"})
+
+ONLY_FROM_HOOKS = {
+    "permissionRequest": "permission_request",
+    "subagentStart": "subagent_start",
+    "subagentStop": "subagent_stop",
+    "preCompact": "before_compress",
+    "notification": "notification",
+}
+"""Events that the file has only where hooks were configured for them."""
+
+LATEST_TIME = 1 << 53
+"""Milliseconds since the epoch of which a float holds every one."""
+NEARLY = ("timestamp",)
+"""Members that are only close: the record is written before or after the hook."""
+
+
+def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the files of all sessions."""
+    configured = environ.get("COPILOT_HOME")
+    root = Path(configured) if configured else home / ".copilot"
+    yield from sorted((root / "session-state").glob("*/events.jsonl"))
+
+
+def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
+    """Yield the events of a file."""
+    reader = _Reader(path)
+    for line, record in read_records(path, problems, _NEEDLESS.match):
+        # The input of a hook follows the record of its event.
+        if record.get("type") != "hook.start":
+            yield from reader.queue.flush()
+        reader.take(record, line)
+    reader.end_turn()
+    reader.queue.release()
+    yield from reader.queue.flush()
+    if not reader.session_id:
+        problems(f"{path}: has no session.start event of Copilot CLI")
+
+
+class _Reader:
+    """Turns records into events.
+
+    Attributes:
+        queue: The events.
+        session_id: The session; empty before `session.start`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.queue = EventQueue()
+        self.session_id = ""
+        self._path = path
+        self._cwd = ""
+        self._line = 0
+        self._record: dict[str, Any] = {}
+        self._start: Draft | None = None
+        self._prompt_input: dict[str, Any] = {}
+        self._answer: tuple[dict[str, Any], int] | None = None
+        self._has_end = False
+
+    def take(self, record: dict[str, Any], line: int) -> None:
+        """Read a record."""
+        kind = text_in(record, "type")
+        take = _TAKERS.get(kind)
+        if take is None or not (self.session_id or kind == "session.start"):
+            return
+        self._line = line
+        self._record = record
+        take(self, object_in(record, "data"))
+
+    def take_start(self, data: dict[str, Any]) -> None:
+        self.session_id = text_in(data, "sessionId") or self._path.parent.name
+        self._cwd = text_in(object_in(data, "context"), "cwd")
+        payload = self._payload()
+        payload["source"] = "new"
+        self._start = self._add(payload, "session_start", ("source",))
+
+    def take_hook(self, data: dict[str, Any]) -> None:
+        """Read the input of a hook, which is what the payload was made of."""
+        kind = text_in(data, "hookType")
+        given = object_in(data, "input")
+        time = given.get("timestamp")
+        if not isinstance(time, int) or not 0 <= time <= LATEST_TIME:
+            return
+        self._cwd = text_in(given, "cwd") or self._cwd
+        if kind == "sessionStart":
+            if self._start is None or self._start is not self.queue.last:
+                self._start = self._add(self._payload(), "session_start", ())
+            self._replace(self._start, given)
+        elif kind == "userPromptSubmitted":
+            self._prompt_input = given
+        elif kind == "agentStop":
+            draft = self.end_turn()
+            if draft is not None:
+                self._replace(draft, given)
+        elif kind == "sessionEnd":
+            self.end_turn()
+            self._has_end = True
+            self._replace(self._add(self._payload(), "session_end", ()), given)
+        elif kind in ONLY_FROM_HOOKS:
+            event = ONLY_FROM_HOOKS[kind]
+            key = f"{self.session_id}/{text_in(data, 'hookInvocationId') or self._line}/{event}"
+            self._replace(self._add(self._payload(), event, (), key), given)
+
+    def _replace(self, draft: Draft, given: dict[str, Any]) -> None:
+        """Use the input of a hook for an event."""
+        draft.payload.update(given)
+        draft.time = given["timestamp"] / 1000
+        draft.reconstructed = ()
+
+    def take_prompt(self, data: dict[str, Any]) -> None:
+        self.end_turn()
+        self.queue.release()
+        text = text_in(data, "content")
+        given, self._prompt_input = self._prompt_input, {}
+        if not text:
+            return
+        payload = self._payload()
+        payload["prompt"] = text
+        draft = self._add(payload, "before_prompt", ())
+        if given.get("prompt") == text:
+            self._replace(draft, given)
+        else:
+            draft.reconstructed = NEARLY
+        transformed = text_in(data, "transformedContent")
+        if transformed:
+            payload = self._payload()
+            payload["prompt"] = text
+            payload["transformedPrompt"] = transformed
+            self._add(payload, "prompt_transformed", ())
+
+    # -- calls
+
+    def take_call(self, data: dict[str, Any]) -> None:
+        call_id = text_in(data, "toolCallId")
+        name = text_in(data, "toolName")
+        if not call_id or not name:
+            return
+        payload = self._payload()
+        payload["toolName"] = name
+        payload["toolArgs"] = object_in(data, "arguments")
+        key = f"{self.session_id}/{call_id}/before_tool"
+        self.queue.hold(call_id, self._draft(payload, "before_tool", (), key))
+
+    def take_result(self, data: dict[str, Any]) -> None:
+        call = self.queue.close_call(text_in(data, "toolCallId"))
+        if call is None:
+            return
+        payload = {**call.payload, **self._payload()}
+        base = call.key.removesuffix("before_tool")
+        content = object_in(data, "result").get("content")
+        text = join_text_blocks(content)
+        if data.get("success") is not False:
+            payload["toolResult"] = {"resultType": "success", "textResultForLlm": text}
+            self._add(payload, "after_tool", (), base + "after_tool")
+            return
+        error = object_in(data, "error")
+        text = text_in(error, "message") or text_in(data, "error") or text
+        if text_in(error, "code") in DENIED_CODES or DENIED.match(text):
+            return
+        payload["error"] = text
+        key = base + "post_tool_use_failure"
+        self._add(payload, "post_tool_use_failure", ("error",), key)
+
+    # -- ends
+
+    def take_answer(self, data: dict[str, Any]) -> None:
+        is_last = not objects_in(data, "toolRequests")
+        self._answer = (self._record, self._line) if is_last else None
+
+    def end_turn(self) -> Draft | None:
+        """Add the event of a turn that has ended."""
+        answer, self._answer = self._answer, None
+        if answer is None:
+            return None
+        record, line = answer
+        payload = self._payload(record)
+        payload["transcriptPath"] = str(self._path)
+        payload["stopReason"] = "end_turn"
+        payload["stop_hook_active"] = False
+        key = f"{self.session_id}/{text_in(record, 'id') or line}/after_agent"
+        draft = self._add(payload, "after_agent", ("stop_hook_active",), key)
+        draft.time = parse_time(record.get("timestamp"))
+        draft.line = line
+        return draft
+
+    def take_shutdown(self, data: dict[str, Any]) -> None:
+        self.end_turn()
+        self.queue.release()
+        has_end, self._has_end = self._has_end, False
+        if has_end:
+            return
+        payload = self._payload()
+        is_error = text_in(data, "shutdownType") == "error"
+        payload["reason"] = "error" if is_error else "complete"
+        self._add(payload, "session_end", ("reason",))
+
+    # -- payloads
+
+    def _payload(self, record: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the members that events have in common, in the order of the program."""
+        time = parse_time((record or self._record).get("timestamp"))
+        return {
+            "sessionId": self.session_id,
+            "timestamp": round((time or 0.0) * 1000),
+            "cwd": self._cwd,
+        }
+
+    def _draft(
+        self, payload: dict[str, Any], event: str, reconstructed: tuple[str, ...], key: str
+    ) -> Draft:
+        time = parse_time(self._record.get("timestamp"))
+        return Draft(payload, event, time, (*NEARLY, *reconstructed), key, self._line)
+
+    def _add(
+        self,
+        payload: dict[str, Any],
+        event: str,
+        reconstructed: tuple[str, ...],
+        key: str = "",
+    ) -> Draft:
+        key = key or f"{self.session_id}/{text_in(self._record, 'id') or self._line}/{event}"
+        return self.queue.add(self._draft(payload, event, reconstructed, key))
+
+
+_TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
+    "session.start": _Reader.take_start,
+    "hook.start": _Reader.take_hook,
+    "user.message": _Reader.take_prompt,
+    "assistant.message": _Reader.take_answer,
+    "tool.execution_start": _Reader.take_call,
+    "tool.execution_complete": _Reader.take_result,
+    "session.shutdown": _Reader.take_shutdown,
+}
+
+TRANSCRIPTS = TranscriptFormat(name="copilot", find=find, read=read)
