@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
+from anyhook.backtest.loading import load_hooks_of
 from anyhook.backtest.results import Result
 from anyhook.errors import AnyhookError, UsageError
 
@@ -247,7 +248,7 @@ def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> 
             return
         try:
             if evaluator is None:
-                evaluator = subject.load()
+                evaluator = load_hooks_of(subject)
             result = evaluate_part(evaluator, task.part, skipped=task.skipped, note=note)
             answer: Done | str = Done(task.number, result, task.part.digest())
         except AnyhookError as error:

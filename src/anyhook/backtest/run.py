@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from anyhook.backtest.cache import ResultCache
+from anyhook.backtest.loading import digest_of
 from anyhook.backtest.pool import Done, Pool
 from anyhook.backtest.results import Result
 
@@ -109,7 +110,7 @@ def run_backtest(
     """
     started = time.monotonic()
     run = Run(subject, Result(), Progress(len(parts)))
-    digest = subject.digest()
+    digest = digest_of(subject)
     results: dict[int, Result] = {}
 
     def add(number: int, result: Result) -> None:

@@ -1,0 +1,72 @@
+"""Load the hooks of a backtest, and find out whether they have changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook import __version__
+from anyhook.backtest.hook_file import HookFile
+from anyhook.backtest.project import ProjectHooks, load_engine
+from anyhook.errors import UsageError
+from anyhook.history.rows import DIGEST_SIZE
+from anyhook.trust.records import record_subjects
+from anyhook.trust.subjects import SubjectReader
+from anyhook.trust.trees import code_beside
+
+if TYPE_CHECKING:
+    from anyhook.backtest.subjects import Evaluator, Subject
+
+EVALUATION = 1
+"""Raised when the same hook and event give another result, so that kept results are not used."""
+
+
+def load_hooks_of(subject: Subject) -> Evaluator:
+    """Load the hooks of a subject.
+
+    Raises:
+        UsageError: If they cannot be loaded.
+    """
+    if subject.is_project:
+        return ProjectHooks(subject)
+    return HookFile(subject.path)
+
+
+def digest_of(subject: Subject) -> str:
+    """Return a hash of everything that the decisions of a subject may depend on.
+
+    It covers the hook file and the modules beside it, or the settings, commands and scripts of a
+    project's hooks as the trust store records them; the versions of Python and anyhook.
+
+    Raises:
+        UsageError: If it does not exist.
+    """
+    root = Path(subject.path)
+    if not root.exists():
+        raise UsageError(f"there is no {subject.path}")
+    hasher = hashlib.blake2b(digest_size=DIGEST_SIZE)
+    version = f"{EVALUATION} {__version__} {sys.version} {subject.agent} {subject.trusted}"
+    hasher.update(version.encode())
+    hasher.update(_project_content(subject) if subject.is_project else _file_content(root))
+    return hasher.hexdigest()
+
+
+def _file_content(file: Path) -> bytes:
+    """Return a hook file and the modules beside it that it may load."""
+    source = file.read_bytes()
+    parts = [source]
+    for path in sorted(code_beside(file.parent, source.decode("utf-8", "replace"))):
+        if path != file:
+            parts += [path.name.encode("utf-8", "replace"), path.read_bytes()]
+    return b"\0".join(parts)
+
+
+def _project_content(subject: Subject) -> bytes:
+    """Return what the trust store would record about the hooks of a project."""
+    engine = load_engine(subject, Path(subject.path), home=None)
+    reader = SubjectReader(engine.project_dir, engine.guard.variables())
+    entries, trees = record_subjects(reader.read_all(engine.definitions), engine.agent.name)
+    return json.dumps([entries, trees], sort_keys=True, default=str).encode()
