@@ -119,7 +119,7 @@ def _insert(
     connection: sqlite3.Connection, table: str, columns: int, rows: list[tuple[Any, ...]]
 ) -> None:
     places = ", ".join("?" * columns)
-    connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # noqa: S608 - names are ours
+    connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
 
 
 def keep(text: str) -> tuple[str, int]:

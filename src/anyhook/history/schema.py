@@ -37,6 +37,7 @@ CREATE TABLE events (
     size          INTEGER NOT NULL
 );
 CREATE INDEX events_session ON events (session_id, time);
+CREATE UNIQUE INDEX events_key ON events (key) WHERE key IS NOT NULL;
 CREATE INDEX events_time ON events (time);
 CREATE INDEX events_outcome ON events (outcome, time) WHERE outcome <> 'none' OR stop;
 

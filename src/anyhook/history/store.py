@@ -310,7 +310,7 @@ class History:
         """Remove the oldest events of a condition from all tables."""
         with self.transaction():
             rows = self.connection.execute(
-                f"SELECT id FROM events WHERE {condition} ORDER BY time LIMIT ?",  # noqa: S608 - conditions are ours
+                f"SELECT id FROM events WHERE {condition} ORDER BY time LIMIT ?",
                 (*values, limit),
             ).fetchall()
             for (number,) in rows:

@@ -1,0 +1,280 @@
+"""Import the sessions that agents have left on disk into the store."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.agents.output import ProcessExit, decode_exit
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.transcripts import TranscriptFormat, transcript_formats
+from anyhook.errors import UnknownNameError
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.merge import combine
+from anyhook.history.record import answer_record
+from anyhook.history.rows import dump
+from anyhook.model.definitions import HandlerSpec
+from anyhook.model.diagnostics import Place
+from anyhook.model.events import ToolEvent
+from anyhook.model.layers import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from anyhook.agents.transcripts import HookReply, TranscriptEvent
+    from anyhook.history.store import History
+    from anyhook.model.events import Event
+
+BATCH = 1000
+"""Events of one transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """A transcript that was found.
+
+    Attributes:
+        agent: Name of the agent.
+        path: The file.
+        size: Bytes.
+        mtime: Time of the last change, in nanoseconds.
+        inode: Number of the file in its file system.
+    """
+
+    agent: str
+    path: Path
+    size: int
+    mtime: int
+    inode: int
+
+
+@dataclass(slots=True)
+class Imported:
+    """What was imported.
+
+    Attributes:
+        files: Number of files that were read.
+        unchanged: Number of files that had not changed since the last import.
+        events: Number of events that are new.
+        known: Number of events that were there already.
+        size: Bytes that were read.
+        problems: What could not be read, each with its file and line.
+    """
+
+    files: int = 0
+    unchanged: int = 0
+    events: int = 0
+    known: int = 0
+    size: int = 0
+    problems: list[str] = field(default_factory=list)
+
+
+def find_transcripts(
+    home: Path, environ: Mapping[str, str], agents: Iterable[str] = ()
+) -> list[TranscriptFile]:
+    """Find the transcripts of agents, the oldest change first.
+
+    Args:
+        home: Home directory of the user.
+        environ: Environment, in which an agent may name another place.
+        agents: Names of agents; by default all whose transcripts can be read.
+
+    Raises:
+        UnknownNameError: If the transcripts of an agent cannot be read.
+    """
+    formats = transcript_formats()
+    for name in agents:
+        if name not in formats:
+            raise UnknownNameError("agent with readable transcripts", name, formats, list_all=True)
+    found: list[TranscriptFile] = []
+    for name in tuple(agents) or formats:
+        for path in formats[name].find(home, environ):
+            file = _file_of(name, path)
+            if file is not None:
+                found.append(file)
+    return sorted(found, key=lambda file: file.mtime)
+
+
+def _file_of(agent: str, path: Path) -> TranscriptFile | None:
+    try:
+        status = path.stat()
+    except OSError:  # it was removed meanwhile
+        return None
+    return TranscriptFile(agent, path, status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def import_transcripts(
+    history: History,
+    files: Iterable[TranscriptFile],
+    *,
+    on_file: Callable[[TranscriptFile], object] = lambda _file: None,
+) -> Imported:
+    """Import transcripts; what was imported or recorded before is not stored twice.
+
+    Args:
+        history: The store.
+        files: The transcripts.
+        on_file: Called after each file.
+
+    Raises:
+        HistoryError: If the store cannot be written. What was imported before stays.
+    """
+    done = Imported()
+    formats = transcript_formats()
+    for file in files:
+        if _is_unchanged(history, file):
+            done.unchanged += 1
+        else:
+            _import_file(history, formats[file.agent], file, done)
+        on_file(file)
+    return done
+
+
+def _is_unchanged(history: History, file: TranscriptFile) -> bool:
+    row = history.connection.execute(
+        "SELECT inode, size, mtime FROM files WHERE path = ?", (str(file.path),)
+    ).fetchone()
+    return bool(row == (file.inode, file.size, file.mtime))
+
+
+def _import_file(
+    history: History, transcripts: TranscriptFormat, file: TranscriptFile, done: Imported
+) -> None:
+    events = transcripts.read(file.path, done.problems.append)
+    live = _LiveEvents(history)
+    while batch := list(islice(events, BATCH)):
+        with history.transaction():
+            new = [
+                recorded_event(file.agent, event, file.mtime / 1e9)
+                for event in _new(history, file.agent, batch)
+            ]
+            unseen = [event for event in new if not live.has(event)]
+            history.insert(unseen)
+        done.events += len(unseen)
+        done.known += len(batch) - len(unseen)
+    with history.transaction():
+        history.connection.execute(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+            (str(file.path), file.inode, file.size, file.mtime),
+        )
+    done.files += 1
+    done.size += file.size
+
+
+def _new(history: History, agent: str, events: list[TranscriptEvent]) -> Iterator[TranscriptEvent]:
+    """Yield the events whose keys are not in the store yet."""
+    keys = [stored_key(agent, event.key) for event in events]
+    places = ", ".join("?" * len(keys))
+    rows = history.connection.execute(f"SELECT key FROM events WHERE key IN ({places})", keys)
+    known = {key for (key,) in rows}
+    for event, key in zip(events, keys, strict=True):
+        if key not in known:
+            known.add(key)
+            yield event
+
+
+def stored_key(agent: str, key: str) -> str:
+    """Return the key of an imported event in the store, which is unique among all agents."""
+    return f"{agent}/{key}"
+
+
+def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> RecordedEvent:
+    """Return an event of a transcript as the store takes it.
+
+    Args:
+        agent: Name of the agent.
+        found: The event.
+        default_time: Unix timestamp of an event without a time.
+    """
+    spec = get_agent(agent).form_of(found.payload)
+    event, _ = decode_event(spec, found.payload)
+    results = tuple(_result_of(agent, event, reply) for reply in found.replies)
+    decision: dict[str, Any] | None = None
+    for result in results:
+        decision = combine(decision, result.answer)
+    return RecordedEvent(
+        agent=agent,
+        session=str(event.session_id or ""),
+        event=found.event,
+        time=default_time if found.time is None else found.time,
+        payload=found.payload,
+        source="import",
+        project=event.cwd,
+        tool=event.tool if isinstance(event, ToolEvent) else None,
+        decision=decision,
+        results=results,
+        reconstructed=found.reconstructed,
+        key=stored_key(agent, found.key),
+    )
+
+
+def _result_of(agent: str, event: Event, reply: HookReply) -> RecordedResult:
+    """Return what a hook did, as far as the transcript has it."""
+    spec = get_agent(agent)
+    handler = HandlerSpec("command", Layer.USER, Place(""), command=reply.command or None)
+    event_spec = spec.by_canonical.get(event.name)
+    answer: dict[str, Any] = {}
+    if event_spec is not None:
+        end = ProcessExit(reply.exit_code or 0, None, reply.stdout, reply.stderr)
+        answer = answer_record(decode_exit(spec, spec.documented, event_spec, handler, end).answer)
+    return RecordedResult(
+        hook=handler.label if reply.command else "a hook",
+        exit_code=reply.exit_code,
+        outcome=str(answer.get("outcome", "none")),
+        answer=answer,
+        stdout=reply.stdout,
+        stderr=reply.stderr,
+        version={"command": reply.command} if reply.command else {},
+    )
+
+
+class _LiveEvents:
+    """Finds events of transcripts that were recorded while they happened.
+
+    Args:
+        history: The store.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._left: dict[tuple[str, str], Counter[str]] = {}
+
+    def has(self, event: RecordedEvent) -> bool:
+        """Return whether an event was recorded live; each live event answers once."""
+        session = (event.agent, event.session)
+        if session not in self._left:
+            self._left[session] = self._read(session)
+        left = self._left[session]
+        if not left:
+            return False
+        happening = _happening(event.event, event.payload)
+        if not left[happening]:
+            return False
+        left[happening] -= 1
+        return True
+
+    def _read(self, session: tuple[str, str]) -> Counter[str]:
+        import json
+
+        rows = self._history.connection.execute(
+            "SELECT event, payload FROM events JOIN sessions ON sessions.id = session_id"
+            " JOIN bodies ON event_id = events.id"
+            " WHERE agent = ? AND session = ? AND source <> 'import'",
+            session,
+        )
+        return Counter(_happening(event, json.loads(payload)) for event, payload in rows)
+
+
+def _happening(event: str, payload: Mapping[str, Any]) -> str:
+    """Return what identifies an event in its session: the call's id, else what it was about."""
+    identifier = payload.get("tool_use_id")
+    if not identifier:
+        about = [payload.get(name) for name in ("tool_name", "toolName", "tool_input", "toolArgs")]
+        about.append(payload.get("prompt"))
+        identifier = hashlib.blake2b(dump(about).encode("utf-8", "replace")).hexdigest()
+    return f"{event} {identifier}"

@@ -1,0 +1,410 @@
+"""Questions to the history: sessions, the events of one, searches, and counts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from anyhook.errors import UsageError
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.text import mark, query_of
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator
+
+    from anyhook.history.store import History
+
+SHORTEST_SESSION_PREFIX = 4
+"""Characters of the beginning of a session's identifier that may stand for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session and what was decided in it.
+
+    Attributes:
+        agent: Name of the agent.
+        session: Its identifier.
+        project: Directory of the project.
+        started: Unix timestamp of the first event.
+        ended: Unix timestamp of the last event.
+        events: Number of events.
+        outcomes: Verdict to number of events, without `none`; `stop` for ended loops.
+    """
+
+    agent: str
+    session: str
+    project: str
+    started: float
+    ended: float
+    events: int
+    outcomes: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which events are wanted; an empty field means all.
+
+    Attributes:
+        text: Words that must occur; words in quotation marks in that order.
+        agent: Name of the agent.
+        event: Canonical name of the event.
+        tool: Canonical name of the tool.
+        outcome: `deny`, `ask`, `allow`, `defer`, `stop` or `none`.
+        hook: Label of a hook that ran.
+        session: Identifier of the session.
+        since: Unix timestamp of the first event.
+        until: Unix timestamp after the last event.
+    """
+
+    text: str = ""
+    agent: str = ""
+    event: str = ""
+    tool: str = ""
+    outcome: str = ""
+    hook: str = ""
+    session: str = ""
+    since: float = 0.0
+    until: float = 0.0
+
+    def index_query(self) -> str:
+        """Return the query to the full-text index; empty if it is not needed."""
+        words = [query_of(self.text)] if self.text else []
+        for kind in ("agent", "event", "tool", "outcome", "hook"):
+            value = getattr(self, kind)
+            if value:
+                words.append(f"marks:{mark(kind, value)}")
+        return " AND ".join(word for word in words if word)
+
+
+def sessions(
+    history: History, *, agent: str = "", since: float = 0.0, limit: int = 50, offset: int = 0
+) -> list[SessionSummary]:
+    """Return the sessions, the one with the newest event first.
+
+    Args:
+        history: The store.
+        agent: Name of the agent; empty for all.
+        since: Unix timestamp; sessions with an event after it.
+        limit: How many.
+        offset: How many are left out at the beginning.
+    """
+    rows = history.connection.execute(
+        "SELECT id, agent, session, project, started, ended, events FROM sessions"
+        " WHERE (? = '' OR agent = ?) AND ended >= ? ORDER BY ended DESC LIMIT ? OFFSET ?",
+        (agent, agent, since, limit, offset),
+    ).fetchall()
+    outcomes = _outcomes_of(history.connection, [row[0] for row in rows])
+    return [_summary(row, outcomes.get(row[0], {})) for row in rows]
+
+
+def _outcomes_of(
+    connection: sqlite3.Connection, session_ids: list[int]
+) -> dict[int, dict[str, int]]:
+    """Return the counts of verdicts of some sessions."""
+    places = ", ".join("?" * len(session_ids))
+    rows = connection.execute(
+        "SELECT session_id, iif(outcome = 'none', 'stop', outcome), count(*) FROM events"
+        f" WHERE session_id IN ({places}) AND (outcome <> 'none' OR stop) GROUP BY 1, 2",
+        session_ids,
+    )
+    found: dict[int, dict[str, int]] = {}
+    for number, outcome, count in rows:
+        found.setdefault(number, {})[outcome] = count
+    return found
+
+
+def find_session(history: History, name: str, agent: str = "") -> SessionSummary:
+    """Return a session by its identifier, by the beginning of it, or the newest one for `last`.
+
+    Raises:
+        UsageError: If there is none, or several.
+    """
+    if name == "last":
+        newest = sessions(history, agent=agent, limit=1)
+        if not newest:
+            raise UsageError("the history has no session; anyhook history import reads transcripts")
+        return newest[0]
+    is_prefix = len(name) >= SHORTEST_SESSION_PREFIX
+    end = name + "\U0010ffff" if is_prefix else name
+    rows = history.connection.execute(
+        "SELECT id, agent, session, project, started, ended, events FROM sessions"
+        " WHERE session BETWEEN ? AND ? AND (? = '' OR agent = ?)"
+        " ORDER BY session = ? DESC, ended DESC LIMIT 6",
+        (name, end, agent, agent, name),
+    ).fetchall()
+    exact = [row for row in rows if row[2] == name]
+    rows = exact or rows
+    if not rows:
+        raise UsageError(f"the history has no session {name!r}; anyhook history lists them")
+    if len(rows) > 1:
+        names = ", ".join(f"{row[1]} {row[2]}" for row in rows)
+        raise UsageError(f"{name!r} may be several sessions: {names}; use --agent or more of it")
+    row = rows[0]
+    return _summary(row, _outcomes_of(history.connection, [row[0]]).get(row[0], {}))
+
+
+def _summary(row: tuple[Any, ...], outcomes: dict[str, int]) -> SessionSummary:
+    _, agent, session, project, started, ended, events = row
+    return SessionSummary(agent, session, project, started, ended, events, outcomes)
+
+
+def events_of(
+    history: History,
+    session: SessionSummary,
+    *,
+    limit: int = -1,
+    after: tuple[float, int] = (0.0, 0),
+) -> list[RecordedEvent]:
+    """Return the events of a session in the order of their time.
+
+    Args:
+        history: The store.
+        session: The session.
+        limit: How many; -1 for all.
+        after: Time and number of the event before the first one.
+    """
+    rows = history.connection.execute(
+        f"{_EVENT} WHERE agent = ? AND session = ? AND (time, events.id) > (?, ?)"
+        " ORDER BY time, events.id LIMIT ?",
+        (session.agent, session.session, *after, limit),
+    ).fetchall()
+    return _with_results(history.connection, rows)
+
+
+def get_event(history: History, number: int) -> RecordedEvent:
+    """Return an event by its number.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    rows = history.connection.execute(f"{_EVENT} WHERE events.id = ?", (number,)).fetchall()
+    if not rows:
+        raise UsageError(f"the history has no event {number}")
+    return _with_results(history.connection, rows)[0]
+
+
+def search(
+    history: History, wanted: Filter, *, limit: int = 50, before: int = 0
+) -> list[RecordedEvent]:
+    """Return the events that a filter describes, those that were stored last first.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        limit: How many.
+        before: Number of the event after which to continue; 0 for the start.
+    """
+    conditions, values = _conditions(wanted)
+    if before:
+        conditions.append("events.id < ?")
+        values.append(before)
+    query, order = _EVENT, "events.id"
+    index = wanted.index_query()
+    if index:
+        # The index is read backwards by its numbers, so that a common word takes no longer.
+        query = _EVENT.replace("FROM events", "FROM texts CROSS JOIN events ON events.id = texts.rowid")
+        order = "texts.rowid"
+        conditions.insert(0, "texts MATCH ?")
+        values.insert(0, index)
+    where = " AND ".join(conditions) or "1"
+    rows = history.connection.execute(
+        f"{query} WHERE {where} ORDER BY {order} DESC LIMIT ?", (*values, limit)
+    )
+    return _with_results(history.connection, rows.fetchall())
+
+
+def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
+    pairs = (
+        ("sessions.session = ?", wanted.session),
+        ("events.time >= ?", wanted.since),
+        ("events.time < ?", wanted.until),
+    )
+    used = [pair for pair in pairs if pair[1]]
+    return [text for text, _ in used], [value for _, value in used]
+
+
+@dataclass(frozen=True, slots=True)
+class HookStatistics:
+    """How often a hook ran and what it answered.
+
+    Attributes:
+        hook: Its label.
+        place: Its position.
+        versions: Number of versions.
+        runs: Number of events.
+        outcomes: Verdict to number, without `none`.
+        failures: Number of events on which it failed or timed out.
+        seconds: Mean duration in seconds; `None` if it is not known.
+        slowest: Longest duration in seconds.
+        shadow: Number of events on which it ran as a shadow.
+        last: Unix timestamp of the last run.
+    """
+
+    hook: str
+    place: str
+    versions: int
+    runs: int
+    outcomes: dict[str, int]
+    failures: int
+    seconds: float | None
+    slowest: float | None
+    shadow: int
+    last: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Counts of a part of the history.
+
+    Attributes:
+        sessions: Number of sessions.
+        events: Canonical name of an event to number.
+        outcomes: Verdict to number of events; `stop` for ended loops.
+        sessions_with: Verdict to number of sessions with at least one such event.
+        tools: Canonical name of a tool to number of its calls.
+        sources: Source to number of events.
+        hooks: The hooks, the one that ran most often first.
+    """
+
+    sessions: int
+    events: dict[str, int]
+    outcomes: dict[str, int]
+    sessions_with: dict[str, int]
+    tools: dict[str, int]
+    sources: dict[str, int]
+    hooks: tuple[HookStatistics, ...]
+
+
+def statistics(history: History, *, agent: str = "", since: float = 0.0) -> Statistics:
+    """Count the events since a time.
+
+    Args:
+        history: The store.
+        agent: Name of the agent; empty for all.
+        since: Unix timestamp; 0 for all.
+    """
+    connection = history.connection
+    where = "time >= ? AND (? = '' OR session_id IN (SELECT id FROM sessions WHERE agent = ?))"
+    values = (since, agent, agent)
+
+    def count(column: str, rest: str = "", what: str = "count(*)") -> dict[str, int]:
+        rows = connection.execute(
+            f"SELECT {column}, {what} FROM events WHERE {where} {rest} GROUP BY 1 ORDER BY 2 DESC",
+            values,
+        )
+        return dict(rows.fetchall())
+
+    verdict = "iif(outcome = 'none' AND stop, 'stop', outcome)"
+    (number,) = connection.execute(
+        f"SELECT count(DISTINCT session_id) FROM events WHERE {where}",
+        values,
+    ).fetchone()
+    return Statistics(
+        sessions=number,
+        events=count("event"),
+        outcomes=count(verdict),
+        sessions_with=count(verdict, what="count(DISTINCT session_id)"),
+        tools=count("tool", "AND tool IS NOT NULL AND event = 'before_tool'"),
+        sources=count("source"),
+        hooks=tuple(_hook_statistics(connection, where, values)),
+    )
+
+
+def _hook_statistics(
+    connection: sqlite3.Connection, where: str, values: tuple[Any, ...]
+) -> Iterator[HookStatistics]:
+    rows = connection.execute(
+        "SELECT label, place, count(DISTINCT hooks.id), count(*),"
+        " sum(status IN ('failed', 'timed_out')), avg(duration), max(duration), sum(shadow),"
+        f" max(time) FROM results JOIN events ON events.id = event_id"
+        f" JOIN hooks ON hooks.id = hook_id WHERE {where} GROUP BY 1, 2 ORDER BY 4 DESC",
+        values,
+    ).fetchall()
+    outcomes: dict[tuple[str, str], dict[str, int]] = {}
+    counted = connection.execute(
+        "SELECT label, place, results.outcome, count(*) FROM results"
+        " JOIN events ON events.id = event_id JOIN hooks ON hooks.id = hook_id"
+        f" WHERE {where} AND results.outcome <> 'none' GROUP BY 1, 2, 3",
+        values,
+    )
+    for label, place, outcome, number in counted:
+        outcomes.setdefault((label, place), {})[outcome] = number
+    for label, place, versions, runs, failures, mean, slowest, shadow, last in rows:
+        found = outcomes.get((label, place), {})
+        yield HookStatistics(
+            label, place, versions, runs, found, failures, mean, slowest, shadow, last
+        )
+
+
+_EVENT = (
+    "SELECT events.id, agent, session, event, time, payload, source, project, tool, decision,"
+    " reconstructed, redacted, cut, key FROM events JOIN sessions ON sessions.id = session_id"
+    " JOIN bodies ON bodies.event_id = events.id"
+)
+
+
+def _with_results(connection: sqlite3.Connection, rows: Iterable[Any]) -> list[RecordedEvent]:
+    """Return events from their rows, with the results of their hooks."""
+    rows = list(rows)
+    results: dict[int, list[RecordedResult]] = {}
+    for start in range(0, len(rows), 500):
+        numbers = [row[0] for row in rows[start : start + 500]]
+        places = ", ".join("?" * len(numbers))
+        found = connection.execute(
+            "SELECT event_id, label, place, kind, digest, status, outcome, shadow, started,"
+            " duration, exit_code, signal, answer, stdout, stderr, truncated, error FROM results"
+            f" JOIN hooks ON hooks.id = hook_id WHERE event_id IN ({places})"
+            " ORDER BY results.rowid",
+            numbers,
+        )
+        for row in found:
+            results.setdefault(row[0], []).append(_result(row[1:]))
+    return [_event(row, results.get(row[0], [])) for row in rows]
+
+
+def _result(row: tuple[Any, ...]) -> RecordedResult:
+    hook, place, kind, digest, status, outcome, shadow, started, duration, *rest = row
+    exit_code, signal, answer, stdout, stderr, truncated, error = rest
+    return RecordedResult(
+        hook=hook,
+        place=place,
+        kind=kind,
+        status=status,
+        outcome=outcome,
+        shadow=bool(shadow),
+        started=started or 0.0,
+        duration=duration,
+        exit_code=exit_code,
+        signal=signal,
+        answer=json.loads(answer) if answer else {},
+        stdout=stdout or "",
+        stderr=stderr or "",
+        truncated=bool(truncated),
+        error=error,
+        digest=digest,
+    )
+
+
+def _event(row: tuple[Any, ...], results: list[RecordedResult]) -> RecordedEvent:
+    number, agent, session, event, time, payload, source, project, tool, decision, *rest = row
+    reconstructed, redacted, cut, key = rest
+    return RecordedEvent(
+        agent=agent,
+        session=session,
+        event=event,
+        time=time,
+        payload=json.loads(payload),
+        source=source,
+        project=project,
+        tool=tool,
+        decision=None if decision is None else json.loads(decision),
+        results=tuple(results),
+        reconstructed=tuple(reconstructed.split(",")) if reconstructed else (),
+        redacted=redacted,
+        cut=bool(cut),
+        key=key,
+        id=number,
+    )
