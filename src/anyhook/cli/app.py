@@ -26,6 +26,9 @@ GROUPS = {
         "enable": "switch:enable",
         "disable": "switch:disable",
     },
+    "Look back": {
+        "history": "history_files:history",
+    },
     "Run hooks": {
         "run": "run:run",
         "serve": "serve:serve",

@@ -205,7 +205,9 @@ def search(
     index = wanted.index_query()
     if index:
         # The index is read backwards by its numbers, so that a common word takes no longer.
-        query = _EVENT.replace("FROM events", "FROM texts CROSS JOIN events ON events.id = texts.rowid")
+        query = _EVENT.replace(
+            "FROM events", "FROM texts CROSS JOIN events ON events.id = texts.rowid"
+        )
         order = "texts.rowid"
         conditions.insert(0, "texts MATCH ?")
         values.insert(0, index)

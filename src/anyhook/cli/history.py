@@ -1,0 +1,347 @@
+"""`anyhook history`: sessions, what was decided in them, searches and counts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from anyhook.cli import OK
+from anyhook.cli.options import AsJson
+from anyhook.cli.output import console, count_of, make_table, print_json, show_path
+from anyhook.cli.past import (
+    FAILED_STATUS,
+    Since,
+    counts_text,
+    event_json,
+    open_history,
+    outcome_text,
+    parse_since,
+    show_span,
+    show_time,
+    subject_of,
+    verdict_of,
+)
+from anyhook.history.queries import (
+    Filter,
+    events_of,
+    find_session,
+    get_event,
+    search,
+    sessions,
+    statistics,
+)
+from anyhook.model.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from anyhook.history.events import RecordedEvent, RecordedResult
+    from anyhook.history.queries import HookStatistics, SessionSummary, Statistics
+
+history = typer.Typer(
+    help="See what hooks decided in past sessions: list, show, search, count, import, export.",
+    invoke_without_command=True,
+)
+Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
+MAX_REASON = 400
+"""Characters of a reason in a timeline."""
+
+
+@history.callback()
+def list_sessions(
+    context: typer.Context,
+    agent: Agent = "",
+    since: Since = "",
+    limit: Limit = 20,
+    as_json: AsJson = False,
+) -> int:
+    """List the sessions of the history, the newest first.
+
+    For example:
+
+        anyhook history
+        anyhook history --since 7d --agent claude
+        anyhook history show last
+        anyhook history search "rm -rf" --outcome deny
+    """
+    if context.invoked_subcommand is not None:
+        return OK
+    with open_history() as store:
+        found = sessions(store, agent=agent, since=parse_since(since), limit=limit)
+    if as_json:
+        print_json([asdict(session) for session in found])
+        return OK
+    out = console()
+    if not found:
+        out.print("The history is empty. To fill it:")
+        out.print("  anyhook record on         records what hooks decide from now on")
+        out.print("  anyhook history import    reads the sessions that agents have left on disk")
+        return OK
+    out.print(_session_table(found))
+    return OK
+
+
+def _session_table(found: list[SessionSummary]) -> Table:
+    table = make_table("started", "agent", "session", "events", "decisions", "project")
+    for session in found:
+        table.add_row(
+            show_time(session.started),
+            session.agent,
+            Text(printable(session.session), style="cyan"),
+            str(session.events),
+            counts_text(session.outcomes),
+            Text(show_path(session.project) if session.project else "", style="dim"),
+        )
+    return table
+
+
+@history.command("show")
+def show(
+    session: Annotated[
+        str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
+    ],
+    event: Annotated[
+        int,
+        typer.Option("--event", metavar="NUMBER", help="One event, with all that is known."),
+    ] = 0,
+    agent: Agent = "",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Events without hooks and decisions too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show the events of a session in their order, with the answer of every hook and the reasons.
+
+    For example:
+
+        anyhook history show last
+        anyhook history show 4f1c --all
+        anyhook history show last --event 4711
+    """
+    with open_history() as store:
+        summary = find_session(store, session, agent)
+        events = [get_event(store, event)] if event else events_of(store, summary)
+    if as_json:
+        print_json({**asdict(summary), "events": [event_json(found) for found in events]})
+        return OK
+    out = console()
+    out.print(_session_table([summary]))
+    shown = [found for found in events if everything or event or found.results or found.decision]
+    for found in shown:
+        print_event(out, found, full=bool(event))
+    hidden = len(events) - len(shown)
+    if hidden:
+        out.print(f"{count_of(hidden, 'event')} without hooks; to see them: --all", style="dim")
+    return OK
+
+
+def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> None:
+    """Print a recorded event with the answers of its hooks.
+
+    Args:
+        out: Where to print.
+        event: The event.
+        full: Print the payload, the output of the hooks and the blame, too.
+    """
+    heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
+    heading.append(event.event, style="bold not dim")
+    heading.append(f"  {event.tool or ''}  ", style="cyan not dim")
+    heading.append(subject_of(event), style="not dim")
+    out.print(heading, no_wrap=not full, overflow="ellipsis")
+    if event.results:
+        out.print(_result_table(event))
+    verdict = verdict_of(event)
+    if verdict != "none":
+        line = Text("  → ").append_text(outcome_text(verdict))
+        line.append(f"  {printable(event.reason)[:MAX_REASON]}")
+        out.print(line)
+    notes = _notes(event)
+    if notes:
+        out.print(Text(f"  {'; '.join(notes)}", style="dim"))
+    if full:
+        _print_details(out, event)
+
+
+def _result_table(event: RecordedEvent) -> Table:
+    table = make_table("", "hook", "place", "time", "answer")
+    table.show_header = False
+    for result in event.results:
+        duration = "" if result.duration is None else show_span(result.duration)
+        table.add_row(
+            "",
+            Text(printable(result.hook)),
+            Text(printable(result.place), style="dim"),
+            Text(duration, style="dim"),
+            _answer_text(result),
+        )
+    return table
+
+
+def _answer_text(result: RecordedResult) -> Text:
+    if result.status in FAILED_STATUS:
+        text = Text(result.status.replace("_", " "), style="red")
+        return text.append(f"  {printable(result.error or '')}", style="default")
+    names = ", ".join(name for name in result.answer if name not in ("outcome", "reason"))
+    text = outcome_text(result.outcome)
+    if result.outcome == "none" and names:
+        text = Text()
+    if names:
+        text.append(f"{'  ' if text else ''}{names}", style="cyan")
+    if result.shadow:
+        text.append("  as a shadow", style="magenta")
+    return text
+
+
+def _notes(event: RecordedEvent) -> list[str]:
+    notes: list[str] = []
+    if event.reconstructed:
+        notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
+    if event.redacted:
+        notes.append(f"{count_of(event.redacted, 'secret')} replaced")
+    if event.cut:
+        notes.append("long texts were cut")
+    return notes
+
+
+def _print_details(out: Console, event: RecordedEvent) -> None:
+    from rich.json import JSON
+
+    decision = dict(event.decision or {})
+    for title, value in (("payload", event.payload), ("decision", decision)):
+        if value:
+            out.print(Text(f"\n{title}", style="dim"))
+            out.print(JSON.from_data(value, default=str))
+    for result in event.results:
+        for name in ("stdout", "stderr"):
+            text = getattr(result, name)
+            if text:
+                out.print(Text(f"\n{name} of {printable(result.hook)}", style="dim"))
+                out.print(Text(printable(text)))
+
+
+@history.command("search")
+def search_events(
+    text: Annotated[
+        str, typer.Argument(help='Words that must all occur; "words in a row" in quotation marks.')
+    ] = "",
+    tool: Annotated[str, typer.Option("--tool", help="Canonical name, like shell.")] = "",
+    event: Annotated[str, typer.Option("--event", help="Canonical name, like before_tool.")] = "",
+    outcome: Annotated[
+        str, typer.Option("--outcome", help="deny, ask, allow, defer, stop or none.")
+    ] = "",
+    hook: Annotated[str, typer.Option("--hook", help="Name of a hook that ran.")] = "",
+    session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
+    agent: Agent = "",
+    since: Since = "",
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> int:
+    """Search the events of all sessions, those that were recorded last first.
+
+    Exits with 1 if there are none.
+
+    For example:
+
+        anyhook history search "rm -rf"
+        anyhook history search --outcome deny --since 30d
+        anyhook history search --hook guard.py --tool shell
+    """
+    with open_history() as store:
+        if session:
+            session = find_session(store, session, agent).session
+        wanted = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
+        found = search(store, wanted, limit=limit)
+    if as_json:
+        print_json([event_json(item) for item in found])
+        return OK if found else 1
+    out = console()
+    if not found:
+        out.print("No event was found.")
+        return 1
+    table = make_table("time", "event", "tool", "decision", "what", "session", "number")
+    for item in found:
+        table.add_row(
+            Text(show_time(item.time), style="dim"),
+            item.event,
+            item.tool or "",
+            outcome_text(verdict_of(item)),
+            Text(subject_of(item)[:120]),
+            Text(printable(item.session)[:8], style="cyan"),
+            str(item.id),
+        )
+    out.print(table)
+    if len(found) == limit:
+        out.print(f"The last {limit} of more; to see them: --limit {limit * 4}", style="dim")
+    return OK
+
+
+@history.command("stats")
+def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
+    """Count events, decisions and the results of each hook.
+
+    Rates per event and per session are different things: a session in which one of a thousand
+    calls was denied is a session with a denial.
+
+    For example:
+
+        anyhook history stats --since 30d
+    """
+    with open_history() as store:
+        found = statistics(store, agent=agent, since=parse_since(since))
+    if as_json:
+        print_json(asdict(found))
+        return OK
+    out = console()
+    total = sum(found.events.values())
+    out.print(f"{total:,} events in {found.sessions:,} sessions")
+    out.print(_outcome_table(found, total))
+    if found.hooks:
+        out.print(_hook_table(found.hooks))
+    else:
+        out.print("No hook has run on these events.", style="dim")
+    for title, counts in (("events", found.events), ("tools", found.tools)):
+        if counts:
+            parts = [f"{name} {number:,}" for name, number in counts.items()]
+            out.print(Text.assemble((f"{title}  ", "dim"), ", ".join(parts)))
+    return OK
+
+
+def _outcome_table(found: Statistics, total: int) -> Table:
+    table = make_table("decision", "events", "of all events", "sessions", "of all sessions")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for outcome, number in found.outcomes.items():
+        in_sessions = found.sessions_with[outcome]
+        table.add_row(
+            Text("no opinion", style="dim") if outcome == "none" else outcome_text(outcome),
+            f"{number:,}",
+            _share(number, total),
+            f"{in_sessions:,}",
+            _share(in_sessions, found.sessions),
+        )
+    return table
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.2%}" if whole else ""
+
+
+def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
+    table = make_table("hook", "place", "runs", "decisions", "failed", "mean", "slowest", "last")
+    for hook in hooks:
+        table.add_row(
+            Text(printable(hook.hook)),
+            Text(printable(hook.place), style="dim"),
+            f"{hook.runs:,}",
+            counts_text(hook.outcomes),
+            Text(str(hook.failures or ""), style="red"),
+            "" if hook.seconds is None else show_span(hook.seconds),
+            "" if hook.slowest is None else show_span(hook.slowest),
+            Text(show_time(hook.last), style="dim"),
+        )
+    return table
