@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.results import Decided, Result, outcome_of
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from anyhook.backtest.results import Decided, Result
 
 EXAMPLES = 5
 """Examples of a group of changes."""
@@ -111,31 +111,3 @@ def new_denials(changes: Iterable[Change]) -> list[Change]:
     """Return the changes that deny or stop what was not denied or stopped before."""
     strict = ("deny", "stop")
     return [c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict]
-
-
-def recorded_result(refs: Mapping[str, Mapping[str, Any]], after: Result) -> Result:
-    """Return the recorded decisions of events as a result to compare with.
-
-    Args:
-        refs: `ref` of an event to its recorded decision, and to `event`, `session`, … of it.
-        after: The result that it will be compared with.
-    """
-    known = {found.ref: found for found in after.decided}
-    decided: list[Decided] = []
-    for ref, row in refs.items():
-        decision = {name: value for name, value in row["decision"].items() if name != "blame"}
-        if outcome_of(decision) == "none":
-            continue
-        other = known.get(ref)
-        decided.append(
-            Decided(
-                ref,
-                row["session"],
-                row["event"],
-                row["tool"],
-                other.text if other else row.get("text", ""),
-                decision,
-                tuple(row.get("hooks", ())),
-            )
-        )
-    return Result(decided=decided)

@@ -28,6 +28,8 @@ GROUPS = {
     },
     "Look back": {
         "history": "history_files:history",
+        "backtest": "backtest:backtest",
+        "replay": "backtest:replay",
     },
     "Run hooks": {
         "run": "run:run",

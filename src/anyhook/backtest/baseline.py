@@ -1,0 +1,81 @@
+"""What a backtest is compared with: another hook file or project, or a revision of git."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import tarfile
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyhook.backtest.subjects import Subject
+
+GIT = "git:"
+"""What the name of a revision begins with."""
+
+
+@contextmanager
+def baseline_of(subject: Subject, against: str) -> Iterator[Subject]:
+    """Make another subject available to compare with.
+
+    Args:
+        subject: What is evaluated.
+        against: The path of a hook file or a project, or `git:REVISION`: the subject itself as it
+            was in that revision.
+
+    Raises:
+        UsageError: If there is no such path or revision.
+    """
+    if not against.startswith(GIT):
+        if not Path(against).exists():
+            raise UsageError(f"there is no {against!r}; give a path or git:REVISION")
+        yield replace(subject, path=str(Path(against).resolve()), title=against)
+        return
+    revision = against.removeprefix(GIT) or "HEAD"
+    path = Path(subject.path).resolve()
+    directory = path if path.is_dir() else path.parent
+    root = Path(_git(directory, "rev-parse", "--show-toplevel").decode().strip()).resolve()
+    with tempfile.TemporaryDirectory(prefix="anyhook-revision-") as copy:
+        _extract(root, revision, Path(copy))
+        inside = Path(copy) / path.relative_to(root)
+        if not inside.exists():
+            name = path.relative_to(root)
+            raise UsageError(f"there is no {name} in revision {revision!r}")
+        yield replace(subject, path=str(inside), title=f"{subject.title} at {revision}")
+
+
+def _extract(root: Path, revision: str, copy: Path) -> None:
+    """Write the files of a revision into a directory."""
+    # A revision that begins with a dash would be an option.
+    commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    archive = _git(root, "archive", "--format=tar", commit.decode().strip())
+    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+        files.extractall(copy, filter="data")
+
+
+def _git(directory: Path, *arguments: str) -> bytes:
+    """Run git and return its output.
+
+    Raises:
+        UsageError: If it fails, or is not installed.
+    """
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's git
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise UsageError(f"git cannot be run: {error.strerror}") from error
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise UsageError(f"git {arguments[0]} failed: {lines[-1] if lines else done.returncode}")
+    return done.stdout

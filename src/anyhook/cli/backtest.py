@@ -1,0 +1,307 @@
+"""`anyhook backtest` and `anyhook replay`: what hooks would have decided on past events."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anyhook.backtest.baseline import baseline_of
+from anyhook.backtest.project import load_engine
+from anyhook.backtest.recorded import recorded_result
+from anyhook.backtest.report import Comparison, compare, report_json
+from anyhook.backtest.run import TIMEOUT, Progress, Run, run_backtest
+from anyhook.backtest.sources import Part, Selection, parts_of_history
+from anyhook.backtest.subjects import Subject
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.backtest_view import print_report
+from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
+from anyhook.cli.output import console, count_of, print_json, show_path
+from anyhook.cli.past import Since, open_history, parse_since
+from anyhook.errors import UsageError
+from anyhook.history.journal import history_directory
+from anyhook.history.queries import find_session
+from anyhook.interrupts import INTERRUPTED
+
+if TYPE_CHECKING:
+    from anyhook.history.store import History
+    from anyhook.model.definitions import HandlerSpec
+
+RECORDED = "recorded"
+"""The baseline of what was decided when the events happened."""
+FAIL_ON = ("new-deny", "any-change")
+
+HookFileArgument = Annotated[
+    Path | None,
+    typer.Argument(metavar="[HOOK.py]", help="A hook file. Default: the hooks of a project."),
+]
+ProjectOption = Annotated[
+    Path | None,
+    typer.Option("--project", "-C", metavar="DIR", help="The hooks of this project's settings."),
+]
+On = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--on",
+        metavar="PATH",
+        help="Files with events, transcripts or conversations in place of the history: JSON lines, "
+        "Parquet, directories, s3://…; may be repeated.",
+    ),
+]
+Against = Annotated[
+    str,
+    typer.Option(
+        "--against",
+        metavar="OTHER",
+        help="Compare with another hook file or project, git:REVISION, or recorded: what was "
+        "decided then.",
+    ),
+]
+Jobs = Annotated[
+    int, typer.Option("--jobs", "-j", min=0, help="Processes. Default: one per processor.")
+]
+Timeout = Annotated[
+    float, typer.Option("--timeout", min=0.01, help="Seconds after which an event timed out.")
+]
+
+
+def backtest(
+    hook: HookFileArgument = None,
+    project: ProjectOption = None,
+    on: On = None,
+    against: Against = "",
+    since: Since = "",
+    agent: Annotated[str, typer.Option("--agent", help="Only events of this agent.")] = "",
+    event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
+    tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell.")] = "",
+    session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    fail_on: Annotated[
+        str, typer.Option("--fail-on", help="Exit with 1 on new-deny or any-change.")
+    ] = "",
+    jobs: Jobs = 0,
+    timeout: Timeout = TIMEOUT,
+    yes: Yes = False,
+    trust_once: TrustOnce = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show what hooks would have decided on past events, and what a change would change.
+
+    Hook files are called in processes of their own. The hooks of a project run in copies of the
+    project and of your home directory, after a question. Ctrl-C keeps what is done; the next run
+    continues there. An unchanged run is instant.
+
+    For example:
+
+        anyhook backtest guard.py --since 90d
+        anyhook backtest guard.py --against git:HEAD --fail-on new-deny
+        anyhook backtest --project . --against recorded
+        anyhook backtest guard.py --on trajectories.parquet
+    """
+    if fail_on and fail_on not in FAIL_ON:
+        raise UsageError(f"--fail-on takes {' or '.join(FAIL_ON)}, not {fail_on!r}")
+    if fail_on and not against:
+        raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
+    subject = _subject(hook, project, agent, Consent(yes, trust_once))
+    directory = history_directory()
+    with open_history() as store:
+        if session:
+            session = find_session(store, session, agent).session
+        chosen = Selection(
+            since=parse_since(since), agent=agent, tool=tool, event=event, session=session
+        )
+        parts = _parts(on, directory, chosen)
+        if not parts:
+            _report_no_events(on)
+            return PROBLEMS
+        run, comparison = _run(store, subject, parts, against, jobs, timeout, chosen)
+    return _report(run, comparison, fail_on, as_json=as_json)
+
+
+def replay(
+    session: Annotated[
+        str, typer.Argument(help="A session, the beginning of its identifier, or `last`.")
+    ] = "last",
+    hook: Annotated[
+        Path | None, typer.Option("--hook", metavar="HOOK.py", help="Only this hook file.")
+    ] = None,
+    project: ProjectOption = None,
+    agent: Annotated[str, typer.Option("--agent", help="The agent of the session.")] = "",
+    timeout: Timeout = TIMEOUT,
+    yes: Yes = False,
+    trust_once: TrustOnce = False,
+    as_json: AsJson = False,
+) -> int:
+    """Decide the events of a session again, and show what is decided differently today.
+
+    Without --hook, the hooks of the session's project run. Exits with 1 if something differs.
+
+    For example:
+
+        anyhook replay last
+        anyhook replay 4f1c --hook guard.py
+    """
+    directory = history_directory()
+    with open_history() as store:
+        found = find_session(store, session, agent)
+        if hook is None and project is None and found.project:
+            project = Path(found.project)
+        subject = _subject(hook, project, found.agent, Consent(yes, trust_once))
+        chosen = Selection(agent=found.agent, session=found.session)
+        parts = list(parts_of_history(directory, chosen))
+        run, comparison = _run(store, subject, parts, RECORDED, 1, timeout, chosen)
+    return _report(run, comparison, "any-change", as_json=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What the user has agreed to on the command line.
+
+    Attributes:
+        yes: Trusted hooks may run.
+        trust_once: Hooks of the project may run, trusted or not.
+    """
+
+    yes: bool
+    trust_once: bool
+
+
+def _subject(hook: Path | None, project: Path | None, agent: str, consent: Consent) -> Subject:
+    """Return what is evaluated; the commands of a project need the user's consent.
+
+    Raises:
+        UsageError: If both or neither are given, or the user does not agree.
+    """
+    if hook is not None and project is not None:
+        raise UsageError("give a hook file or --project, not both")
+    if hook is not None:
+        if not hook.is_file():
+            raise UsageError(f"there is no file {str(hook)!r}")
+        return Subject(str(hook.resolve()), show_path(str(hook)))
+    directory = existing_project(project or Path())
+    subject = Subject(str(directory), show_path(str(directory)), agent)
+    engine = load_engine(subject, directory, None)
+    handlers = [h for definition in engine.definitions for h in definition.handlers]
+    if not handlers:
+        raise UsageError(f"{subject.title} has no hooks; give a hook file or --project")
+    _confirm(subject, handlers, is_trusted=not engine.guard.changes(), options=consent)
+    return Subject(str(directory), subject.title, engine.agent.name, trusted=True)
+
+
+def _confirm(
+    subject: Subject, handlers: list[HandlerSpec], *, is_trusted: bool, options: Consent
+) -> None:
+    """Show what runs, and ask.
+
+    Raises:
+        UsageError: If the user refuses, or cannot be asked.
+    """
+    out = console(stderr=True)
+    out.print(
+        f"{count_of(len(handlers), 'hook')} of {subject.title} will run on past events, in copies "
+        "of the project and of your home directory. What they do elsewhere is not undone:",
+        markup=False,
+    )
+    for label in dict.fromkeys(handler.label for handler in handlers):
+        out.print(f"  {label}", markup=False)
+    if options.trust_once or (options.yes and is_trusted):
+        return
+    if not sys.stdin.isatty():
+        option = "--yes" if is_trusted else "--trust-once, because you have not trusted them"
+        raise UsageError(f"there is no terminal to ask whether these hooks may run: add {option}")
+    if not typer.confirm("Run them?", default=False, err=True):
+        raise UsageError("nothing was run")
+
+
+def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part]:
+    if not on:
+        return list(parts_of_history(directory, chosen))
+    from anyhook.backtest.files import parts_of_files
+
+    return list(parts_of_files(on, chosen))
+
+
+def _report_no_events(on: list[str] | None) -> None:
+    out = console(stderr=True)
+    out.print("There are no such events.")
+    if not on:
+        out.print("To import past sessions: anyhook history import; to record: anyhook record on")
+
+
+def _run(
+    store: History,
+    subject: Subject,
+    parts: Sequence[Part],
+    against: str,
+    jobs: int,
+    timeout: float,
+    chosen: Selection,
+) -> tuple[Run, Comparison | None]:
+    directory = str(store.path.parent)
+
+    def evaluate(one: Subject) -> Run:
+        with _progress(one.title) as on_progress:
+            return run_backtest(
+                one,
+                parts,
+                directory,
+                jobs=jobs or None,
+                timeout=timeout,
+                on_progress=on_progress,
+            )
+
+    if against in ("", RECORDED):
+        run = evaluate(subject)
+        if not against or not run.is_complete:
+            return run, None
+        before = recorded_result(store, chosen, run.result)
+        return run, compare("what was recorded", before, run.result)
+    with baseline_of(subject, against) as other:
+        run = evaluate(subject)
+        if not run.is_complete:
+            return run, None
+        former = evaluate(other)
+        run.is_complete = former.is_complete
+        return run, compare(other.title, former.result, run.result)
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Callable[[Progress], object]]:
+    """Show how far a run is, its rate and the time that is left."""
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+    )
+    out = console(stderr=True)
+    with Bar(*columns, console=out, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(title, total=None, rate="")
+
+        def show(progress: Progress) -> None:
+            rate = f"{progress.rate:,.0f} events/s"
+            if progress.remaining is not None:
+                rate += f", {progress.remaining:.0f} s left"
+            bar.update(task, total=progress.parts, completed=progress.done, rate=rate)
+
+        yield show
+
+
+def _report(run: Run, comparison: Comparison | None, fail_on: str, *, as_json: bool) -> int:
+    if as_json:
+        print_json(report_json(run, comparison))
+    else:
+        print_report(console(), run, comparison)
+    if not run.is_complete:
+        return INTERRUPTED
+    if comparison is None:
+        return OK
+    found = comparison.new_denials if fail_on == "new-deny" else comparison.changes
+    return PROBLEMS if fail_on and found else OK

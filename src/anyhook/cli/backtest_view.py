@@ -1,0 +1,153 @@
+"""The report of a backtest for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from anyhook.backtest.changes import EXAMPLES
+from anyhook.backtest.report import PERCENTILES, examples
+from anyhook.cli.output import count_of, make_table
+from anyhook.cli.past import counts_text, outcome_text, show_span
+from anyhook.model.text import printable, shorten
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from anyhook.backtest.changes import Change, ChangeGroup
+    from anyhook.backtest.report import Comparison
+    from anyhook.backtest.results import Decided, Result
+    from anyhook.backtest.run import Run
+
+MAX_GROUPS = 12
+"""Groups of changes that are shown."""
+MAX_TEXT = 100
+"""Characters of an event in an example."""
+
+
+def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
+    """Print the report of a backtest."""
+    result, progress = run.result, run.progress
+    heading = Text(run.subject.title, style="bold")
+    heading.append(
+        f"  {result.total:,} events in {len(result.sessions):,} sessions", style="not bold"
+    )
+    seconds = show_span(progress.seconds)
+    source = "from earlier runs" if progress.kept == progress.parts else f"in {seconds}"
+    heading.append(f"  {source}", style="not bold dim")
+    out.print(heading)
+    if not run.is_complete:
+        part = f"{progress.done} of {progress.parts} parts"
+        out.print(f"ended after {part}; the next run continues there", style="yellow")
+    out.print(_hook_table(result))
+    if result.decided:
+        out.print(_rate_table(result))
+    if comparison is None:
+        _print_examples(out, result)
+    else:
+        _print_changes(out, comparison)
+
+
+def _hook_table(result: Result) -> Table:
+    names = [f"p{share * 100:g}" for share in PERCENTILES]
+    table = make_table("hook", "matched", "decisions", "crashed", "timed out", *names)
+    for hook, tally in result.hooks.items():
+        percentiles = [tally.percentile(share) for share in PERCENTILES]
+        table.add_row(
+            Text(printable(hook)),
+            f"{tally.matched:,}",
+            counts_text({name: n for name, n in tally.outcomes.items() if name != "none"}),
+            Text(str(tally.crashed or ""), style="red"),
+            Text(str(tally.timed_out or ""), style="red"),
+            *["" if one is None else show_span(one) for one in percentiles],
+        )
+    if not result.hooks:
+        table.add_row(Text("no hook was run on these events", style="dim"))
+    return table
+
+
+def _rate_table(result: Result) -> Table:
+    table = make_table("decision", "events", "of all events", "sessions", "of all sessions")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    sessions = len(result.sessions)
+    for outcome, number in result.outcomes().most_common():
+        in_sessions = result.sessions_with(outcome)
+        table.add_row(
+            outcome_text(outcome),
+            f"{number:,}",
+            f"{number / result.total:.2%}",
+            f"{in_sessions:,}",
+            f"{in_sessions / sessions:.2%}",
+        )
+    return table
+
+
+def _print_examples(out: Console, result: Result) -> None:
+    for found in examples(result.decided, EXAMPLES):
+        line = Text("  ").append_text(outcome_text(found.outcome))
+        line.append(f"  {found.tool or found.event}  ", style="cyan")
+        line.append(_one_line(found.text))
+        out.print(line, no_wrap=True, overflow="ellipsis")
+        _print_reason(out, found)
+
+
+def _print_reason(out: Console, found: Decided) -> None:
+    reason = found.decision.get("reason")
+    parts = [shorten(reason)] if reason else []
+    parts.append(f"session {found.session}")
+    if found.reconstructed:
+        parts.append(f"depends on what was not recorded: {', '.join(found.reconstructed)}")
+    out.print(Text(f"      {'; '.join(parts)}", style="dim"), soft_wrap=True)
+
+
+def _print_changes(out: Console, comparison: Comparison) -> None:
+    number = len(comparison.changes)
+    if not number:
+        out.print(Text.assemble(("no decision differs", "green"), f" from {comparison.title}"))
+        return
+    denials = len(comparison.new_denials)
+    line = Text(f"{count_of(number, 'decision')} differ from {comparison.title}", style="bold")
+    if denials:
+        line.append(f", {count_of(denials, 'new denial')}", style="red")
+    out.print(line)
+    for group in comparison.groups[:MAX_GROUPS]:
+        _print_group(out, group)
+    rest = len(comparison.groups) - MAX_GROUPS
+    if rest > 0:
+        out.print(f"and {count_of(rest, 'more group')}; to see them: --json", style="dim")
+
+
+def _print_group(out: Console, group: ChangeGroup) -> None:
+    line = Text("  ").append_text(outcome_text(group.before)).append(" → ")
+    line.append_text(outcome_text(group.after))
+    line.append(f"  {group.event} {group.tool or ''}".rstrip(), style="cyan")
+    line.append(f"  {count_of(len(group.changes), 'event')}")
+    line.append(f" in {count_of(group.sessions, 'session')}")
+    fields = ", ".join(group.fields)
+    hooks = ", ".join(map(printable, group.hooks))
+    line.append(f"  {f'{hooks}: ' if hooks else ''}{fields}", style="dim")
+    out.print(line)
+    seen: set[str] = set()
+    for change in group.changes:
+        text = change.event.text
+        if text in seen:
+            continue
+        seen.add(text)
+        out.print(_example(change), no_wrap=True, overflow="ellipsis")
+        if len(seen) >= EXAMPLES:
+            break
+
+
+def _example(change: Change) -> Text:
+    line = Text(f"      {_one_line(change.event.text)}")
+    found = change.after or change.before
+    if found is not None and found.reconstructed:
+        line.append(f"  depends on {', '.join(found.reconstructed)}", style="yellow")
+    return line.append(f"  {change.event.session}", style="dim")
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(text.split()))[:MAX_TEXT]
