@@ -31,7 +31,7 @@ from anyhook.engine.combine import combine
 from anyhook.engine.guard import Guard, SharedGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
-from anyhook.engine.observers import Observations
+from anyhook.engine.observers import Observations, report_closed
 from anyhook.engine.plan import EMPTY_PLAN, Plan, make_plan
 from anyhook.engine.run import run_plan, withhold_safely
 from anyhook.engine.unrunnable import unrunnable_hooks
@@ -161,6 +161,7 @@ class Engine:
         mcp: McpClient | None = None,
         private_hosts: Iterable[str] = (),
         record: bool = False,
+        observers: Iterable[Observer] = (),
     ) -> Self:
         """Read the settings of every layer for a project.
 
@@ -193,6 +194,7 @@ class Engine:
             private_hosts: Hosts in private networks that `http` hooks may send requests to.
             record: Record every event and its decision in the user's history, without secrets
                 (`anyhook history`).
+            observers: See every event and its decision; see `add_observer`.
 
         Returns:
             An engine. Problems of the settings are in `diagnostics` and have been reported; they
@@ -228,6 +230,8 @@ class Engine:
             from anyhook.history.recorder import Recorder
 
             engine.add_observer(Recorder(engine.project_dir))
+        for observer in observers:
+            engine.add_observer(observer)
         engine.required = required_events(require, spec)
         check_required(
             engine.required,
@@ -266,6 +270,8 @@ class Engine:
 
         Dispatches that are running are completed.
         """
+        if not self._closed:
+            report_closed(self._observers, self.agent)
         self._closed = True
         self._background.close()
         if self._env_files is not None:
@@ -359,9 +365,10 @@ class Engine:
 
         Returns:
             Whether hooks are configured on the event. If settings are watched it is always true,
-            because a hook may be added before the next dispatch.
+            because a hook may be added before the next dispatch; if the engine has observers, too,
+            because they see every event.
         """
-        if self._watch:
+        if self._watch or self._observers:
             return True
         if self._events_with_hooks is None:
             self._events_with_hooks = frozenset(hook.event for hook in self.definitions)

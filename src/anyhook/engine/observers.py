@@ -6,7 +6,8 @@ problem of the engine and never reaches the host or a hook.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import logging
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from anyhook.model.diagnostics import diagnose
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import Decision
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
+
+_log = logging.getLogger("anyhook")
 
 
 class Observation(Protocol):
@@ -46,6 +49,26 @@ class Observer(Protocol):
             The observation; `None` if the observer takes no interest in the event.
         """
         ...
+
+
+@runtime_checkable
+class SessionObserver(Protocol):
+    """An observer that keeps something open from one event of a session to the next."""
+
+    def close_sessions(self, agent: AgentSpec) -> None:
+        """End the open sessions of an agent, whose engine was closed. Must not block."""
+        ...
+
+
+def report_closed(observers: Iterable[Observer], agent: AgentSpec) -> None:
+    """Report to observers that their engine was closed."""
+    for observer in observers:
+        if not isinstance(observer, SessionObserver):
+            continue
+        try:
+            observer.close_sessions(agent)
+        except Exception as error:  # noqa: BLE001 - an observer must not keep a host from closing
+            _log.warning("%s", _report(observer, error).message)
 
 
 class Observations:

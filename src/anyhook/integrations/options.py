@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
+    from anyhook.engine.observers import Observer
     from anyhook.handlers.environment import Redaction
     from anyhook.handlers.services import McpClient
     from anyhook.integrations.host_tools import HostTool
@@ -76,6 +77,7 @@ class EngineOptions(TypedDict, total=False):
     mcp: McpClient | None
     private_hosts: Iterable[str]
     record: bool
+    observers: Iterable[Observer]
 
 
 class LoadOptions(SessionOptions, EngineOptions, total=False):

@@ -1,0 +1,147 @@
+"""The attributes of spans, from events, decisions and results of hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from anyhook.model.answers import Outcome
+from anyhook.model.event import ToolEvent
+from anyhook.model.status import Status
+from anyhook.telemetry import names
+
+if TYPE_CHECKING:
+    from opentelemetry.util.types import AttributeValue
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.events import Event
+
+    Attributes = dict[str, AttributeValue]
+
+MAX_WIDTH = 256
+"""Characters of a value that is no content; identifiers and names come from payloads."""
+ERRORS = frozenset({Status.FAILED, Status.WARNED, Status.TIMED_OUT})
+"""Status of hooks whose spans are errors."""
+
+
+def clean(value: object, limit: int = MAX_WIDTH) -> str:
+    """Return a text that every exporter can encode: a lone surrogate would lose the whole batch.
+
+    Args:
+        value: The value.
+        limit: Characters that are kept.
+    """
+    text = str(value)[:limit]
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def event_attributes(agent: AgentSpec, event: Event) -> Attributes:
+    """Return what is known of an event before it is decided."""
+    attributes: Attributes = {
+        names.OPERATION: names.RUN_HOOKS,
+        names.AGENT_NAME: agent.title,
+        names.AGENT: agent.name,
+        names.EVENT: event.name,
+    }
+    optional = {
+        names.CONVERSATION_ID: event.session_id,
+        names.AGENT_ID: event.agent_id,
+        names.REQUEST_MODEL: _model_of(event),
+    }
+    if isinstance(event, ToolEvent):
+        optional[names.TOOL_NAME] = event.tool_name
+        optional[names.TOOL] = _canonical_tool(event)
+        optional[names.TOOL_CALL_ID] = event.tool_use_id
+    for key, value in optional.items():
+        if value:
+            attributes[key] = clean(value)
+    return attributes
+
+
+def event_name(event: Event) -> str:
+    """Return the name of the span of an event."""
+    tool = getattr(event, "tool_name", None)
+    return f"{event.name} {clean(tool)}" if tool else event.name
+
+
+def _model_of(event: Event) -> str | None:
+    request = getattr(event, "llm_request", None)
+    if isinstance(request, Mapping):
+        return request.get("model")
+    return getattr(event, "model", None)
+
+
+def _canonical_tool(event: ToolEvent) -> str | None:
+    try:
+        return event.tool
+    except Exception:  # noqa: BLE001 - a payload may hold any JSON
+        return None
+
+
+def decision_attributes(decision: Decision) -> Attributes:
+    """Return the attributes of a decision."""
+    attributes: Attributes = {names.OUTCOME: str(decision.outcome)}
+    if decision.stop:
+        attributes[names.STOP] = True
+    if decision.blame:
+        attributes[names.BLAME] = blame_lines(decision)
+    if decision.diagnostics:
+        codes = dict.fromkeys(diagnostic.code for diagnostic in decision.diagnostics)
+        attributes[names.DIAGNOSTICS] = list(codes)
+    return attributes
+
+
+def blame_lines(decision: Decision) -> list[str]:
+    """Return `FIELD: HOOK` for each hook that set a field.
+
+    Members of objects are left out: their names come from the arguments of tools.
+    """
+    lines: list[str] = []
+    for field, blames in decision.blame.items():
+        if "." not in field:
+            lines += [f"{field}: {clean(blame.handler.label)}" for blame in blames]
+    return lines
+
+
+def blamed_fields(decision: Decision, handler: HandlerSpec) -> list[str]:
+    """Return the fields of a decision that a hook set."""
+    fields: list[str] = []
+    for field, blames in decision.blame.items():
+        is_blamed = any(blame.handler is handler for blame in blames)
+        if is_blamed and "." not in field:
+            fields.append(field)
+    return fields
+
+
+def hook_attributes(
+    agent: AgentSpec, event: Event, decision: Decision, result: HandlerResult
+) -> Attributes:
+    """Return the attributes of the run of a hook."""
+    handler = result.handler
+    attributes: Attributes = {
+        names.OPERATION: names.RUN_HOOK,
+        names.AGENT_NAME: agent.title,
+        names.AGENT: agent.name,
+        names.EVENT: event.name,
+        names.HOOK_NAME: clean(handler.label),
+        names.HOOK_KIND: handler.kind,
+        names.HOOK_LAYER: str(handler.layer),
+        names.HOOK_PLACE: clean(handler.place, limit=4096),
+        names.HOOK_STATUS: str(result.status),
+    }
+    if event.session_id:
+        attributes[names.CONVERSATION_ID] = clean(event.session_id)
+    if result.answer.outcome is not Outcome.NONE:
+        attributes[names.HOOK_OUTCOME] = str(result.answer.outcome)
+    if result.exit_code is not None:
+        attributes[names.HOOK_EXIT_CODE] = result.exit_code
+    if result.signal:
+        attributes[names.HOOK_SIGNAL] = result.signal
+    fields = blamed_fields(decision, handler)
+    if fields:
+        attributes[names.HOOK_BLAME] = fields
+    if result.status in ERRORS:
+        attributes[names.ERROR_TYPE] = str(result.status)
+    return attributes

@@ -1,0 +1,174 @@
+"""The span of one event, and the spans of its hooks."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.trace import Status as SpanStatus
+from opentelemetry.trace import StatusCode
+
+from anyhook.telemetry import names
+from anyhook.telemetry.attributes import (
+    ERRORS,
+    clean,
+    decision_attributes,
+    event_attributes,
+    event_name,
+    hook_attributes,
+)
+from anyhook.telemetry.propagation import variables_of
+
+if TYPE_CHECKING:
+    from contextvars import Token
+
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Tracer
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.events import Event
+    from anyhook.telemetry.metrics import Metrics
+    from anyhook.telemetry.sessions import OpenSession, Sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """What makes the spans and metrics of an observer.
+
+    Attributes:
+        tracer: Makes spans.
+        metrics: Counts and measures.
+        sessions: The open sessions.
+        parent: The context of an event that belongs to no session and to no span of the host.
+        has_contents: Whether contents are exported.
+    """
+
+    tracer: Tracer
+    metrics: Metrics
+    sessions: Sessions
+    parent: Context
+    has_contents: bool
+
+
+class EventSpan:
+    """The span of one event, from its dispatch to its decision.
+
+    Args:
+        instruments: Make the spans and metrics.
+        agent: The agent whose hooks decide.
+        event: The event.
+
+    Attributes:
+        variables: `TRACEPARENT` and `TRACESTATE` for the commands of its hooks.
+    """
+
+    def __init__(self, instruments: Instruments, agent: AgentSpec, event: Event) -> None:
+        self._instruments = instruments
+        self._agent = agent
+        self._event = event
+        attributes = event_attributes(agent, event)
+        self._started = time.perf_counter()
+        self._start_time = time.time_ns()
+        self._session = self._enter_session()
+        self._span = instruments.tracer.start_span(
+            event_name(event),
+            self._parent(),
+            attributes=attributes,
+            links=self._links(),
+            start_time=self._start_time,
+        )
+        self.variables = variables_of(self._span)
+        # The spans of functions in this process become its children.
+        self._token: Token[Context] = otel_context.attach(trace.set_span_in_context(self._span))
+
+    def _enter_session(self) -> OpenSession | None:
+        session_id = clean(self._event.session_id or "")
+        if not session_id:
+            return None
+        return self._instruments.sessions.enter(self._agent, session_id, self._start_time)
+
+    def _parent(self) -> Context:
+        if _host_is_tracing():
+            return otel_context.get_current()
+        return self._session.context if self._session else self._instruments.parent
+
+    def _links(self) -> list[trace.Link]:
+        if self._session is None or not _host_is_tracing():
+            return []
+        return [trace.Link(self._session.span.get_span_context())]
+
+    def finish(self, decision: Decision | None) -> None:
+        """End the span with the decision, after those of its hooks.
+
+        Args:
+            decision: The decision; `None` if the dispatch was canceled or raised.
+        """
+        otel_context.detach(self._token)
+        duration = time.perf_counter() - self._started
+        end_time = self._start_time + _nanoseconds(duration)
+        try:
+            if self._span.is_recording():
+                self._describe(decision, end_time)
+        finally:
+            self._span.end(end_time)
+            self._leave_session(decision, end_time)
+        self._instruments.metrics.record_event(self._agent, self._event, decision, duration)
+
+    def _describe(self, decision: Decision | None, end_time: int) -> None:
+        if self._instruments.has_contents:
+            from anyhook.telemetry.contents import event_contents
+
+            self._span.set_attributes(event_contents(self._event))
+        if decision is None:
+            self._span.set_attribute(names.ERROR_TYPE, names.CANCELED)
+            self._span.set_status(SpanStatus(StatusCode.ERROR, "there is no decision"))
+            return
+        self._span.set_attributes(decision_attributes(decision))
+        if self._instruments.has_contents:
+            from anyhook.telemetry.contents import decision_contents
+
+            self._span.set_attributes(decision_contents(decision))
+        context = trace.set_span_in_context(self._span)
+        for result in decision.results:
+            self._make_hook_span(context, decision, result, end_time)
+
+    def _make_hook_span(
+        self, context: Context, decision: Decision, result: HandlerResult, end_time: int
+    ) -> None:
+        """Make the span of a hook after the fact: its result has the times."""
+        attributes = hook_attributes(self._agent, self._event, decision, result)
+        if self._instruments.has_contents:
+            from anyhook.telemetry.contents import hook_contents
+
+            attributes.update(hook_contents(result))
+        # The clock of results starts a little later than that of the span.
+        start = min(self._start_time + _nanoseconds(result.started), end_time)
+        span = self._instruments.tracer.start_span(
+            f"hook {attributes[names.HOOK_NAME]}", context, attributes=attributes, start_time=start
+        )
+        if result.status in ERRORS:
+            span.set_status(SpanStatus(StatusCode.ERROR, str(result.status)))
+        span.end(min(start + _nanoseconds(result.duration), end_time))
+
+    def _leave_session(self, decision: Decision | None, end_time: int) -> None:
+        if self._session is None:
+            return
+        self._instruments.sessions.leave(
+            self._session,
+            end_time,
+            is_denied=decision is not None and decision.denied,
+            has_ended=self._event.name == "session_end",
+        )
+
+
+def _host_is_tracing() -> bool:
+    """Return whether the host dispatches the event inside a span of its own."""
+    return trace.get_current_span().get_span_context().is_valid
+
+
+def _nanoseconds(seconds: float) -> int:
+    return round(seconds * 1e9)

@@ -1,0 +1,35 @@
+"""The trace that a process belongs to, in the variables `TRACEPARENT` and `TRACESTATE`.
+
+Source: W3C Trace Context, and the OpenTelemetry specification, "Environment Variables as Context
+Propagation Carriers". Claude Code sets `TRACEPARENT` for its subprocesses while it exports traces.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from opentelemetry.context import Context
+from opentelemetry.trace import set_span_in_context
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from opentelemetry.trace import Span
+
+NAMES = {"traceparent": "TRACEPARENT", "tracestate": "TRACESTATE"}
+"""Header to variable."""
+_PROPAGATOR = TraceContextTextMapPropagator()
+
+
+def parent_of(environ: Mapping[str, str]) -> Context:
+    """Return the context that the variables of a process name; an empty one if they are invalid."""
+    headers = {header: environ[name] for header, name in NAMES.items() if name in environ}
+    return _PROPAGATOR.extract(headers, Context())
+
+
+def variables_of(span: Span) -> dict[str, str]:
+    """Return the variables that make the spans of a process children of a span."""
+    headers: dict[str, str] = {}
+    _PROPAGATOR.inject(headers, set_span_in_context(span, Context()))
+    return {NAMES[header]: value for header, value in headers.items()}
