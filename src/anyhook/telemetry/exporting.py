@@ -32,6 +32,8 @@ SPAN_EXPORTERS = {"otlp": OTLPSpanExporter, "console": ConsoleSpanExporter}
 METRIC_EXPORTERS = {"otlp": OTLPMetricExporter, "console": ConsoleMetricExporter}
 PROTOCOL = "http/protobuf"
 SERVICE_NAME = "anyhook"
+EXIT_TIMEOUT = 5.0
+"""Seconds that the exit of the process may wait for the last export."""
 
 
 class Providers:
@@ -46,7 +48,7 @@ class Providers:
         self.tracer_provider = tracer_provider
         self.meter_provider = meter_provider
         self._is_shut_down = False
-        atexit.register(self._shut_down)
+        atexit.register(self.shutdown)
 
     def flush(self, timeout: float) -> None:
         """Export what has ended.
@@ -56,24 +58,24 @@ class Providers:
         """
         _run_at_most(timeout, self._flush)
 
-    def shutdown(self, timeout: float) -> None:
+    def shutdown(self, timeout: float = EXIT_TIMEOUT) -> None:
         """Export the rest and end the exporters.
 
         Args:
             timeout: Seconds to wait at most. What takes longer is lost when the process exits.
         """
-        atexit.unregister(self._shut_down)
+        atexit.unregister(self.shutdown)
         _run_at_most(timeout, self._shut_down)
 
     def _flush(self) -> None:
+        self.meter_provider.force_flush()  # first, because it ends idle sessions
         self.tracer_provider.force_flush()
-        self.meter_provider.force_flush()
 
     def _shut_down(self) -> None:
         if not self._is_shut_down:
             self._is_shut_down = True
-            self.tracer_provider.shutdown()
             self.meter_provider.shutdown()
+            self.tracer_provider.shutdown()
 
 
 def providers_from_environment() -> Providers:
@@ -137,5 +139,9 @@ def _run_at_most(timeout: float, function: Callable[[], None]) -> None:
     for that.
     """
     thread = threading.Thread(target=function, name="anyhook-telemetry", daemon=True)
-    thread.start()
-    thread.join(timeout)
+    try:
+        thread.start()
+    except RuntimeError:  # Python 3.12.0 and 3.12.1 start no thread while the process exits
+        function()
+    else:
+        thread.join(timeout)
