@@ -134,7 +134,7 @@ async def test_spans_of_a_function_are_children_of_its_event(world, receiver, te
 
     def guard(event):
         with tracer.start_as_current_span("look up"):
-            return None
+            return
 
     async def guard_async(event):
         return guard(event)

@@ -1,0 +1,170 @@
+"""Exporters are configured by variables, and never keep a host or a hook waiting."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+
+import anyio
+import pytest
+
+from anyhook import BeforeTool, deny
+from anyhook.errors import UsageError
+from anyhook.telemetry import Telemetry
+from tests.world import World
+
+pytestmark = pytest.mark.anyio
+SHELL = BeforeTool(tool_name="Bash", tool_input={"command": "ls"}, session_id="s1")
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path, agent="claude")
+
+
+async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, receiver):
+    receiver.gate.clear()
+    telemetry = Telemetry.from_environment()
+    engine = world.load(observers=[telemetry])
+    engine.register("before_tool", lambda event: deny("no"))
+
+    await engine.dispatch(SHELL)
+    telemetry.flush(timeout=0)
+    await anyio.to_thread.run_sync(receiver.waiting.wait)
+    for _ in range(100):
+        decision = await engine.dispatch(SHELL)
+        assert decision.denied
+    engine.close()
+    telemetry.close(timeout=0)  # the receiver has answered nothing so far
+
+    assert receiver.spans == []
+    receiver.gate.set()
+
+
+async def test_a_receiver_that_does_not_exist_costs_no_decision(world, monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
+    with Telemetry.from_environment() as telemetry:
+        engine = world.load(observers=[telemetry])
+        engine.register("before_tool", lambda event: deny("no"))
+
+        decision = await engine.dispatch(SHELL)
+
+    assert decision.denied
+    assert decision.diagnostics == ()
+
+
+async def test_a_tracer_that_fails_costs_no_decision(world):
+    class Broken:
+        def get_tracer(self, *arguments, **options):
+            return self
+
+        def start_span(self, *arguments, **options):
+            raise OSError("no tracer")
+
+    engine = world.load(observers=[Telemetry(Broken())])
+    engine.register("before_tool", lambda event: deny("no"))
+
+    decision = await engine.dispatch(SHELL)
+    engine.close()
+
+    assert decision.denied
+    assert [d.code for d in decision.diagnostics] == ["observer-failed"]
+
+
+async def test_the_service_is_named_by_the_variables(world, receiver, monkeypatch):
+    for name, value, service in (
+        ("OTEL_SERVICE_NAME", "ci", "ci"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "team=a,service.name=robot", "robot"),
+    ):
+        with monkeypatch.context() as variables:
+            variables.setenv(name, value)
+            with Telemetry.from_environment() as telemetry:
+                await world.load(observers=[telemetry]).dispatch(SHELL)
+        assert {span.service for span in receiver.spans} == {service}
+        receiver.spans.clear()
+
+
+async def test_an_exporter_can_be_switched_off(world, receiver, monkeypatch):
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
+    with Telemetry.from_environment() as telemetry:
+        await world.load(observers=[telemetry]).dispatch(SHELL)
+
+    assert receiver.spans
+    assert not receiver.metrics()
+
+
+async def test_everything_can_be_switched_off(world, receiver, monkeypatch):
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    with Telemetry.from_environment() as telemetry:
+        await world.load(observers=[telemetry]).dispatch(SHELL)
+
+    assert receiver.bodies == []
+
+
+async def test_a_compressed_export_arrives(world, receiver, monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+    with Telemetry.from_environment() as telemetry:
+        await world.load(observers=[telemetry]).dispatch(SHELL)
+
+    assert receiver.one("before_tool Bash")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("OTEL_TRACES_EXPORTER", "zipkin", "names the exporter 'zipkin'; anyhook has otlp"),
+        ("OTEL_METRICS_EXPORTER", "otlp,none", "names the exporter 'none'; anyhook has otlp"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"),
+    ],
+)
+def test_a_variable_that_asks_for_what_there_is_not_is_reported(monkeypatch, name, value, problem):
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(UsageError, match=f"{name} .*{problem}"):
+        Telemetry.from_environment()
+
+
+def test_closing_twice_is_harmless(receiver):
+    telemetry = Telemetry.from_environment()
+    telemetry.close()
+    telemetry.close()
+    telemetry.flush()
+
+
+def test_only_telemetry_imports_opentelemetry():
+    program = """
+import sys
+from anyhook import Engine
+import anyhook.integrations, anyhook.server.responder, anyhook.cli.serve, anyhook.cli.fire
+assert not [name for name in sys.modules if name.startswith("opentelemetry")]
+from anyhook.telemetry import Telemetry
+assert not [name for name in sys.modules if name.startswith("opentelemetry.sdk")]
+Telemetry()
+assert not [name for name in sys.modules if name.startswith("opentelemetry.exporter")]
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ})
+
+
+@pytest.mark.parametrize(
+    ("missing", "statement"),
+    [
+        ("opentelemetry", "import anyhook.telemetry"),
+        (
+            "opentelemetry.exporter",
+            "from anyhook.telemetry import Telemetry; Telemetry.from_environment()",
+        ),
+    ],
+)
+def test_a_missing_package_is_named_with_its_extra(missing, statement):
+    program = f"import sys; sys.modules[{missing!r}] = None; {statement}"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+
+    assert done.stderr.rstrip().endswith('get it with: pip install "anyhook[otel]"')
