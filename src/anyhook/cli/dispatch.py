@@ -12,7 +12,7 @@ import typer
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK
-from anyhook.cli.options import HERE, Project, TrustOnce, existing_project
+from anyhook.cli.options import HERE, Otel, Project, TrustOnce, existing_project, open_telemetry
 from anyhook.engine.engine import Engine
 from anyhook.server.lines import LineServer
 
@@ -21,6 +21,7 @@ def dispatch(
     agent: Annotated[str, typer.Option("--agent", help="The agent whose events they are.")],
     project: Project = HERE,
     trust_once: TrustOnce = False,
+    otel: Otel = False,
 ) -> int:
     """Answer events on standard input with the hooks of the settings.
 
@@ -38,14 +39,20 @@ def dispatch(
     descriptor = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # nothing else may write between answers
     problems: list[str] = []
-    engine = Engine.load(
-        directory, agent=agent, trust_once=trust_once, watch=True, on_message=problems.append
-    )
-    server = LineServer(engine, descriptor)
-    for problem in problems:
-        server.send_message(problem)
-    engine.messages.on_message = server.send_message
-    with contextlib.suppress(KeyboardInterrupt):
-        anyio.run(server.serve, sys.stdin.buffer)
-    engine.close()
+    with open_telemetry(otel) as observers:
+        engine = Engine.load(
+            directory,
+            agent=agent,
+            trust_once=trust_once,
+            watch=True,
+            on_message=problems.append,
+            observers=observers,
+        )
+        server = LineServer(engine, descriptor)
+        for problem in problems:
+            server.send_message(problem)
+        engine.messages.on_message = server.send_message
+        with contextlib.suppress(KeyboardInterrupt):
+            anyio.run(server.serve, sys.stdin.buffer)
+        engine.close()
     os._exit(OK)  # a thread may still wait for a line

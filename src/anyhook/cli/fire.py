@@ -23,10 +23,12 @@ from anyhook.cli.options import (
     HERE,
     AgentName,
     AsJson,
+    Otel,
     Project,
     TrustOnce,
     existing_project,
     one_agent,
+    open_telemetry,
     print_project,
 )
 from anyhook.cli.output import console, print_json, print_settings_problems
@@ -91,6 +93,7 @@ def fire(
         ),
     ] = "documented",
     trust_once: TrustOnce = False,
+    otel: Otel = False,
     as_json: AsJson = False,
     reports_denial: Annotated[
         bool,
@@ -134,7 +137,10 @@ def fire(
         if not events:
             kind = f"{event} event" if event else "event"
             raise UsageError(f"{event_file} holds no {kind}")
-        exit_code = _fire_all(engine, events, as_json=as_json)
+        with open_telemetry(otel) as observers:
+            for observer in observers:
+                engine.add_observer(observer)
+            exit_code = _fire_all(engine, events, as_json=as_json)
     return exit_code if reports_denial else OK
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,11 +26,14 @@ from anyhook.settings.detect import (
 from anyhook.settings.sources import Location, places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console
 
+    from anyhook.engine.observers import Observer
     from anyhook.model.definitions import HandlerSpec
+
+    Observers = tuple[Observer, ...]
 
 HERE = Path()
 Project = Annotated[
@@ -62,9 +66,42 @@ AgentNames = Annotated[
 TrustOnce = Annotated[
     bool, typer.Option("--trust-once", help="Run untrusted hooks of the project this time.")
 ]
+Otel = Annotated[
+    bool,
+    typer.Option(
+        "--otel",
+        envvar="ANYHOOK_OTEL",
+        help="Export spans and metrics of the hooks to an OpenTelemetry collector, which the "
+        "variables OTEL_EXPORTER_OTLP_ENDPOINT etc. name.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the changes and write nothing.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON for programs.")]
+
+
+@contextmanager
+def open_telemetry(
+    is_wanted: bool, environ: Mapping[str, str] | None = None
+) -> Iterator[Observers]:
+    """Yield the observers of an engine for the option `--otel`, and export the rest at the end.
+
+    Args:
+        is_wanted: The option.
+        environ: The variables that name the parent trace; by default this process's.
+
+    Raises:
+        UsageError: If OpenTelemetry is not installed, or its variables are not valid.
+    """
+    if not is_wanted:
+        yield ()
+        return
+    try:
+        from anyhook.telemetry import Telemetry
+    except ModuleNotFoundError as error:
+        raise UsageError(str(error)) from None
+    with Telemetry.from_environment(environ=environ) as telemetry:
+        yield (telemetry,)
 
 
 @dataclass(frozen=True, slots=True)

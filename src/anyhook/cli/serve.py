@@ -14,7 +14,7 @@ from rich.text import Text
 
 from anyhook.agents import get_agent
 from anyhook.cli import OK
-from anyhook.cli.options import AsJson, existing_project
+from anyhook.cli.options import AsJson, Otel, existing_project, open_telemetry
 from anyhook.cli.output import console, print_json, print_settings_problems
 from anyhook.errors import UsageError
 from anyhook.model.text import printable
@@ -81,6 +81,7 @@ def serve(
     trust_once: Annotated[
         bool, typer.Option("--trust-once", help="Run the project's hooks without asking.")
     ] = False,
+    otel: Otel = False,
     as_json: AsJson = False,
 ) -> int:
     """Answer hooks over HTTP."""
@@ -88,7 +89,8 @@ def serve(
     secret = _read_token(token)
     settings = existing_project(project or Path()) if project or not files else None
     listening, address = listen(host, port, is_guarded=secret is not None)
-    with listening, _redirect_stdout() as stdout:
+    # The trace in which the server was started is not that of the sessions that it serves.
+    with open_telemetry(otel, environ={}) as observers, listening, _redirect_stdout() as stdout:
         from anyhook.server.responder import Responder
 
         responder = Responder(
@@ -97,6 +99,7 @@ def serve(
             agent=agent,
             trust_once=trust_once,
             environ={key: value for key, value in os.environ.items() if key != ENV_VARIABLE},
+            observers=observers,
             leads_here=address.is_at,
             on_message=_print_message,
         )

@@ -29,10 +29,11 @@ from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.authoring.hooks import Hooks
+    from anyhook.engine.observers import Observer
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
@@ -65,6 +66,7 @@ class Responder:
         agent: The agent that asks; `None` to recognize it by each payload.
         trust_once: Run the project's hooks without asking the trust store.
         environ: Environment that commands of the settings inherit; by default this process's.
+        observers: See every event and its decision.
         leads_here: Returns whether a URL is the responder's own. A handler that requests it is left
             out: it would never end.
         on_message: Gets messages for the user. No message holds a payload.
@@ -84,6 +86,7 @@ class Responder:
         agent: str | None = None,
         trust_once: bool = False,
         environ: Mapping[str, str] | None = None,
+        observers: Iterable[Observer] = (),
         leads_here: Callable[[str], bool] = lambda _url: False,
         on_message: OnMessage = lambda _message: None,
     ) -> None:
@@ -102,6 +105,8 @@ class Responder:
                     project, agent=name, trust_once=trust_once, environ=environ, watch=True
                 )
             engine.leaves_out = own_requests
+            for observer in observers:
+                engine.add_observer(observer)
             self.engines[name] = engine
         self._register_functions()
         # Report at the start what will be left out.
