@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from contextvars import Token
 
     from opentelemetry.context import Context
-    from opentelemetry.trace import Tracer
+    from opentelemetry.trace import Span, Tracer
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.events import Event
+    from anyhook.telemetry.attributes import Attributes
     from anyhook.telemetry.metrics import Metrics
     from anyhook.telemetry.sessions import OpenSession, Sessions
 
@@ -74,13 +75,7 @@ class EventSpan:
         self._started = time.perf_counter()
         self._start_time = time.time_ns()
         self._session = self._enter_session()
-        self._span = instruments.tracer.start_span(
-            event_name(event),
-            self._parent(),
-            attributes=attributes,
-            links=self._links(),
-            start_time=self._start_time,
-        )
+        self._span = self._start_span(attributes)
         self.variables = variables_of(self._span)
         # The spans of functions in this process become its children.
         self._token: Token[Context] = otel_context.attach(trace.set_span_in_context(self._span))
@@ -91,15 +86,25 @@ class EventSpan:
             return None
         return self._instruments.sessions.enter(self._agent, session_id, self._start_time)
 
-    def _parent(self) -> Context:
-        if _host_is_tracing():
-            return otel_context.get_current()
-        return self._session.context if self._session else self._instruments.parent
-
-    def _links(self) -> list[trace.Link]:
-        if self._session is None or not _host_is_tracing():
-            return []
-        return [trace.Link(self._session.span.get_span_context())]
+    def _start_span(self, attributes: Attributes) -> Span:
+        session = self._session
+        links: list[trace.Link] = []
+        if trace.get_current_span().get_span_context().is_valid:
+            # The host dispatches the event inside a span of its own, that of a tool call perhaps.
+            parent = otel_context.get_current()
+            if session is not None:
+                links.append(trace.Link(session.span.get_span_context()))
+        elif session is not None:
+            parent = session.context
+        else:
+            parent = self._instruments.parent
+        return self._instruments.tracer.start_span(
+            event_name(self._event),
+            parent,
+            attributes=attributes,
+            links=links,
+            start_time=self._start_time,
+        )
 
     def finish(self, decision: Decision | None) -> None:
         """End the span with the decision, after those of its hooks.
@@ -163,11 +168,6 @@ class EventSpan:
             is_denied=decision is not None and decision.denied,
             has_ended=self._event.name == "session_end",
         )
-
-
-def _host_is_tracing() -> bool:
-    """Return whether the host dispatches the event inside a span of its own."""
-    return trace.get_current_span().get_span_context().is_valid
 
 
 def _nanoseconds(seconds: float) -> int:
