@@ -47,21 +47,30 @@ def measure(root: Path, runner: asyncio.Runner, scale: float) -> Section:
                     int(rounds * scale),
                     5,
                     bare=_sample(runner, bare, batch),
-                    traced=_sample(runner, traced, batch),
+                    traced=_sample(runner, traced, batch, telemetry),
                 )
                 unit = 1e-6 if batch > 1 else 1e-3
                 rows.append(Row(what, found["traced"], unit, found["bare"]))
-    return Section("with telemetry", rows, "without")
+    note = "Exports are left out: they run in a thread, here between the samples."
+    return Section("with telemetry", rows, "without", notes=[note])
 
 
-def _sample(runner: asyncio.Runner, engine: Engine, batch: int) -> Callable[[], float]:
+def _sample(
+    runner: asyncio.Runner, engine: Engine, batch: int, telemetry: Telemetry | None = None
+) -> Callable[[], float]:
     async def dispatch() -> float:
         started = time.perf_counter()
         for _ in range(batch):
             await engine.dispatch(EVENT)
         return (time.perf_counter() - started) / batch
 
-    return lambda: runner.run(dispatch())
+    def sample() -> float:
+        seconds = runner.run(dispatch())
+        if telemetry is not None:
+            telemetry.flush(timeout=60)
+        return seconds
+
+    return sample
 
 
 def _without_hooks(root: Path, observers: tuple[Observer, ...]) -> Engine:
