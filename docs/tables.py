@@ -1,4 +1,4 @@
-"""Writes tables of `capabilities.md` and `integrations.md` from the code (`make docs`)."""
+"""Writes tables of `capabilities.md`, `integrations.md` and `telemetry.md` (`make docs`)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
 from anyhook.integrations.openai_agents import OPENAI_AGENTS
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI
+from anyhook.telemetry.names import markdown_tables as telemetry_tables
 
 PAGE = Path(__file__).with_name("capabilities.md")
 FIRST = "### "
@@ -46,3 +47,10 @@ before, _, rest = INTEGRATIONS.read_text(encoding="utf-8").partition(START)
 _, _, after = rest.partition(END)
 table = "\n".join(rows)
 INTEGRATIONS.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
+
+TELEMETRY = Path(__file__).with_name("telemetry.md")
+START, END = "<!-- telemetry -->\n", "<!-- /telemetry -->"
+before, _, rest = TELEMETRY.read_text(encoding="utf-8").partition(START)
+_, _, after = rest.partition(END)
+table = telemetry_tables()
+TELEMETRY.write_text(f"{before}{START}\n{table}\n\n{END}{after}", encoding="utf-8")
