@@ -114,8 +114,8 @@ _HOOKS = ("hook",)
 ATTRIBUTES = (
     Attribute(OPERATION, _ALL, "`invoke_agent`, `run_hooks` or `run_hook`"),
     Attribute(CONVERSATION_ID, _ALL, "identifier of the session, if the agent sends one"),
-    Attribute(AGENT_NAME, _ALL, "the agent: `Claude Code`"),
-    Attribute(AGENT, _ALL, "its name in anyhook: `claude`"),
+    Attribute(AGENT_NAME, _ALL, "name of the agent, as it writes it itself"),
+    Attribute(AGENT, _ALL, "its name in anyhook, as in `--agent`"),
     Attribute(SESSION_EVENTS, ("session",), "number of events"),
     Attribute(SESSION_DENIALS, ("session",), "number of events that were denied or stopped"),
     Attribute(
