@@ -9,6 +9,7 @@ import sys
 
 import anyio
 import pytest
+from opentelemetry.trace import INVALID_SPAN
 
 from anyhook import BeforeTool, deny
 from anyhook.errors import UsageError
@@ -58,20 +59,24 @@ async def test_a_receiver_that_does_not_exist_costs_no_decision(world, monkeypat
     assert decision.diagnostics == ()
 
 
-async def test_a_tracer_that_fails_costs_no_decision(world):
+@pytest.mark.parametrize("failing", ["invoke_agent", "before_tool"])
+async def test_a_tracer_that_fails_costs_no_decision(world, failing):
     class Broken:
         def get_tracer(self, *arguments, **options):
             return self
 
-        def start_span(self, *arguments, **options):
-            raise OSError("no tracer")
+        def start_span(self, name, *arguments, **options):
+            if name.startswith(failing):
+                raise OSError("no tracer")
+            return INVALID_SPAN
 
-    engine = world.load(observers=[Telemetry(Broken())])
+    telemetry = Telemetry(Broken(), idle_timeout=0)
+    engine = world.load(observers=[telemetry])
     engine.register("before_tool", lambda event: deny("no"))
 
     decision = await engine.dispatch(SHELL)
-    engine.close()
 
+    assert telemetry._sessions.count() == {}  # the failed event does not keep its session open
     assert decision.denied
     assert [d.code for d in decision.diagnostics] == ["observer-failed"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from anyhook import BeforeTool, SessionEnd, deny
+from anyhook import Answer, BeforeTool, SessionEnd, deny
 from anyhook.telemetry import names
 from tests.world import World
 
@@ -39,6 +39,9 @@ async def test_decisions_are_counted_by_agent_event_and_outcome(world, receiver,
         await engine.dispatch(shell())
     engine.unregister(guard)
     await engine.dispatch(shell())
+    stop = engine.register("before_tool", lambda event: Answer(stop=True))
+    await engine.dispatch(shell())
+    engine.unregister(stop)
     await engine.dispatch(SessionEnd(reason="other", session_id="s"))
     telemetry.close()
 
@@ -46,9 +49,10 @@ async def test_decisions_are_counted_by_agent_event_and_outcome(world, receiver,
     counts = points(receiver, names.DECISIONS, *names.DECISIONS.attributes)
     assert metric.unit == "{decision}"
     assert {key: point.value for key, point in counts.items()} == {
-        ("Claude Code", "before_tool", "deny"): 3,
-        ("Claude Code", "before_tool", "none"): 1,
-        ("Claude Code", "session_end", "none"): 1,
+        ("Claude Code", "before_tool", "deny", None): 3,
+        ("Claude Code", "before_tool", "none", None): 1,
+        ("Claude Code", "before_tool", "none", True): 1,
+        ("Claude Code", "session_end", "none", None): 1,
     }
 
 
@@ -135,6 +139,7 @@ async def test_open_sessions_are_counted(world, receiver, telemetry):
 async def test_every_metric_is_as_the_table_says(world, receiver, telemetry):
     settings(world, {"command": "exit 1"}, {"command": "sleep 60", "timeout": 0.1})
     engine = world.load(observers=[telemetry])
+    engine.register("before_tool", lambda event: Answer(stop=True))
     with anyio.move_on_after(0.02):
         await engine.dispatch(shell())
     await engine.dispatch(shell())

@@ -75,7 +75,11 @@ class EventSpan:
         self._started = time.perf_counter()
         self._start_time = time.time_ns()
         self._session = self._enter_session()
-        self._span = self._start_span(attributes)
+        try:
+            self._span = self._start_span(attributes)
+        except Exception:
+            self._leave_session(None, self._start_time)
+            raise
         self.variables = variables_of(self._span)
         # The spans of functions in this process become its children.
         self._token: Token[Context] = otel_context.attach(trace.set_span_in_context(self._span))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.events import Event
+    from anyhook.telemetry.attributes import Attributes
     from anyhook.telemetry.sessions import Sessions
 
 NOT_RUN = frozenset({Status.WITHHELD, Status.SKIPPED})
@@ -67,7 +68,10 @@ class Metrics:
             self._event_duration.record(duration, {**common, names.ERROR_TYPE: names.CANCELED})
             return
         self._event_duration.record(duration, common)
-        self._decisions.add(1, {**common, names.OUTCOME: str(decision.outcome)})
+        verdict: Attributes = {**common, names.OUTCOME: str(decision.outcome)}
+        if decision.stop:
+            verdict[names.STOP] = True
+        self._decisions.add(1, verdict)
         for result in decision.results:
             self._record_hook(common, result)
 

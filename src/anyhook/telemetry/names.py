@@ -190,7 +190,7 @@ DECISIONS = Metric(
     "counter",
     "{decision}",
     "Decisions on events.",
-    (AGENT_NAME, EVENT, OUTCOME),
+    (AGENT_NAME, EVENT, OUTCOME, STOP),
 )
 EVENT_DURATION = Metric(
     "anyhook.event.duration",
