@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from contextlib import contextmanager
 
 import pytest
 
+from anyhook import BeforeTool
 from anyhook.integrations import Session
 from anyhook.integrations.factory import load_engine
 from anyhook.testing import make_payload
@@ -84,7 +86,9 @@ def test_dispatch_exports_the_session_of_its_agent(project, receiver):
     assert (session.trace, session.parent) == (TRACE, SPAN)
 
 
-def test_serve_exports_when_it_ends(project, receiver):
+@contextmanager
+def serving(project):
+    """Serve the hooks of a project; yields the URL."""
     with subprocess.Popen(
         [*ANYHOOK, "serve", "--port", "0", "--json", "--trust-once", "--otel"],
         cwd=project,
@@ -92,16 +96,56 @@ def test_serve_exports_when_it_ends(project, receiver):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as server:
-        url = json.loads(server.stdout.readline())["url"]
-        request = urllib.request.Request(
-            url, json.dumps(PAYLOAD).encode(), {"content-type": "application/json"}
-        )
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            assert b"deny" in answer.read()
+        yield json.loads(server.stdout.readline())["url"]
         server.send_signal(signal.SIGTERM)
         server.communicate(timeout=30)
 
+
+def post(url, **headers):
+    headers["content-type"] = "application/json"
+    request = urllib.request.Request(url, json.dumps(PAYLOAD).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return answer.read()
+
+
+def test_serve_exports_when_it_ends(project, receiver):
+    with serving(project) as url:
+        assert b"deny" in post(url)
+
     assert check_spans(receiver).parent == ""  # the server outlives the trace that started it
+
+
+def test_serve_continues_the_trace_of_a_request(project, receiver):
+    other = TRACE[::-1]
+    with serving(project) as url:
+        post(url, traceparent=f"00-{other}-{SPAN}-01")
+        post(url, traceparent="nonsense")
+
+    first, second = receiver.named("before_tool Bash")
+    session = receiver.one("invoke_agent Claude Code")
+    assert (first.trace, first.parent, first.links) == (other, SPAN, [session.id])
+    assert second.parent == session.id
+
+
+@pytest.mark.anyio
+async def test_a_hook_that_is_a_service_is_in_the_trace_of_its_event(
+    project, tmp_path, receiver, telemetry
+):
+    world = World(tmp_path, "other", agent="claude")
+    with serving(project) as url:
+        hook = {"type": "http", "url": url, "name": "service"}
+        world.settings("project", {"hooks": {"PreToolUse": [{"hooks": [hook]}]}})
+        engine = world.load(observers=[telemetry])
+        event = BeforeTool(tool_name="Bash", tool_input={}, session_id="s1")
+        decision = await engine.dispatch(event)
+        engine.close()
+    telemetry.close()
+
+    assert decision.denied
+    spans = {span.id: span for span in receiver.named("before_tool Bash")}
+    (inner,) = [span for span in spans.values() if span.parent in spans]
+    (outer,) = [span for span in spans.values() if span is not inner]
+    assert (inner.trace, inner.parent) == (outer.trace, outer.id)
 
 
 def test_a_variable_that_is_not_valid_is_a_usage_error(run, monkeypatch, project):

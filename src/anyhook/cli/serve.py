@@ -112,6 +112,10 @@ def serve(
                     _show(responder, address, is_guarded=secret is not None)
 
         app = library.make_app(responder, token=secret, hosts=address.hosts)
+        if otel:
+            from anyhook.telemetry.asgi import TraceContext
+
+            app = TraceContext(app)
         try:
             library.run(app, listening, announce)
         except KeyboardInterrupt:  # Ctrl-C is the usual way to end it

@@ -55,6 +55,8 @@ _OWN_HEADERS = {
     "accept-encoding": "identity",
     "user-agent": f"anyhook/{__version__}",
 }
+_TRACE_HEADERS = {"TRACEPARENT": "traceparent", "TRACESTATE": "tracestate"}
+"""Variable of a command to the header of a request that names the same trace."""
 _PROTECTED_HEADERS = frozenset(
     "host content-type content-length transfer-encoding accept-encoding connection keep-alive "
     f"upgrade te trailer expect proxy-connection proxy-authorization {SERVERS_HEADER}".split()
@@ -186,6 +188,9 @@ def _make_headers(context: HookContext, handler: HandlerSpec, url: httpx.URL) ->
         headers["authorization"] = f"Basic {pair.decode('ascii')}"
     if context.servers:
         headers[SERVERS_HEADER] = ",".join(context.servers)
+    for variable, header in _TRACE_HEADERS.items():
+        if variable in context.session_variables:
+            headers[header] = _CONTROLS.sub("", context.session_variables[variable])
     refused: list[str] = []
     for header, text in handler.options.get("headers", {}).items():
         name = header.strip().lower()

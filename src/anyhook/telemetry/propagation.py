@@ -24,7 +24,17 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 
 def parent_of(environ: Mapping[str, str]) -> Context:
     """Return the context that the variables of a process name; an empty one if they are invalid."""
-    headers = {header: environ[name] for header, name in NAMES.items() if name in environ}
+    return context_of_headers(
+        {header: environ[name] for header, name in NAMES.items() if name in environ}
+    )
+
+
+def context_of_headers(headers: Mapping[str, str]) -> Context:
+    """Return the context that the headers of a request name; an empty one if they are invalid.
+
+    Args:
+        headers: Names in lower case, and values.
+    """
     return _PROPAGATOR.extract(headers, Context())
 
 
