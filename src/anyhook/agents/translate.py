@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from anyhook.agents.patches import FileChange
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
@@ -112,7 +113,7 @@ def _translate_tool_event(
     event: ToolEvent, source: AgentSpec, target: AgentSpec
 ) -> tuple[str, Fields]:
     """Return the canonical name of the event in the target, and the fields that differ."""
-    call = call_of(event, source)
+    call = _read_patched_call(call_of(event, source), source, event.cwd)
     result = _result_of(event, call, source)
     shown = _translate_arguments(event, call, source, target)
     fields = _tool_fields(event, shown, target)
@@ -132,6 +133,58 @@ def _translate_tool_event(
     elif name != event.name or not have_same_form(source, target):
         fields["tool_response"] = write_tool_result(target, shown, result)
     return name, fields
+
+
+def single_calls(event: Event, agent: AgentSpec) -> list[Event]:
+    """Return the events of calls that each change one file, where a tool takes a patch.
+
+    Args:
+        event: An event of `agent`.
+        agent: The agent that sent it.
+
+    Returns:
+        At least one event; the event itself if it is about one file, or has no patch.
+    """
+    if not isinstance(event, ToolEvent):
+        return [event]
+    call = call_of(event, agent)
+    key = _patch_key(call.tool, agent)
+    changes = _read_changes(call, key)
+    if len(changes) < 2:
+        return [event]
+    inputs = [{**event.tool_input, key: change.patch} for change in changes]
+    return [event.replace(raw=None, tool_input=tool_input) for tool_input in inputs]
+
+
+def _patch_key(tool: str, agent: AgentSpec) -> str:
+    """Return the argument in which an agent's tool takes a patch; empty if it takes none."""
+    row = agent.vocabulary.tools.get(tool)
+    return "" if row is None else row.patch
+
+
+def _read_changes(call: ToolCall, key: str) -> list[FileChange]:
+    text = call.arguments.get(key) if key else None
+    if not isinstance(text, str):
+        return []
+    from anyhook.agents.patches import read_patch
+
+    return read_patch(text)
+
+
+def _read_patched_call(call: ToolCall, agent: AgentSpec, cwd: str) -> ToolCall:
+    """Return the call that changes the first file of a patch; a call without a patch as it is.
+
+    Its path is absolute: those of patches are relative to the working directory, those of other
+    tools are usually absolute.
+    """
+    key = _patch_key(call.tool, agent)
+    changes = _read_changes(call, key)
+    if not changes:
+        return call
+    arguments = {name: value for name, value in call.arguments.items() if name != key}
+    arguments |= changes[0].arguments
+    arguments["file_path"] = _make_absolute(changes[0].path, cwd)
+    return ToolCall(tool=changes[0].tool, arguments=arguments)
 
 
 def views(event: Event, source: AgentSpec) -> list[Event]:
@@ -246,7 +299,14 @@ def translate_answer(
     notes: list[str] = []
     changes: Fields = {}
     if isinstance(shown, ToolEvent) and isinstance(asked, ToolEvent):
-        if answer.tool_input is not None:
+        has_patch = any(
+            _patch_key(call_of(event, agent).tool, agent)
+            for event, agent in ((shown, source), (asked, target))
+        )
+        if answer.tool_input is not None and has_patch and source is not target:
+            answer = _deny_changed_patch(answer, shown)
+            notes.append(f"{target.title} cannot take changed arguments of a patch; it is denied")
+        elif answer.tool_input is not None:
             changes["tool_input"] = _translate_tool_input(
                 answer.tool_input, shown, asked, source, target
             )
@@ -288,6 +348,19 @@ def _translate_tool_input(
     canonical = source.vocabulary.call(shown.tool_name, changed).arguments
     tool = call_of(shown, source).tool
     return {**asked.tool_input, **target.vocabulary.arguments(tool, canonical)}
+
+
+def _deny_changed_patch(answer: Answer, shown: ToolEvent) -> Answer:
+    """Return a denial with the arguments that a hook wants, unless it changes none."""
+    changed = {k: v for k, v in (answer.tool_input or {}).items() if shown.tool_input.get(k) != v}
+    kept = answer.replace(tool_input=None)
+    if not changed or answer.outcome is Outcome.DENY:
+        return kept
+    import json
+
+    arguments = json.dumps(changed, ensure_ascii=False, default=str)
+    reason = f"call it with these arguments instead: {arguments}"
+    return kept.replace(outcome=Outcome.DENY, approve=False, reason=reason)
 
 
 def _removed_arguments(wanted: Mapping[str, Any], shown: ToolEvent, source: AgentSpec) -> list[str]:
@@ -378,6 +451,13 @@ def _translate_arguments(
         urls = _urls_in(arguments.get("prompt"))
         if urls:
             arguments["url"] = urls[0]
+    key = _patch_key(call.tool, target)
+    if key and key not in arguments:
+        from anyhook.agents.patches import write_patch
+
+        patch = write_patch(call.tool, arguments, event.cwd)
+        if patch is not None:
+            arguments = {key: patch}
     return ToolCall(tool=call.tool, arguments=arguments)
 
 
@@ -437,6 +517,10 @@ def _default_mode(_fields: Mapping[str, Any]) -> str:
     return "default"
 
 
+def _make_turn_id(_fields: Mapping[str, Any]) -> str:
+    return "turn-1"
+
+
 def _no_details(_fields: Mapping[str, Any]) -> Fields:
     return {}
 
@@ -446,5 +530,6 @@ DEFAULTS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "now": _format_now,
     "default_mode": _default_mode,
     "no_details": _no_details,
+    "turn_id": _make_turn_id,
 }
 """Name of a default (`AgentSpec.field_defaults`) to a function of the other fields."""

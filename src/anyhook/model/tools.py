@@ -88,12 +88,15 @@ class Tool(Record, kw_only=False):
         items: Canonical argument whose value is a list of objects to the keys of these objects,
             where they differ.
         without: Canonical arguments that the agent's tool does not have.
+        patch: The argument that holds a patch with all changes (`anyhook.agents.patches`); empty if
+            the tool takes no patch.
     """
 
     names: tuple[str, ...]
     keys: Mapping[str, str] = MappingProxyType({})
     items: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     without: frozenset[str] = frozenset()
+    patch: str = ""
 
 
 class Vocabulary(Record):

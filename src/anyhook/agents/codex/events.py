@@ -24,6 +24,8 @@ SHORT = {"command": 1.0, "mcp_tool": 1.0}
 """Default timeouts in seconds of events at which the user waits."""
 AT_MOST = dict.fromkeys(Layer, 3.0)
 """Their limits."""
+NO_TURN = {"prompt_id": None}
+"""The events of a session do not belong to a turn."""
 NO_REQUEST = {"llm_request": None, "llm_response": None}
 """The events of requests to the model do not hold the request."""
 
@@ -127,12 +129,14 @@ EVENTS = (
         subjects=("startup", "resume", "clear", "compact", "fork"),
         effective_fields=STOP | {"context"},
         plain_text=PlainText.CONTEXT,
+        payload_keys=NO_TURN,
     ),
     _notice(
         "session_end",
         "SessionEnd",
         subject="reason",
         subjects=("other",),
+        payload_keys=NO_TURN,
         effective_fields=frozenset(),
         handler_kinds=COMMANDS,
         default_timeouts=SHORT,

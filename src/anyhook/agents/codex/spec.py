@@ -53,7 +53,11 @@ CODEX = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     tools=TOOLS,
     vocabulary=VOCABULARY,
     tool_failure_event="after_tool",
-    field_defaults={"permission_mode": "default_mode", "tool_use_id": "call_id"},
+    field_defaults={
+        "permission_mode": "default_mode",
+        "tool_use_id": "call_id",
+        "prompt_id": "turn_id",
+    },
     tool_prefix="mcp__",
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
