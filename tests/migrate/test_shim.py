@@ -919,3 +919,63 @@ async def test_the_timeout_of_the_engine_ends_shim_and_command(world, line):
     assert (world.project / "ready").exists()
     assert not decision.denied
     assert "ran into its timeout" in decision.explain()
+
+
+# -- hosts that take a failure for a denial, and tools that take a patch
+
+
+COPILOT = {
+    "sessionId": "s1",
+    "timestamp": 1795317009536,
+    "cwd": "/",
+    "toolName": "bash",
+    "toolArgs": {"command": "rm x"},
+}
+PATCHED = {
+    **COMMON,
+    "turn_id": "t1",
+    "hook_event_name": "PreToolUse",
+    "tool_name": "apply_patch",
+    "tool_use_id": "c1",
+    "tool_input": {
+        "command": "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n"
+        "*** Add File: .env\n+A=1\n*** End Patch\n"
+    },
+}
+
+
+@pytest.mark.parametrize("words", [["--", "exit 1"], ["--timeout", "0.2", "--", "sleep 20"]])
+def test_a_command_that_only_failed_does_not_deny_where_the_host_denies_failures(host, words):
+    ran = host("--host", "copilot", *words, event=COPILOT)
+
+    assert ran.code == 0
+    assert ran.out in (b"", b"{}")
+
+
+def test_a_command_that_must_not_fail_still_denies_there(host):
+    ran = host("--host", "copilot", "--on-failure", "block", "--", "exit 1", event=COPILOT)
+
+    assert (ran.code, ran.answer["permissionDecision"]) == (0, "deny")
+
+
+def test_a_command_of_the_agent_that_denies_failures_denies_elsewhere(host):
+    ran = host("--", "exit 1", source="copilot", event=CLAUDE)
+
+    assert ran.answer["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_a_guard_sees_every_file_of_a_patch(host):
+    guard = "jq -r '[.tool_name, .tool_input.file_path] | @tsv' >> seen; "
+    guard += "tail -1 seen | grep -q env && { echo private >&2; exit 2; } || exit 0"
+
+    ran = host("--", guard, event=PATCHED)
+
+    assert host.seen() == "Edit\t/src/a.py\nWrite\t/.env\n"
+    answer = ran.answer["hookSpecificOutput"]
+    assert (answer["permissionDecision"], answer["permissionDecisionReason"]) == ("deny", "private")
+
+
+def test_a_matcher_of_one_tool_sees_only_its_files_of_a_patch(host):
+    ran = host("--matcher", "^Write$", "--", "jq -r .tool_input.file_path >> seen", event=PATCHED)
+
+    assert (ran.code, host.seen()) == (0, "/.env\n")

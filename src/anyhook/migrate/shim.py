@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BLOCKED = 2
 """The exit code that blocks in every agent when standard output is empty."""
 FAILED = 1
-"""The exit code that no agent takes for a denial."""
+"""The exit code of a failure, which most agents do not take for a denial."""
 BOM = b"\xef\xbb\xbf"
 # Seconds that the host may take to read a denial, which an exit code can express as well.
 WRITE_TIMEOUT = 5.0
@@ -131,6 +131,7 @@ class _Shim:
         may_fail: Whether a failure of the command denies nothing.
         denial: The reason of a denial, as soon as there is one.
         can_deny: Whether a failure may deny the event.
+        exchange: The exchange, as soon as there is one.
         stderr: The text for standard error.
     """
 
@@ -143,6 +144,7 @@ class _Shim:
         self.may_fail = options.on_failure != "block"
         self.denial: str | None = None
         self.can_deny = True
+        self.exchange: _Exchange | None = None
         self.stderr = b""
 
     def give_up(self, reason: str) -> int:
@@ -151,7 +153,9 @@ class _Shim:
             return _exit_with(self.denial, BLOCKED)
         if not self.may_fail and self.can_deny:
             return _exit_with(f"blocked: {self.label} gave no answer ({reason})", BLOCKED)
-        return _exit_with(f"anyhook shim: {reason}; {self.label} was ignored", FAILED)
+        is_denial = self.exchange is not None and _denies_failures(self.exchange)
+        exit_code = 0 if is_denial else FAILED
+        return _exit_with(f"anyhook shim: {reason}; {self.label} was ignored", exit_code)
 
     def serve(self, text: bytes, host: AgentSpec | None) -> int:
         """Answer the event in a text; a host that is not given is recognized by the event."""
@@ -190,25 +194,30 @@ class _Shim:
         from anyhook.agents.payloads import decode_event, encode_event
 
         host_event, _ = decode_event(host, payload)
-        event = host_event
-        if host is not self.source:
-            from anyhook.agents.translate import translate_event, views
-
-            event = translate_event(host_event, host, self.source)
         host_spec = host.by_canonical.get(host_event.name)
-        spec = self.source.by_canonical.get(event.name)
-        if host_spec is None or spec is None or not self._is_meant(spec, event):
+        events = [host_event]
+        if host is not self.source:
+            from anyhook.agents.translate import single_calls, translate_event, views
+
+            calls = single_calls(host_event, host)
+            events = [translate_event(call, host, self.source) for call in calls]
+        spec = self.source.by_canonical.get(events[0].name)
+        if host_spec is None or spec is None:
+            return host_event, None
+        events = [event for event in events if self._is_meant(spec, event)]
+        if not events:
             return host_event, None
         texts: list[tuple[Event, bytes]] = []
         if host is not self.source:
-            for view in views(event, self.source):
-                stdin = _dump_payload(encode_event(self.source, view))
-                texts.append((view, stdin + self.source.payload_terminator))
+            for event in events:
+                for view in views(event, self.source):
+                    stdin = _dump_payload(encode_event(self.source, view))
+                    texts.append((view, stdin + self.source.payload_terminator))
         exchange = _Exchange(
             host=host,
             host_event=host_event,
             host_spec=host_spec,
-            event=event,
+            event=events[0],
             spec=spec,
             views=tuple(texts),
         )
@@ -216,6 +225,7 @@ class _Shim:
 
     def _serve_exchange(self, exchange: _Exchange, text: bytes) -> int:
         host, spec = exchange.host, exchange.spec
+        self.exchange = exchange
         self.can_deny = spec.can_fail_closed
         env = self._environment(host, exchange.event)
         argv = self._argv(env)
@@ -471,12 +481,26 @@ class _Shim:
 
 
 def _may_fail(exchange: _Exchange) -> bool:
-    """Return whether a failure only warns in the host: some releases take it for an allowance."""
+    """Return whether a failure only warns in the host; some releases take it for a verdict."""
     host = exchange.host
     rules = host.rule_sets.get("observed", host.documented)
     observed = rules.by_canonical.get(exchange.host_spec.canonical)
     takes_last_verdict = observed is not None and observed.allowance_cancels
-    return not exchange.host_spec.reads_all_output and not takes_last_verdict
+    if exchange.host_spec.reads_all_output or takes_last_verdict:
+        return False
+    return not _denies_failures(exchange)
+
+
+def _denies_failures(exchange: _Exchange) -> bool:
+    """Return whether the host, by its reference or in a release, denies if a command fails."""
+    from anyhook.agents.spec import OutputAction
+
+    denials = (OutputAction.FAIL_CLOSED, OutputAction.DENY_TEXT, OutputAction.BLOCK)
+    for rules in exchange.host.rule_sets.values():
+        rule = rules.exit_rules_for(exchange.host_spec.canonical).rule_for(FAILED)
+        if rule.text in denials or rule.empty in denials:
+            return True
+    return False
 
 
 def _denial(reason: str) -> Answer:
