@@ -70,6 +70,8 @@ class _TranslatedPiece(Record):
         check: Whether the original may cover MCP tools that are not known.
         missing: Texts that have no counterpart.
         wider: Texts that cover more than the references promise.
+        lacks_server: Whether the target does not name the server that the original names, so that
+            the shim cannot apply the original.
     """
 
     names: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class _TranslatedPiece(Record):
     check: bool = False
     missing: Reasons = ()
     wider: Reasons = ()
+    lacks_server: bool = False
 
 
 def translate_matcher(
@@ -127,6 +130,12 @@ def _translate_subjects(
     target: AgentSpec,
     target_event: EventSpec,
 ) -> TranslatedMatcher:
+    if target_event.subject is None:
+        reason = f"{target_event.wire} of {target.title} does not name its {source_event.subject}"
+        return TranslatedMatcher(patterns=(), missing=((text, reason),))
+    if not source_event.subjects:
+        # Names that users choose: only the shim knows how the source compares them.
+        return TranslatedMatcher(patterns=(None,), check=text)
     matcher = compile_matcher(text, source_event.matcher_style)
     covered = [subject for subject in source_event.subjects if matcher.matches(subject)]
     if not covered:
@@ -181,6 +190,7 @@ def _translate_tools(
     missing: list[tuple[str, str]] = []
     wider = list(_former_names(source, text))
     needs_check = False
+    can_check = True
     for piece in split_matcher(text):
         translated = _translate_piece(source, piece, target, is_searched=is_searched)
         names |= dict.fromkeys(translated.names)
@@ -188,11 +198,13 @@ def _translate_tools(
         missing += translated.missing
         wider += translated.wider
         needs_check = needs_check or translated.check
+        can_check = can_check and not translated.lacks_server
     if not (names or patterns or needs_check):
         return TranslatedMatcher(patterns=(), missing=tuple(missing))
     check = ""
     if needs_check:
-        check = f"({text})" if wider and is_name_list else text
+        if can_check:
+            check = f"({text})" if wider and is_name_list else text
         patterns[_any_mcp_tool(target)] = None
     pattern = _write_pattern(_observed(target, target_event), list(names), list(patterns))
     if needs_check and compile_matcher(text, "expression").matches(UNKNOWN_TOOL):
@@ -220,9 +232,9 @@ def _translate_piece(
         if text.startswith(prefix):
             reason = f"{source.title} names the tools of servers {form}"
             return _TranslatedPiece(missing=((text, reason),))
-    mcp_patterns = _translate_mcp_pattern(source, piece, target)
-    if mcp_patterns:
-        return _TranslatedPiece(patterns=tuple(mcp_patterns))
+    mcp_piece = _translate_mcp_piece(source, piece, target)
+    if mcp_piece is not None:
+        return mcp_piece
     is_name = _NAME.match(text) is not None
     is_known = text in source.vocabulary.canonical or text in source.tools
     is_whole = piece.start and piece.end
@@ -308,21 +320,25 @@ def _why_missing(source: AgentSpec, piece: str, target: AgentSpec) -> str:
 # -- tools of MCP servers
 
 
+def _translate_mcp_piece(
+    source: AgentSpec, piece: Piece, target: AgentSpec
+) -> _TranslatedPiece | None:
+    """Rewrite a name or pattern of MCP tools; `None` if it is something else, or too complex."""
+    if _names_servers(source) != _names_servers(target):
+        return _translate_with_or_without_server(source, piece, target)
+    patterns = _translate_mcp_pattern(source, piece, target)
+    return _TranslatedPiece(patterns=tuple(patterns)) if patterns else None
+
+
 def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -> list[str] | None:
     """Rewrite a name or pattern of MCP tools; `None` if it is something else, or too complex."""
-    prefix, separator = _mcp_name_parts(source)
-    text = piece.text
-    if not text.startswith(prefix) or (not prefix and separator not in text):
+    rest = _after_mcp_prefix(source, piece)
+    if rest is None:
         return None
-    is_own_tool = text in source.vocabulary.canonical or text in source.tools
-    if is_own_tool or not _SIMPLE_PATTERN.match(text):
-        return None
-    rest = text.removeprefix(prefix)
+    _, separator = _mcp_name_parts(source)
     if set(rest) <= set(".*+"):
         return [_any_mcp_tool(target)]
     is_open = rest.endswith((".*", ".+"))
-    if not piece.end and not is_open:
-        rest, is_open = f"{rest}.*", True
     if not is_open and separator not in rest:
         return []
     new_prefix, new_separator = _mcp_name_parts(target)
@@ -344,6 +360,50 @@ def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -
     return [*names, _TRAILING_WILDCARD.sub(f".*{new_separator}.*", rest)]
 
 
+def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
+    """Return what follows the prefix of MCP tools, open at the end if the piece is.
+
+    Returns:
+        A name or a simple pattern; `None` if the piece is something else.
+    """
+    prefix, separator = _mcp_name_parts(source)
+    text = piece.text
+    if not text.startswith(prefix) or (not prefix and separator not in text):
+        return None
+    rest = text.removeprefix(prefix)
+    is_own_tool = text in source.vocabulary.canonical or text in source.tools
+    if is_own_tool or not _SIMPLE_PATTERN.match(rest):
+        return None
+    is_open = piece.end or rest.endswith((".*", ".+"))
+    return rest if is_open else f"{rest}.*"
+
+
+def _translate_with_or_without_server(
+    source: AgentSpec, piece: Piece, target: AgentSpec
+) -> _TranslatedPiece | None:
+    """Rewrite a name or pattern of MCP tools if only one of the agents names their servers."""
+    rest = _after_mcp_prefix(source, piece)
+    if rest is None:
+        return None
+    _, separator = _mcp_name_parts(source)
+    new_prefix, new_separator = _mcp_name_parts(target)
+    if set(rest) <= set(".*+"):
+        return _TranslatedPiece(patterns=(_any_mcp_tool(target),))
+    if not _names_servers(source):
+        server = ".*" if new_prefix else ".+"
+        return _TranslatedPiece(patterns=(f"{new_prefix}{server}{new_separator}{rest}",))
+    is_open = rest.endswith((".*", ".+"))
+    if separator not in rest and not is_open:
+        return None
+    tools = [rest[offset + len(separator) :] for offset in _separator_offsets(rest, separator)]
+    patterns = [f"{new_prefix}{tool}" for tool in tools] or [_any_mcp_tool(target)]
+    reason = f"{target.title} does not name the server; it covers such tools of every server there"
+    if rest.startswith(f".*{separator}"):
+        return _TranslatedPiece(patterns=tuple(patterns))
+    wider = ((piece.text, reason),)
+    return _TranslatedPiece(patterns=tuple(patterns), wider=wider, lacks_server=True)
+
+
 def _separator_offsets(text: str, separator: str) -> list[int]:
     matches = re.finditer(f"(?={re.escape(separator)})", text)
     return [match.start() for match in matches if match.start() > 0]
@@ -351,8 +411,15 @@ def _separator_offsets(text: str, separator: str) -> list[int]:
 
 def _mcp_name_parts(agent: AgentSpec) -> tuple[str, str]:
     """Return the text before the server's name, and between it and the tool's."""
+    if not _names_servers(agent):
+        return agent.vocabulary.mcp_name.partition("{tool}")[0], ""
     prefix, _, rest = agent.vocabulary.mcp_name.partition("{server}")
     return prefix, rest.partition("{tool}")[0]
+
+
+def _names_servers(agent: AgentSpec) -> bool:
+    """Return whether the names of MCP tools hold the name of the server."""
+    return "{server}" in agent.vocabulary.mcp_name
 
 
 def _any_mcp_tool(target: AgentSpec) -> str:
