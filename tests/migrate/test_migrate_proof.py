@@ -72,6 +72,65 @@ def test_a_verdict_that_differs_is_a_difference_though_the_reason_is_unstable(he
     assert "outcome" not in difference["to"]
 
 
+ASK = json.dumps(
+    {"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "ask"}}
+)
+TO_COPILOT = ("migrate", "--from", "claude", "--to", "copilot", "--dry-run", "--prove")
+
+
+def configure_two(world, first, second):
+    """Give Claude Code two hooks on every command, and write down one command."""
+    hooks = [{"type": "command", "command": command} for command in (first, second)]
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": hooks}]}}
+    world.write(world.project / ".claude" / "settings.json", json.dumps(settings))
+    call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t"}
+    payload = {**STOP, "hook_event_name": "PreToolUse", "cwd": str(world.project), **call}
+    return world.write(world.project.parent / "events.jsonl", json.dumps(payload) + "\n")
+
+
+def test_a_hook_that_does_not_run_after_a_denial_is_no_difference(here, run):
+    events = configure_two(here, "echo first >&2; exit 2", "echo second >&2; exit 2")
+
+    code, out, _ = run(*TO_COPILOT, "--trust-once", "--events", str(events), "--json")
+    proof = json.loads(out)["proof"]
+
+    assert (code, proof["holds"]) == (0, True)
+    assert [hook["decided"] for hook in proof["hooks"]] == [1, 1]
+    assert [hook["differences"] for hook in proof["hooks"]] == [[], []]
+    (combined,) = proof["combined"]
+    assert (combined["from"]["reason"], combined["to"]["reason"]) == ("first\nsecond", "first")
+    assert combined["told"]
+
+
+def test_a_denial_that_does_not_come_after_a_question_is_a_reported_difference(here, run):
+    """The first answer of any kind ends the sequence there, and the user may allow the call."""
+    events = configure_two(here, f"echo '{ASK}'", "echo never >&2; exit 2")
+
+    code, out, _ = run(*TO_COPILOT, "--trust-once", "--events", str(events), "--json")
+    report = json.loads(out)
+
+    assert (code, report["proof"]["holds"]) == (0, True)
+    (combined,) = report["proof"]["combined"]
+    assert (combined["from"]["outcome"], combined["to"]["outcome"]) == ("deny", "ask")
+    (loss,) = [loss for loss in report["losses"] if loss["kind"] == "weaker"]
+    assert loss["what"] == "echo: asking the user"
+    assert "runs no other hook, also none that would deny" in loss["why"]
+
+
+def test_the_question_of_a_command_with_unknown_text_is_an_unreported_difference(here, run):
+    program = here.project.parent / "programs" / "asks"
+    program.write_text(f"#!/bin/sh\necho '{ASK}'\n")
+    program.chmod(0o755)
+    events = configure_two(here, "asks", "echo never >&2; exit 2")
+
+    code, out, _ = run(*TO_COPILOT, "--trust-once", "--events", str(events), "--json")
+    proof = json.loads(out)["proof"]
+
+    assert (code, proof["holds"]) == (1, False)
+    (combined,) = proof["combined"]
+    assert not combined["told"]
+
+
 def test_hooks_get_a_home_of_their_own_with_copies_of_the_agents_directories(here, run):
     """They find their files there, and what they write changes nothing of the real home."""
     here.write(here.home / ".claude" / "words.txt", "not today")

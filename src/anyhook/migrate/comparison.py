@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.replies import answer_of
 from anyhook.migrate.canonical import canonical, normalize_texts
+from anyhook.model.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,11 +100,13 @@ class Observation:
         label: The event, for people.
         source: Answers of the source's side, in canonical form.
         target: Answers of the migrated side.
+        was_skipped: Whether one side did not run the hook, because another one had denied before.
     """
 
     label: str
     source: list[dict[str, Any]] = field(default_factory=list)
     target: list[dict[str, Any]] = field(default_factory=list)
+    was_skipped: bool = False
 
     @property
     def decides(self) -> bool:
@@ -128,11 +131,30 @@ class Observation:
 
     def difference(self, losses: Sequence[Loss]) -> Difference:
         """Return the last answers of both sides, without unstable fields, as a difference."""
-        _, unstable = self.fields()
-        source = _without(self.source[-1], unstable)
-        target = _without(self.target[-1], unstable)
+        source, target = self._stable_answers()
         is_explained = any(loss.explains_difference(source, target) for loss in losses)
         return Difference(self.label, source, target, is_explained)
+
+    def combined_difference(self, losses: Sequence[Loss]) -> Difference:
+        """Return the same for the combined decision, of which losses explain every field."""
+        source, target = self._stable_answers()
+        differing, _ = self.fields()
+        is_explained = True
+        for name in differing:
+            before = {name: source[name]} if name in source else {}
+            after = {name: target[name]} if name in target else {}
+            if not any(loss.explains_difference(before, after) for loss in losses):
+                is_explained = False
+        return Difference(self.label, source, target, is_explained)
+
+    def _stable_answers(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        _, unstable = self.fields()
+        return _without(self.source[-1], unstable), _without(self.target[-1], unstable)
+
+
+def _was_skipped(result: HandlerResult) -> bool:
+    """Return whether a hook did not run because its sequence had ended before."""
+    return result.status is Status.SKIPPED and result.error is None
 
 
 def _all_equal(values: Sequence[object]) -> bool:
@@ -154,6 +176,7 @@ class Comparison:
         self.migration = migration
         self._hooks: dict[HookKey, HookProof] = {}
         self._origins: dict[tuple[str, str], list[HookKey]] = {}
+        self._event_names: dict[int, str] = {}
         # The key `None` stands for all hooks together.
         self._observations: dict[tuple[HookKey | None, int], Observation] = {}
         for entry in migration.entries:
@@ -188,10 +211,14 @@ class Comparison:
             roots: Directories of this run; they are left out of texts.
         """
         source_agent, target_agent = self.migration.source, self.migration.target
+        self._event_names[number] = probe.source_event.name
         source_answers: dict[HookKey | None, dict[str, Any]] = {}
+        skipped: set[HookKey | None] = set()
         for result in source.results:
             key = (result.handler.place, probe.source_event.name)
             if key in self._hooks:
+                if _was_skipped(result):
+                    skipped.add(key)
                 source_answers[key] = canonical(
                     result.answer, probe.source_event, source_agent, roots
                 )
@@ -199,6 +226,8 @@ class Comparison:
         for result in target.results:
             answer = canonical(result.answer, probe.target_event, target_agent, roots)
             for key in self._origins_of(result, probe):
+                if _was_skipped(result):
+                    skipped.add(key)
                 target_answers[key] = {**target_answers.get(key, {}), **answer}
         source_answers[None] = canonical(answer_of(source), probe.source_event, source_agent, roots)
         target_answers[None] = canonical(answer_of(target), probe.target_event, target_agent, roots)
@@ -207,6 +236,7 @@ class Comparison:
             observation = self._observations.setdefault((hook, number), Observation(label))
             observation.source.append(source_answers.get(hook, {}))
             observation.target.append(target_answers.get(hook, {}))
+            observation.was_skipped |= hook in skipped
 
     def _origins_of(self, result: HandlerResult, probe: Probe) -> Iterator[HookKey]:
         event = self.migration.target.by_canonical[probe.target_event.name].wire
@@ -231,6 +261,8 @@ class Comparison:
             hook = hooks[key]
             hook.events += 1
             hook.decided += observation.decides
+            if observation.was_skipped:
+                continue
             if differing or unstable:
                 numbers_with_differences.add(number)
             if unstable:
@@ -239,11 +271,19 @@ class Comparison:
                 hook.differences.append(observation.difference(self._losses_of(hook.place)))
         # Where a single hook differs, that explains the combined decision.
         differences = [
-            observation.difference(())
+            observation.combined_difference(self._losses_on(number))
             for number, observation in combined
             if number not in numbers_with_differences
         ]
         return Proof(events, tuple(hooks.values()), tuple(differences))
+
+    def _losses_on(self, number: int) -> list[Loss]:
+        """Return the losses of all hooks that are migrated to the event of a number."""
+        losses: list[Loss] = []
+        for place, event in self._hooks:
+            if event == self._event_names[number]:
+                losses += self._losses_of(place)
+        return losses
 
     def _losses_of(self, place: Place) -> list[Loss]:
         """Return the losses at the place of a hook or of its definition."""

@@ -284,14 +284,23 @@ def replace_directory(value: Any, old: str, new: str) -> Any:
 
 
 def _pair(event: Event, source: AgentSpec, target: AgentSpec) -> list[Probe]:
-    """Pair an event of the source with that of the target; empty if the target has none."""
+    """Pair an event of the source with that of the target; empty if the target sends none."""
     if event.name not in source.by_canonical or not counterparts(source, event.name, target):
         return []
     source_event, _ = decode_event(source, encode_event(source, event))
     payload = encode_event(target, translate_event(source_event, source, target))
     target_event, _ = decode_event(target, payload)
+    if not _is_sent(target_event, target):
+        return []
     label = _label(source_event)
     return [Probe(label=label, source_event=source_event, target_event=target_event)]
+
+
+def _is_sent(event: Event, agent: AgentSpec) -> bool:
+    """Return whether an agent sends an event with that subject (`clear`, `compact`, …)."""
+    spec = agent.by_canonical[event.name]
+    subject = None if spec.subject is None else getattr(event, spec.subject, None)
+    return not subject or not spec.subjects or subject in spec.subjects
 
 
 def _label(event: Event) -> str:

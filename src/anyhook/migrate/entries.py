@@ -25,11 +25,13 @@ class Origin:
         event: Canonical name of its event at the source.
         handler: The handler there.
         shimmed: Whether it runs behind the shim.
+        asks: Whether its known text may ask the user.
     """
 
     event: str
     handler: HandlerSpec
     shimmed: bool
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

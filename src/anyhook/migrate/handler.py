@@ -6,13 +6,21 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import OutputAction
+from anyhook.agents.tool_results import read_tool_result, write_tool_result
+from anyhook.agents.translate import AFTER_TOOL, FAILED_TOOL
 from anyhook.files import read_user_file
+from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.handler_command import migrate_command
-from anyhook.migrate.losses import ANYTHING
-from anyhook.migrate.lost_answers import record_lost_abilities, record_lost_fields
+from anyhook.migrate.losses import ANYTHING, MORE
+from anyhook.migrate.lost_answers import (
+    mentions_ability,
+    record_lost_abilities,
+    record_lost_fields,
+)
 from anyhook.migrate.names import has_names, is_generated
 from anyhook.migrate.original import read_original
 from anyhook.migrate.timeouts import migrate_timeout
+from anyhook.model.tools import ToolCall, ToolResult
 from anyhook.trust.scripts import program
 
 if TYPE_CHECKING:
@@ -76,6 +84,12 @@ def migrate_handler(move: HandlerMigration) -> tuple[dict[str, Any], bool]:
     return value, command.is_shimmed
 
 
+def may_ask(move: HandlerMigration) -> bool:
+    """Return whether the known text of a command has the words that ask the user."""
+    text, _ = _read_command_text(move)
+    return mentions_ability(move, "ask", text)
+
+
 def _keeps_name(move: HandlerMigration, *, is_shimmed: bool) -> bool:
     """Return whether the name is the user's own, or of use to the target."""
     target_uses_names = has_names(move.target) and move.own_options is None
@@ -109,6 +123,7 @@ def _record_answer_losses(move: HandlerMigration) -> None:
     text, is_whole = _read_command_text(move)
     record_lost_abilities(move, text, is_whole=is_whole)
     record_lost_fields(move, text)
+    _record_hidden_failures(move)
     if _OTHER_EXIT_CODE.search(text) and _other_exit_codes_deny(source):
         move.record_loss(
             "changed",
@@ -123,6 +138,53 @@ def _record_answer_losses(move: HandlerMigration) -> None:
             "the system starts no program with an argument as long as that",
             "put it into a script",
         )
+
+
+def _record_hidden_failures(move: HandlerMigration) -> None:
+    """Record that an event of the target does not report whether its tool failed."""
+    source, source_event = move.source, move.source_event
+    target, target_event = move.target, move.target_event
+    is_split = source.tool_failure_event == FAILED_TOOL
+    is_joined = target.tool_failure_event == target_event.canonical == AFTER_TOOL
+    if not (is_split and is_joined) or not _covers_shell(move) or _reports_failures(target):
+        return
+    subject = f"{source_event.wire}: {move.handler.label}"
+    if source_event.canonical == FAILED_TOOL:
+        move.record_loss(
+            "weaker",
+            subject,
+            f"the results of {target.title} do not show whether a shell command failed, so it "
+            "does not run then",
+            f"look at the result in {target_event.wire}",
+            ANYTHING,
+        )
+    elif source_event.canonical == AFTER_TOOL:
+        move.record_loss(
+            "note",
+            subject,
+            f"{target_event.wire} of {target.title} also happens after a shell command that "
+            "failed, and does not show it",
+            "nothing, unless it is for successful commands only",
+            MORE,
+        )
+
+
+def _covers_shell(move: HandlerMigration) -> bool:
+    """Return whether the translated matcher covers shell commands."""
+    name = move.target.vocabulary.name("shell")
+    for pattern in move.matcher.patterns:
+        matcher = compile_matcher(pattern, move.target_event.matcher_style)
+        if name is not None and matcher.matches(name):
+            return True
+    return False
+
+
+def _reports_failures(agent: AgentSpec) -> bool:
+    """Return whether the result of a shell command shows that it failed."""
+    call = ToolCall(tool="shell", arguments={"command": "make"})
+    failure = ToolResult(text="make: failed", exit_code=1, error="failed", raw="make: failed")
+    result = write_tool_result(agent, call, failure)
+    return read_tool_result(agent, call, result).error is not None
 
 
 def _read_command_text(move: HandlerMigration) -> tuple[str, bool]:

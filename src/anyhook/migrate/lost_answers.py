@@ -40,11 +40,12 @@ DENIALS = {
 }
 COMMON_WORDS = frozenset({"prompt", "model", "title", "error", "effort", "timestamp", "details"})
 """Fields of events whose names stand in any script."""
+_PRINT = r"\b(?:echo|printf|print|puts|console\.log)\b"
+_NOT_REDIRECTED = r"""(?![^;\n|&]*(?:>&2|stderr|>>?\s*[\w"'$./~]))"""
 # Prints plain text, not JSON, and not to standard error or a file.
-_PRINTS = re.compile(
-    r"""\b(?:echo|printf|print|puts|console\.log)\b(?![\s(]*["']?\{)"""
-    r"""(?![^;\n|&]*(?:>&2|stderr|>>?\s*[\w"'$./~]))"""
-)
+_PRINTS = re.compile(rf"""{_PRINT}(?![\s(]*["']?\{{){_NOT_REDIRECTED}""")
+# Prints a text that is written there and starts with a word, which JSON does not.
+_PRINTS_WORDS = re.compile(rf"""{_PRINT}(?=[\s(]*f?["']\w){_NOT_REDIRECTED}""")
 _SILENT = re.compile(r"\s*(?:true|:|exit\s+\d+)?\s*\Z")
 _EXITS_WITH_2 = re.compile(r"exit[ (]*2\b")
 
@@ -57,31 +58,70 @@ def record_lost_abilities(move: HandlerMigration, text: str, *, is_whole: bool) 
         text: The known text of the command.
         is_whole: Whether that is all of its text; otherwise it may give any answer.
     """
-    abilities = [ability for ability in ABILITIES if not is_whole or _mentions(move, ability, text)]
+    mentioned = [ability for ability in ABILITIES if mentions_ability(move, ability, text)]
+    abilities = mentioned if is_whole else list(ABILITIES)
     for ability in abilities:
+        before = support(move.source, move.source_event.canonical, ability)
+        after = support(move.target, move.target_event.canonical, ability)
         # Of a command with unknown text only the loss of what guards depend on is worth a line.
-        is_relevant = is_whole or ability in DECIDING
-        source_has = support(move.source, move.source_event.canonical, ability) in SUPPORTED
-        if is_relevant and source_has and not _target_has(move, ability):
+        is_relevant = ability in mentioned or ability in DECIDING
+        if not is_relevant or before is Support.NO or after is Support.YES:
+            continue
+        if after is Support.UNDOCUMENTED:
+            _record_undocumented_ability(move, ability, before)
+        elif before is Support.PROMISED:
+            _record_ignored_ability(move, ability)
+        else:
             _record_lost_ability(move, ability)
     if "deny" in abilities:
         _record_changed_denial(move)
+    if "stop" in abilities:
+        _record_stop_that_denies(move)
 
 
 def _target_has(move: HandlerMigration, ability: str) -> bool:
     return support(move.target, move.target_event.canonical, ability) in SUPPORTED
 
 
+def _explained_by(ability: str) -> str:
+    """Return what may differ in an answer if the target lacks an ability."""
+    field, _ = ABILITIES[ability]
+    return ability if field == "outcome" else field
+
+
 def _record_lost_ability(move: HandlerMigration, ability: str) -> None:
     target = move.target
-    field, sample = ABILITIES[ability]
+    _, sample = ABILITIES[ability]
     if ability == "ask":
         sample = sample.replace(reason="…")
     event, _ = decode_event(target, {target.event_key: move.target_event.wire})
     _, notes = fit(target, event, sample)
     reason = "; ".join(notes) or f"{target.title} does not do it"
-    explains = ability if field == "outcome" else field
-    _record(move, "weaker", ability, reason, explains)
+    _record(move, "weaker", ability, reason, _explained_by(ability))
+
+
+def _record_undocumented_ability(move: HandlerMigration, ability: str, before: Support) -> None:
+    """Record an ability that only the observed release of the target has."""
+    target = move.target
+    if before is Support.UNDOCUMENTED:
+        return
+    release = target.rule_sets["observed"].version
+    reason = (
+        f"release {release} has it on {move.target_event.wire}, but the reference of "
+        f"{target.title} does not mention it"
+    )
+    _record(move, "weaker", ability, reason, _explained_by(ability))
+
+
+def _record_ignored_ability(move: HandlerMigration, ability: str) -> None:
+    """Record an ability that only the reference of the source has."""
+    source, target = move.source, move.target
+    release = source.rule_sets["observed"].version
+    reason = (
+        f"{target.title} does not do it on {move.target_event.wire}; release {release} of "
+        f"{source.title} ignores it, too, although its reference describes it"
+    )
+    _record(move, "note", ability, reason, _explained_by(ability))
 
 
 def _record_changed_denial(move: HandlerMigration) -> None:
@@ -99,13 +139,30 @@ def _record_changed_denial(move: HandlerMigration) -> None:
     _record(move, "weaker" if hides else "changed", "deny", reason, "deny")
 
 
-def _record(move: HandlerMigration, kind: str, ability: str, reason: str, explains: str) -> None:
+def _record_stop_that_denies(move: HandlerMigration) -> None:
+    """Record that stopping also denies under the target, which drops the answers of others."""
+    before, after = move.source_event, move.target_event
+    denies = after.implied_fields.get("stop", {}).get("outcome") is Outcome.DENY
+    denies_too = before.implied_fields.get("stop", {}).get("outcome") is Outcome.DENY
+    dropped = after.discarded_on_denial & before.effective_fields
+    source_stops = support(move.source, before.canonical, "stop") in SUPPORTED
+    if not (denies and dropped and source_stops and _target_has(move, "stop")) or denies_too:
+        return
+    names = ", ".join(sorted(dropped))
+    reason = (
+        f"on {after.wire} in {move.target.title} stopping is a denial, and a denial drops the "
+        f"{names} of all hooks"
+    )
+    _record(move, "changed", "stop", reason, *dropped)
+
+
+def _record(move: HandlerMigration, kind: str, ability: str, reason: str, *explains: str) -> None:
     subject = f"{move.handler.label}: {NAMES[ability]}"
     remedy = "test it with --prove, and answer another way if that is not enough"
-    move.record_loss(kind, subject, reason, remedy, explains)
+    move.record_loss(kind, subject, reason, remedy, *explains)
 
 
-def _mentions(move: HandlerMigration, ability: str, text: str) -> bool:
+def mentions_ability(move: HandlerMigration, ability: str, text: str) -> bool:
     """Return whether a text has the words that use an ability."""
     source, event = move.source, move.source_event
     field, sample = ABILITIES[ability]
@@ -145,10 +202,12 @@ def _sets_member(item: OutputField, text: str) -> bool:
 
 def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
     """Return whether a text prints something that is not the JSON of an answer."""
+    is_context = event.plain_text in (PlainText.CONTEXT, PlainText.CLEAN_CONTEXT)
     if any(re.search(rf"\b{item.path[-1]}\b", text) for item in source.output_fields):
-        return False
+        # A script may print JSON on some events and plain text on others.
+        return is_context and _PRINTS_WORDS.search(text) is not None
     # Such hooks exist to print: every command that is not silent counts.
-    if event.plain_text in (PlainText.CONTEXT, PlainText.CLEAN_CONTEXT):
+    if is_context:
         return _SILENT.match(text) is None
     return _PRINTS.search(text) is not None
 

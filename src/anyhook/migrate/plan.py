@@ -12,6 +12,7 @@ from anyhook.migrate.context import MigrationContext
 from anyhook.migrate.definition import migrate_definition
 from anyhook.migrate.entries import name_handlers, remove_duplicates
 from anyhook.migrate.losses import ANYTHING
+from anyhook.migrate.sequences import record_ended_sequences
 from anyhook.migrate.way_back import record_originals
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place, Severity
@@ -148,6 +149,7 @@ def plan_migration(
     if entries:
         _record_disabled_target(context, scope)
     entries = name_handlers(context, remove_duplicates(context, entries))
+    record_ended_sequences(context, entries)
     return Migration(source, target, scope, hooks, tuple(entries), tuple(context.losses))
 
 
