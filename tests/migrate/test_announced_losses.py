@@ -26,7 +26,8 @@ def plan(world):
             if matcher is not None:
                 definition["matcher"] = matcher
             events.setdefault(event, []).append(definition)
-        file = world.project / f".{source}" / "settings.json"
+        name = "hooks.json" if source == "codex" else "settings.json"
+        file = world.project / f".{source}" / name
         world.write(file, json.dumps({"hooks": events}))
         location = Location(world.project, world.home, {})
         return plan_migration(get_agent(source), get_agent(target), location)
@@ -179,3 +180,27 @@ def test_a_subject_that_the_target_does_not_name_is_reported(plan):
             "experimental.session.compacting of OpenCode does not name its trigger",
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "written", "expected", "checked"),
+    [
+        ("claude", "codex", "Write", "apply_patch", "Write"),
+        ("claude", "codex", "Edit|Write", "apply_patch", ""),
+        ("codex", "claude", "apply_patch", "Write|Edit|MultiEdit", ""),
+        ("claude", "opencode", "mcp__.*", "^.+_.+$", "mcp__.*"),
+        ("claude", "copilot", "mcp__.*", "^.+-.+$", ""),
+    ],
+)
+def test_the_shim_checks_a_matcher_that_covers_other_tools_in_the_target(
+    plan, source, target, written, expected, checked
+):
+    migration = plan(source, target, ("PreToolUse", written, "cat"))
+
+    assert (matchers(migration), check(migration)) == ([expected], checked)
+
+
+def test_the_shim_checks_a_matcher_that_the_target_ignores(plan):
+    migration = plan("claude", "copilot", ("SessionStart", "startup", "cat"))
+
+    assert check(migration) == "startup"

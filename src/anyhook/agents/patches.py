@@ -7,12 +7,17 @@ library reads the format; only what hooks look at is read: paths, removed lines 
 
 from __future__ import annotations
 
+import json
+
+from anyhook.model.answers import Answer, Outcome
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
+
+    from anyhook.model.events import ToolEvent
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 ADD, UPDATE, DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "
@@ -113,6 +118,17 @@ def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None
             hunks += [f"-{line}" for line in _lines(edit.get("old_string"))]
             hunks += [f"+{line}" for line in _lines(edit.get("new_string"))]
     return FileChange(UPDATE, path, tuple(hunks)).patch
+
+
+def deny_changed_patch(answer: Answer, shown: ToolEvent) -> Answer:
+    """Return a denial with the arguments that a hook wants, unless it changes none."""
+    changed = {k: v for k, v in (answer.tool_input or {}).items() if shown.tool_input.get(k) != v}
+    kept = answer.replace(tool_input=None)
+    if not changed or answer.outcome is Outcome.DENY:
+        return kept
+    arguments = json.dumps(changed, ensure_ascii=False, default=str)
+    reason = f"call it with these arguments instead: {arguments}"
+    return kept.replace(outcome=Outcome.DENY, approve=False, reason=reason)
 
 
 def _lines(text: Any) -> list[str]:

@@ -15,6 +15,10 @@ MATCHES_EVERYTHING = re.compile(r"\^?\(?(?:\.\*|\.\+)\)?\$?\Z")
 NAME_LIST = re.compile(r"[\w\- ,|]*\Z")
 
 
+Reasons = tuple[tuple[str, str], ...]
+"""Pieces of a matcher, each with a reason."""
+
+
 class Piece(Record, kw_only=False):
     """One alternative of a matcher.
 
@@ -27,6 +31,27 @@ class Piece(Record, kw_only=False):
     text: str
     start: bool
     end: bool
+
+
+class TranslatedPiece(Record):
+    """What one alternative becomes.
+
+    Attributes:
+        names: Tools of the target.
+        patterns: Expressions on names of MCP tools there.
+        check: Whether the original may cover MCP tools that are not known.
+        missing: Texts that have no counterpart.
+        wider: Texts that cover more than the references promise.
+        lacks_server: Whether the target does not name the server that the original names, so that
+            the shim cannot apply the original.
+    """
+
+    names: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+    check: bool = False
+    missing: Reasons = ()
+    wider: Reasons = ()
+    lacks_server: bool = False
 
 
 def split_matcher(text: str) -> list[Piece]:

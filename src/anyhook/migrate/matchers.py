@@ -17,7 +17,14 @@ from anyhook.matching.matchers import (
     compile_matcher,
     explain_cost,
 )
-from anyhook.migrate.matcher_pieces import MATCHES_EVERYTHING, NAME_LIST, split_matcher
+from anyhook.migrate.matcher_pieces import (
+    MATCHES_EVERYTHING,
+    NAME_LIST,
+    Reasons,
+    TranslatedPiece,
+    split_matcher,
+)
+from anyhook.migrate.mcp_matchers import any_mcp_tool, mcp_name_parts, translate_mcp_piece
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -27,6 +34,8 @@ if TYPE_CHECKING:
     from anyhook.migrate.matcher_pieces import Piece
 
 TOOL = "tool_name"
+IGNORED = "ignored"
+"""Style of matchers on events on which the agent ignores them."""
 UNKNOWN_TOOL = "zz some tool that no agent has"
 """A name that only patterns for tools with any name cover."""
 # Characters of a list of names: each is looked up in the names of both agents.
@@ -35,13 +44,7 @@ MAX_LIST_LENGTH = 16 * 1024
 MAX_SHOWN_LENGTH = 60
 _NAME = re.compile(r"[\w-]+\Z")
 _PERMISSION_RULE = re.compile(r"(\w+)\([^|?]*[ :*/][^|]*\)\Z")
-# Letters and `.*`: patterns that can be rewritten piece by piece.
-_SIMPLE_PATTERN = re.compile(r"(?:[\w-]|\.[*+])*\Z")
 _NOT_IN_NAMES = re.compile(r"""[\s"'=&]""")
-_TRAILING_WILDCARD = re.compile(r"\.[*+]\Z")
-
-Reasons = tuple[tuple[str, str], ...]
-"""Pieces of a matcher, each with a reason."""
 
 
 class TranslatedMatcher(Record):
@@ -59,27 +62,6 @@ class TranslatedMatcher(Record):
     check: str = ""
     missing: Reasons = ()
     wider: Reasons = ()
-
-
-class _TranslatedPiece(Record):
-    """What one alternative becomes.
-
-    Attributes:
-        names: Tools of the target.
-        patterns: Expressions on names of MCP tools there.
-        check: Whether the original may cover MCP tools that are not known.
-        missing: Texts that have no counterpart.
-        wider: Texts that cover more than the references promise.
-        lacks_server: Whether the target does not name the server that the original names, so that
-            the shim cannot apply the original.
-    """
-
-    names: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
-    check: bool = False
-    missing: Reasons = ()
-    wider: Reasons = ()
-    lacks_server: bool = False
 
 
 def translate_matcher(
@@ -159,7 +141,7 @@ def _translate_subjects(
     check = ""
     patterns: tuple[str, ...] = ("|".join(names),) if names else ()
     if names and observed is not None:
-        if observed.subject is None:
+        if observed.subject is None or observed.matcher_style == IGNORED:
             check = text
         elif observed.matcher_style == "equal":
             patterns = tuple(names)
@@ -205,13 +187,49 @@ def _translate_tools(
     if needs_check:
         if can_check:
             check = f"({text})" if wider and is_name_list else text
-        patterns[_any_mcp_tool(target)] = None
+        patterns[any_mcp_tool(target)] = None
     pattern = _write_pattern(_observed(target, target_event), list(names), list(patterns))
+    if can_check and not check:
+        original = compile_matcher(text, source_event.matcher_style)
+        is_ignored = target_event.matcher_style == IGNORED
+        if is_ignored or _covers_others(original.matches, source, pattern, target, target_event):
+            check = text
     if needs_check and compile_matcher(text, "expression").matches(UNKNOWN_TOOL):
         pattern = "*"
     return TranslatedMatcher(
         patterns=(pattern,), check=check, missing=tuple(missing), wider=tuple(wider)
     )
+
+
+def _covers_others(
+    matches: Callable[[str], bool],
+    source: AgentSpec,
+    pattern: str,
+    target: AgentSpec,
+    target_event: EventSpec,
+) -> bool:
+    """Return whether a translated matcher covers tools that the original does not cover.
+
+    A pattern for MCP tools may cover other names, and a tool that takes a patch does what several
+    tools of the source do.
+
+    Args:
+        matches: The original.
+        source: Its agent.
+        pattern: The translated matcher.
+        target: The other agent.
+        target_event: The event there.
+    """
+    translated = compile_matcher(pattern, target_event.matcher_style)
+    vocabulary = target.vocabulary
+    for name in filter(translated.matches, target.tools):
+        tools = vocabulary.synonyms(name)
+        takes_patch = any(vocabulary.tools[tool].patch for tool in tools)
+        rows = [source.vocabulary.tools.get(tool) for tool in tools]
+        covered = [any(map(matches, row.names)) for row in rows if row is not None]
+        if not any(covered) or (takes_patch and not all(covered)):
+            return True
+    return False
 
 
 def _former_names(source: AgentSpec, text: str) -> Iterator[tuple[str, str]]:
@@ -226,13 +244,13 @@ def _former_names(source: AgentSpec, text: str) -> Iterator[tuple[str, str]]:
 
 def _translate_piece(
     source: AgentSpec, piece: Piece, target: AgentSpec, *, is_searched: bool
-) -> _TranslatedPiece:
+) -> TranslatedPiece:
     text = piece.text
     for prefix, form in source.foreign_tool_prefixes.items():
         if text.startswith(prefix):
             reason = f"{source.title} names the tools of servers {form}"
-            return _TranslatedPiece(missing=((text, reason),))
-    mcp_piece = _translate_mcp_piece(source, piece, target)
+            return TranslatedPiece(missing=((text, reason),))
+    mcp_piece = translate_mcp_piece(source, piece, target)
     if mcp_piece is not None:
         return mcp_piece
     is_name = _NAME.match(text) is not None
@@ -263,12 +281,12 @@ def _translate_piece(
         reason = _why_missing(source, text, target)
         if is_costly:
             reason = explain_cost(matcher)
-        return _TranslatedPiece(missing=((text, reason),))
+        return TranslatedPiece(missing=((text, reason),))
     wider: Reasons = ()
     if is_name and is_searched and is_whole:
         reason = f"{source.title} itself searches for it anywhere in a tool's name"
         wider = ((text, reason),)
-    return _TranslatedPiece(names=names, check=check, wider=wider)
+    return TranslatedPiece(names=names, check=check, wider=wider)
 
 
 def _matching_tools(source: AgentSpec, matches: Callable[[str], bool]) -> list[str]:
@@ -278,21 +296,23 @@ def _matching_tools(source: AgentSpec, matches: Callable[[str], bool]) -> list[s
     return newest or [tool for tool, row in tools.items() if any(map(matches, row.names))]
 
 
-def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> _TranslatedPiece:
+def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> TranslatedPiece:
     """Translate a name, which among alternatives too means that tool."""
     canonical = source.vocabulary.canonical
-    is_user_tool = name not in canonical and name not in source.tools
+    newest = source.tool_aliases.get(name, name)
+    is_user_tool = newest not in canonical and newest not in source.tools
     if is_user_tool and name not in source.renamed_tools:
-        return _TranslatedPiece(names=(name,))
-    names = _tool_names(target, canonical.get(source.tool_aliases.get(name, name), ""))
+        return TranslatedPiece(names=(name,))
+    tools = source.vocabulary.synonyms(newest)
+    names = {translated: None for tool in tools for translated in _tool_names(target, tool)}
     if not names:
-        return _TranslatedPiece(missing=((name, _why_missing(source, name, target)),))
-    return _TranslatedPiece(names=tuple(names))
+        return TranslatedPiece(missing=((name, _why_missing(source, name, target)),))
+    return TranslatedPiece(names=tuple(names))
 
 
 def _may_be_mcp_tool(source: AgentSpec, piece: Piece) -> bool:
     """Return whether an expression may cover names of MCP tools."""
-    prefix, _ = _mcp_name_parts(source)
+    prefix, _ = mcp_name_parts(source)
     first, quantifier = piece.text[:1], piece.text[1:2]
     starts_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
     return not (prefix and starts_with_letter and not prefix.startswith(first))
@@ -315,116 +335,6 @@ def _why_missing(source: AgentSpec, piece: str, target: AgentSpec) -> str:
     if _NAME.match(piece):
         return f"{target.title} has no tool that does what {piece} does"
     return f"it covers no tool of {source.title} that {target.title} has too"
-
-
-# -- tools of MCP servers
-
-
-def _translate_mcp_piece(
-    source: AgentSpec, piece: Piece, target: AgentSpec
-) -> _TranslatedPiece | None:
-    """Rewrite a name or pattern of MCP tools; `None` if it is something else, or too complex."""
-    if _names_servers(source) != _names_servers(target):
-        return _translate_with_or_without_server(source, piece, target)
-    patterns = _translate_mcp_pattern(source, piece, target)
-    return _TranslatedPiece(patterns=tuple(patterns)) if patterns else None
-
-
-def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -> list[str] | None:
-    """Rewrite a name or pattern of MCP tools; `None` if it is something else, or too complex."""
-    rest = _after_mcp_prefix(source, piece)
-    if rest is None:
-        return None
-    _, separator = _mcp_name_parts(source)
-    if set(rest) <= set(".*+"):
-        return [_any_mcp_tool(target)]
-    is_open = rest.endswith((".*", ".+"))
-    if not is_open and separator not in rest:
-        return []
-    new_prefix, new_separator = _mcp_name_parts(target)
-    if len(separator) >= len(new_separator) or separator == new_separator:
-        return [new_prefix + rest.replace(separator, new_separator)]
-    # The target marks the end of the server's name and the source does not: each separator may
-    # be the end. After a wildcard it may be anywhere.
-    if re.search(r"\.[*+].", rest):
-        return None
-    names = [
-        new_prefix + rest[:offset] + new_separator + rest[offset + len(separator) :]
-        for offset in _separator_offsets(rest, separator)
-    ]
-    if not is_open:
-        return names
-    if new_prefix:
-        specific = [name for name in names if not name.endswith(f"{new_separator}.*")]
-        return [f"{new_prefix}{rest}", *specific]
-    return [*names, _TRAILING_WILDCARD.sub(f".*{new_separator}.*", rest)]
-
-
-def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
-    """Return what follows the prefix of MCP tools, open at the end if the piece is.
-
-    Returns:
-        A name or a simple pattern; `None` if the piece is something else.
-    """
-    prefix, separator = _mcp_name_parts(source)
-    text = piece.text
-    if not text.startswith(prefix) or (not prefix and separator not in text):
-        return None
-    rest = text.removeprefix(prefix)
-    is_own_tool = text in source.vocabulary.canonical or text in source.tools
-    if is_own_tool or not _SIMPLE_PATTERN.match(rest):
-        return None
-    is_open = piece.end or rest.endswith((".*", ".+"))
-    return rest if is_open else f"{rest}.*"
-
-
-def _translate_with_or_without_server(
-    source: AgentSpec, piece: Piece, target: AgentSpec
-) -> _TranslatedPiece | None:
-    """Rewrite a name or pattern of MCP tools if only one of the agents names their servers."""
-    rest = _after_mcp_prefix(source, piece)
-    if rest is None:
-        return None
-    _, separator = _mcp_name_parts(source)
-    new_prefix, new_separator = _mcp_name_parts(target)
-    if set(rest) <= set(".*+"):
-        return _TranslatedPiece(patterns=(_any_mcp_tool(target),))
-    if not _names_servers(source):
-        server = ".*" if new_prefix else ".+"
-        return _TranslatedPiece(patterns=(f"{new_prefix}{server}{new_separator}{rest}",))
-    is_open = rest.endswith((".*", ".+"))
-    if separator not in rest and not is_open:
-        return None
-    tools = [rest[offset + len(separator) :] for offset in _separator_offsets(rest, separator)]
-    patterns = [f"{new_prefix}{tool}" for tool in tools] or [_any_mcp_tool(target)]
-    reason = f"{target.title} does not name the server; it covers such tools of every server there"
-    if rest.startswith(f".*{separator}"):
-        return _TranslatedPiece(patterns=tuple(patterns))
-    wider = ((piece.text, reason),)
-    return _TranslatedPiece(patterns=tuple(patterns), wider=wider, lacks_server=True)
-
-
-def _separator_offsets(text: str, separator: str) -> list[int]:
-    matches = re.finditer(f"(?={re.escape(separator)})", text)
-    return [match.start() for match in matches if match.start() > 0]
-
-
-def _mcp_name_parts(agent: AgentSpec) -> tuple[str, str]:
-    """Return the text before the server's name, and between it and the tool's."""
-    if not _names_servers(agent):
-        return agent.vocabulary.mcp_name.partition("{tool}")[0], ""
-    prefix, _, rest = agent.vocabulary.mcp_name.partition("{server}")
-    return prefix, rest.partition("{tool}")[0]
-
-
-def _names_servers(agent: AgentSpec) -> bool:
-    """Return whether the names of MCP tools hold the name of the server."""
-    return "{server}" in agent.vocabulary.mcp_name
-
-
-def _any_mcp_tool(target: AgentSpec) -> str:
-    prefix, separator = _mcp_name_parts(target)
-    return f"{prefix}.*" if prefix else f".+{separator}.+"
 
 
 def _write_pattern(observed: EventSpec | None, names: list[str], patterns: list[str]) -> str:
