@@ -56,8 +56,10 @@ def redactor():
     return Redactor({"MY_TOKEN": 'per"sonal-1', "HOME": "/home/user", "A_KEY": "short"})
 
 
+@pytest.mark.parametrize("before", ["", "\n", "\r\n", "\t", "\x1b[32m"])
 @pytest.mark.parametrize(("text", "secret"), SECRETS)
-def test_a_secret_in_an_event_is_replaced(redactor, text, secret):
+def test_a_secret_in_an_event_is_replaced(redactor, text, secret, before):
+    text = f"first line:{before}{text}"
     line = json.dumps({"tool_input": {"command": text}}, ensure_ascii=False)
 
     redacted, count = redactor.redact(line)

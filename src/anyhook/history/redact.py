@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
-from typing import NamedTuple
+
+from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +30,12 @@ _NAME_MARKS = ("passw", "passphrase", "secret", "token", "credential", "authoriz
 _SECRET_VARIABLE = re.compile(rf"(?i)(?:{_NAMES})s?$|(?i:_key|_pass|_pwd|_pat)$")
 _VALUE = r"(?![$\[{<(]|[\w.]+\(|(?i:bearer|basic)\b)[A-Za-z0-9_./+~@!%^&*=-]{6,}"
 """The value of an assignment: no variable, no call of a function, no scheme of a header."""
+_START = r"(?:\b|(?<=\\[bfnrt])|(?<=[0-9]m))"
+"""The start of a word in a JSON string: also behind an escaped line break, whose letter would be
+part of the word, and behind the colors of a terminal."""
 
 
-class _Pattern(NamedTuple):
+class _Pattern(Record, kw_only=False):
     """One kind of secret.
 
     Attributes:
@@ -59,35 +63,41 @@ _PATTERNS = (
             ),
         ),
     ),
-    _Pattern("anthropic-key", ("sk-ant-",), (r"\bsk-ant-[A-Za-z0-9_-]{16,}",)),
-    _Pattern("api-key", ("sk-", "sk_", "rk_"), (r"\b(?:sk|rk)[-_](?!ant-)[A-Za-z0-9_-]{20,}",)),
+    _Pattern("anthropic-key", ("sk-ant-",), (rf"{_START}sk-ant-[A-Za-z0-9_-]{{16,}}",)),
+    _Pattern(
+        "api-key", ("sk-", "sk_", "rk_"), (rf"{_START}(?:sk|rk)[-_](?!ant-)[A-Za-z0-9_-]{{20,}}",)
+    ),
     _Pattern(
         "github-token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        (r"\b(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{20,}",),
+        (rf"{_START}(?:gh[pousr]_|github_pat_)[A-Za-z0-9_]{{20,}}",),
     ),
-    _Pattern("gitlab-token", ("glpat-",), (r"\bglpat-[A-Za-z0-9_-]{20,}",)),
-    _Pattern("slack-token", ("xox",), (r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",)),
+    _Pattern("gitlab-token", ("glpat-",), (rf"{_START}glpat-[A-Za-z0-9_-]{{20,}}",)),
+    _Pattern("slack-token", ("xox",), (rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,}}",)),
     _Pattern(
         "slack-webhook", ("hooks.slack.com",), (r"hooks\.slack\.com/services/[A-Za-z0-9/_-]{20,}",)
     ),
-    _Pattern("aws-key", ("AKIA", "ASIA"), (r"\b(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])",)),
-    _Pattern("google-key", ("AIza",), (r"\bAIza[A-Za-z0-9_-]{35}",)),
-    _Pattern("google-token", ("ya29.",), (r"\bya29\.[A-Za-z0-9_-]{20,}",)),
-    _Pattern("huggingface-token", ("hf_",), (r"\bhf_[A-Za-z0-9]{20,}",)),
-    _Pattern("npm-token", ("npm_",), (r"\bnpm_[A-Za-z0-9]{30,}",)),
-    _Pattern("pypi-token", ("pypi-",), (r"\bpypi-[A-Za-z0-9_-]{40,}",)),
-    _Pattern("sendgrid-key", ("SG.",), (r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",)),
-    _Pattern("age-key", ("AGE-SECRET-KEY-",), (r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,}",)),
+    _Pattern(
+        "aws-key", ("AKIA", "ASIA"), (rf"{_START}(?:AKIA|ASIA)[A-Z0-9]{{16}}(?![A-Za-z0-9])",)
+    ),
+    _Pattern("google-key", ("AIza",), (rf"{_START}AIza[A-Za-z0-9_-]{{35}}",)),
+    _Pattern("google-token", ("ya29.",), (rf"{_START}ya29\.[A-Za-z0-9_-]{{20,}}",)),
+    _Pattern("huggingface-token", ("hf_",), (rf"{_START}hf_[A-Za-z0-9]{{20,}}",)),
+    _Pattern("npm-token", ("npm_",), (rf"{_START}npm_[A-Za-z0-9]{{30,}}",)),
+    _Pattern("pypi-token", ("pypi-",), (rf"{_START}pypi-[A-Za-z0-9_-]{{40,}}",)),
+    _Pattern(
+        "sendgrid-key", ("SG.",), (rf"{_START}SG\.[A-Za-z0-9_-]{{16,}}\.[A-Za-z0-9_-]{{16,}}",)
+    ),
+    _Pattern("age-key", ("AGE-SECRET-KEY-",), (rf"{_START}AGE-SECRET-KEY-1[A-Z0-9]{{40,}}",)),
     _Pattern(
         "json-web-token",
         ("eyJ",),
-        (r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",),
+        (rf"{_START}eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*",),
     ),
     _Pattern(
         "http-authorization",
         ("bearer ", "basic "),
-        (r"(?i:\b(?:bearer|basic)) +(?P<secret>(?=\S*[0-9A-Z])[A-Za-z0-9._~+/=-]{12,})",),
+        (rf"{_START}(?i:bearer|basic) +(?P<secret>(?=\S*[0-9A-Z])[A-Za-z0-9._~+/=-]{{12,}})",),
         any_case=True,
     ),
     _Pattern(
