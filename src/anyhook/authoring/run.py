@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import sys
+import time
 
 from anyhook.agents import get_agent, recognise
 from anyhook.authoring.functions import MAX_TIMEOUT
@@ -23,7 +24,7 @@ from anyhook.model.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
     from anyhook.agents.spec import AgentSpec, EventSpec
@@ -48,6 +49,10 @@ MIN_SECONDS = 0.001
 """Seconds that remain for a hook whose time is over."""
 LOG_ENV = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
+RECORDED_ENV = "ANYHOOK_RECORDED"
+"""Variable of hooks whose result another process records: `anyhook.history.record.RECORDED`."""
+RECORD_SECONDS = 2.0
+"""Seconds that the record of an event may take: a network may not answer."""
 
 
 def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
@@ -88,7 +93,8 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
         gc.unfreeze()
         if is_collecting:
             gc.enable()
-    os.close(descriptor)
+        os.close(descriptor)
+        output.record()
     end_process(output.code)
 
 
@@ -184,9 +190,11 @@ class Output:
 
     Attributes:
         code: The exit code that belongs to the answer.
+        record: Records the event; to be called when the answer is delivered.
     """
 
     code = 0
+    record: Callable[[], None] = staticmethod(lambda: None)
 
     def write(self, text: bytes, fallback: FallbackExit) -> None:
         """Take the whole answer, and what happens if it cannot be delivered."""
@@ -223,6 +231,8 @@ class StandardOutput(Output):
     def leave(self) -> NoReturn:
         """End the process at once."""
         sys.stderr.flush()
+        os.close(self._descriptor)
+        self.record()
         os._exit(self.code)
 
 
@@ -251,14 +261,22 @@ class Run:
         self._timeout = timeout
         self._on_ready = on_ready
         self._elapsed = elapsed
+        self._clock = time.perf_counter()
+        self._history = recording_directory(os.environ)
+        if self._history is not None:
+            self._started = time.time()
+            # The hook may change the module.
+            self._file = sys.modules["__main__"].__dict__.get("__file__")
         self._agent: AgentSpec
         self._spec: EventSpec
         self._event: Event
+        self._payload: dict[str, Any]
         self._current: HookFunction | None = None
         self._pid = os.getpid()
         self._answers: list[Answer] = []
         self._notes: list[str] = []
-        self._has_crashed = False
+        self._status = "ran"
+        self._error: str | None = None
         self._silence: _Silence | None = None
         self._held_warnings: list[str] = []
 
@@ -291,6 +309,7 @@ class Run:
         agent_name = agent_name or recognise(data, os.environ)
         if agent_name is None:
             self.give_up("the agent that sent this event is not recognized; use --agent NAME")
+        self._payload = data
         self._agent = get_agent(agent_name).form_of(data)
         self._event, problems = decode_event(self._agent, data)
         spec = self._agent.by_canonical.get(self._event.name)
@@ -374,7 +393,7 @@ class Run:
             name = f"{function.name} ({_file_name(function.file)}:{function.line})"
         problem = f"hook {name} {problem or f'failed ({type(error).__name__})'}"
         _log_traceback(error)
-        self._has_crashed = True
+        self._status, self._error = "failed", problem
         if self._hooks.on_crash == "deny" and self._spec.can_fail_closed:
             reason = f"{problem}; blocked, because it must not fail"
             return Answer(outcome=Outcome.DENY, reason=reason)
@@ -387,6 +406,7 @@ class Run:
         from anyhook.model.sequence import combine_answers
 
         late = self._answer_crash(TimeoutError("too slow"), "ran out of time")
+        self._status = "timed_out"
         answer = self._fit(combine_answers([*self._answers, late]))
         for note in self._notes:
             self._warn(note)
@@ -435,9 +455,41 @@ class Run:
             _print_warning(message)
             if text == self._spec.no_opinion_output.encode():
                 text = b""
-            if not self._has_crashed:  # exit code 2 is for a decision, not for a failure
+            if self._error is None:  # exit code 2 is for a decision, not for a failure
                 self._output.code = BLOCKED
+        if self._history is not None:
+            self._record_later(self._history, answer)
         self._output.write(text, fallback)
+
+    def _record_later(self, directory: str, answer: Answer) -> None:
+        """Have the event recorded when its answer is delivered."""
+        duration = time.perf_counter() - self._clock
+
+        def record() -> None:
+            try:
+                with Deadline(RECORD_SECONDS, lambda: os._exit(self._output.code)):
+                    self._record(directory, answer, duration)
+            except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
+                _log_traceback(error)
+
+        self._output.record = record
+
+    def _record(self, directory: str, answer: Answer, duration: float) -> None:
+        from anyhook.authoring.recording import HookRun, record_hook
+
+        run = HookRun(
+            hook=self._hooks.name,
+            file=self._file,
+            started=self._started,
+            duration=duration,
+            status=self._status,
+            answer=answer,
+            exit_code=self._output.code,
+            error=self._error,
+        )
+        problem = record_hook(directory, self._agent, self._event, self._payload, run)
+        if problem is not None:
+            log_text(f"anyhook: {self._hooks.name}: {problem}")
 
     def _end_silence(self, silence: _Silence, *, has_answer: bool) -> None:
         """Print the warnings that were held, if there is an answer that agents read instead."""
@@ -491,6 +543,29 @@ def _parse(text: str) -> tuple[Any, str | None]:
         return parse_event(text)
     except ValueError:
         return None, None
+
+
+def recording_directory(environ: Mapping[str, str]) -> str | None:
+    """Return the directory of the history; `None` if the user has not switched recording on.
+
+    It is `anyhook.history.journal.is_recording` without the import of that module, and nothing but
+    one `stat` on Linux. A test compares them.
+    """
+    if environ.get(RECORDED_ENV):
+        return None
+    data = environ.get("ANYHOOK_DATA_DIR")
+    if not data and sys.platform == "linux":
+        home = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - no pathlib in a hook
+        data = f"{environ.get('XDG_DATA_HOME', '').strip() or f'{home}/.local/share'}/anyhook"
+    if not data:
+        from anyhook.files import data_path
+
+        data = data_path(environ)
+    try:
+        os.stat(f"{data}/history/recording.json")  # noqa: PTH116 - as above
+    except (OSError, ValueError):
+        return None
+    return f"{data}/history"
 
 
 def _file_name(path: str) -> str:

@@ -202,8 +202,14 @@ class Child:
     def reply(self, output: _Connection, code: int) -> NoReturn:
         """Send the reply and exit."""
         flush_streams()
+        output.code = code or output.code
         send_quietly(self._link, pack_reply(output.reply(code, read_output(self._output_file))))
-        self._exit(ANSWERED)
+        try:
+            # The client waits no longer, and the server replaces this process.
+            self._control.send(self._message(ANSWERED))
+            output.record()
+        finally:  # the server may be gone
+            os._exit(0)
 
     def _exit(self, report: bytes) -> NoReturn:
         try:

@@ -61,6 +61,8 @@ PRELOADED = (
     "anyhook.agents.payloads",
     "anyhook.agents.replies",
     "anyhook.authoring.degrade",
+    "anyhook.authoring.recording",
+    "anyhook.history.redact",
     "anyhook.model.further_events",
     "anyhook.model.rare_events",
     "anyhook.model.sequence",

@@ -1,0 +1,117 @@
+"""What a hook file records of the event that it has answered, if the user has switched that on.
+
+A hook imports this module after its answer was written, and only if recording is on.
+"""
+
+from __future__ import annotations
+
+import os
+
+from anyhook.history.journal import append
+from anyhook.history.record import answer_record, event_record, version_record
+from anyhook.model.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.model.answers import Answer
+    from anyhook.model.events import Event
+
+
+class HookRun(Record):
+    """How a hook file has answered an event.
+
+    Attributes:
+        hook: Name of the hook.
+        file: The hook file; `None` if it is unknown.
+        started: Unix timestamp.
+        duration: Seconds.
+        status: A member of `anyhook.model.status.Status`.
+        answer: What its functions have answered.
+        exit_code: With which the process ends.
+        error: Why it failed.
+        shadow: Whether the answer was kept from the agent.
+    """
+
+    hook: str
+    file: str | None
+    started: float
+    duration: float
+    status: str
+    answer: Answer
+    exit_code: int = 0
+    error: str | None = None
+    shadow: bool = False
+
+
+def record_hook(
+    directory: str, agent: AgentSpec, event: Event, payload: Mapping[str, Any], run: HookRun
+) -> str | None:
+    """Append what a hook file has answered to the journal.
+
+    Args:
+        directory: Directory of the history.
+        agent: The agent that sent the event.
+        event: The event.
+        payload: The event as it was sent.
+        run: What the hook did.
+
+    Returns:
+        Why nothing was recorded; `None` if it was.
+    """
+    record = event_record(
+        agent.name,
+        event.name,
+        str(event.session_id or ""),
+        payload,
+        source="hook",
+        project=_project(agent, event),
+    )
+    answer = answer_record(run.answer)
+    record["time"] = run.started
+    record["decision"] = {} if run.shadow else answer
+    record["results"] = [_result_record(run, answer)]
+    try:
+        is_written = _append(directory, record)
+    except OSError as error:
+        return f"the event is not recorded in {directory}: {error.strerror}"
+    return None if is_written else "the event is not recorded: the journal of this hour is full"
+
+
+def _append(directory: str, record: dict[str, Any]) -> bool:
+    try:
+        return append(directory, record)
+    except (TypeError, ValueError, RecursionError):  # the hook has answered what is no plain JSON
+        from anyhook.model.json import repair
+
+        return append(directory, repair(record))
+
+
+def _project(agent: AgentSpec, event: Event) -> str:
+    """Return the directory of the project, as far as the agent names it, or the working one."""
+    for name, source in agent.hook_environment.items():
+        if source == "project_dir" and os.environ.get(name):
+            return os.environ[name]
+    return event.cwd or os.getcwd()  # noqa: PTH109 - no pathlib in a hook
+
+
+def _result_record(run: HookRun, answer: dict[str, Any]) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "hook": run.hook,
+        "kind": "command",
+        "status": run.status,
+        "duration": round(run.duration, 6),
+        "exit_code": run.exit_code,
+    }
+    version = version_record("", run.file)
+    optional = {
+        "place": run.file,
+        "answer": answer,
+        "error": run.error,
+        "shadow": run.shadow,
+        "version": version,
+    }
+    return record | {name: value for name, value in optional.items() if value}
