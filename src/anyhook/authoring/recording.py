@@ -1,6 +1,7 @@
 """What a hook file records of the event that it has answered, if the user has switched that on.
 
-A hook imports this module after its answer was written, and only if recording is on.
+A hook imports this module after its answer was written, and only if recording is on. So it imports
+little.
 """
 
 from __future__ import annotations
@@ -8,7 +9,12 @@ from __future__ import annotations
 import os
 
 from anyhook.history.journal import append
-from anyhook.history.record import answer_record, event_record, version_record
+from anyhook.history.record import (
+    answer_record,
+    event_record,
+    project_directory,
+    version_record,
+)
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -68,7 +74,7 @@ def record_hook(
         str(event.session_id or ""),
         payload,
         source="hook",
-        project=_project(agent, event),
+        project=project_directory(agent, event.cwd or os.getcwd()),  # noqa: PTH109 - as above
     )
     answer = answer_record(run.answer)
     record["time"] = run.started
@@ -88,14 +94,6 @@ def _append(directory: str, record: dict[str, Any]) -> bool:
         from anyhook.model.json import repair
 
         return append(directory, repair(record))
-
-
-def _project(agent: AgentSpec, event: Event) -> str:
-    """Return the directory of the project, as far as the agent names it, or the working one."""
-    for name, source in agent.hook_environment.items():
-        if source == "project_dir" and os.environ.get(name):
-            return os.environ[name]
-    return event.cwd or os.getcwd()  # noqa: PTH109 - no pathlib in a hook
 
 
 def _result_record(run: HookRun, answer: dict[str, Any]) -> dict[str, Any]:

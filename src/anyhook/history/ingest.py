@@ -142,6 +142,10 @@ def event_of(record: Mapping[str, Any]) -> RecordedEvent:
     agent = record["agent"]
     if agent not in AGENTS:
         raise ValueError(f"no agent {agent!r}")
+    if "tap" in record:
+        from anyhook.history.tapped import complete_tapped
+
+        record = complete_tapped(record)
     return RecordedEvent(
         agent=agent,
         session=str(record["session"]),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.model.decisions import Blame, Decision, HandlerResult
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Place
@@ -51,6 +52,19 @@ def event_record(
         "source": source,
         "payload": payload,
     }
+
+
+def project_directory(agent: AgentSpec, cwd: str) -> str:
+    """Return the directory of the project, as far as an agent names it to its hooks.
+
+    Args:
+        agent: The agent.
+        cwd: Working directory of the event, for agents that do not.
+    """
+    for name, source in agent.hook_environment.items():
+        if source == "project_dir" and os.environ.get(name):
+            return os.environ[name]
+    return cwd
 
 
 def decision_record(decision: Decision) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history import journal
 from anyhook.probe.overlay import replace_values
 from anyhook.settings.formats import parse_settings
 from anyhook.settings.jsonc import SettingsSyntaxError, list_at
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from anyhook.settings.formats import SettingsDocument
     from anyhook.settings.jsonc import JsonPath
 
-TAP = Path(__file__).with_name("tap.py")
+TAP = Path(journal.__file__).with_name("tap.py")
 FOREIGN_SHELLS = frozenset({"powershell", "pwsh"})
 """Shells, and members for their command lines, that are not recorded."""
 MAX_STREAM = 1024 * 1024
@@ -133,7 +134,7 @@ class Taps:
         number = self.number(event, handler)
         if number is None:
             return {}
-        start = [sys.executable, "-I", "-S", str(TAP), str(self.directory), str(number)]
+        start = [sys.executable, "-I", "-S", str(TAP), "files", str(self.directory), str(number)]
         if isinstance(handler.get("args"), list):
             program = self.in_copy(handler["command"])
             if "$" not in program and shutil.which(program) is None:

@@ -1,0 +1,93 @@
+"""What a tap records of a hook's command, as a line of the journal.
+
+The pump of `tap.py` imports this module when the agent has its answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.history.journal import append, history_directory, is_recording
+from anyhook.history.record import project_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROBLEM_FILE = "problem.txt"
+"""File in the directory of the history with the last problem of a tap."""
+
+
+def record_tap(run: Mapping[str, Any]) -> None:
+    """Append a run of a command to the journal; what it meant is decoded at the ingest.
+
+    Args:
+        run: What `tap.py` has kept: bytes of the streams, and how the command ended.
+    """
+    directory = history_directory()
+    if not is_recording(directory):
+        return
+    payload, problem = _payload(run["stdin"])
+    agent = run["agent"]
+    cwd = payload.get("cwd") or run["cwd"]
+    record: dict[str, Any] = {
+        "agent": agent,
+        "time": run["started"],
+        "event": "",
+        "session": "",
+        "source": "tap",
+        "project": project_directory(get_agent(agent), str(cwd)),
+        "payload": payload,
+        "tap": {
+            "command": run["command"],
+            "cwd": run["cwd"],
+            "duration": round(run["duration"], 6),
+            "stdout": run["stdout"].decode("utf-8", "replace"),
+            "stderr": run["stderr"].decode("utf-8", "replace"),
+            "truncated": run["truncated"],
+            **_end(run["code"]),
+        },
+    }
+    optional = {"shadow": run["shadow"], "problem": problem}
+    record["tap"] |= {name: value for name, value in optional.items() if value}
+    try:
+        append(directory, record)
+    except (OSError, ValueError, RecursionError) as error:
+        _note_problem(directory, error)
+
+
+def _payload(content: bytes) -> tuple[dict[str, Any], str | None]:
+    """Return the event on standard input, and why there is none."""
+    try:
+        payload = json.loads(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return {}, "standard input held no JSON"
+    if isinstance(payload, dict):
+        return payload, None
+    return {}, "standard input held no JSON object"
+
+
+def _end(code: int | None) -> dict[str, Any]:
+    if code is None:
+        return {"killed": True}
+    if code >= 0:
+        return {"exit_code": code}
+    try:
+        return {"signal": signal.Signals(-code).name}
+    except ValueError:
+        return {"signal": f"signal {-code}"}
+
+
+def _note_problem(directory: str, error: Exception) -> None:
+    """Leave the last problem for `anyhook record status`."""
+    text = getattr(error, "strerror", None) or type(error).__name__
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        descriptor = os.open(f"{directory}/{PROBLEM_FILE}", flags, 0o600)
+        os.write(descriptor, f"a hook could not be recorded: {text}\n".encode())
+        os.close(descriptor)
+    except OSError:
+        return

@@ -1,0 +1,106 @@
+"""What a tapped command has answered: its output, interpreted by the rules of its agent."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import get_agent
+from anyhook.agents.output import ProcessExit, decode_exit, event_tools
+from anyhook.agents.payloads import decode_event
+from anyhook.history.record import LONGEST_STREAM, answer_record, version_record
+from anyhook.model.definitions import HandlerSpec
+from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
+from anyhook.model.status import Status
+from anyhook.trust.scripts import named_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.model.events import Event
+
+RULES = "observed"
+"""The rule set: what the agent that ran the hook has really done with its output."""
+
+
+def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record of a tapped command with its event, session, decision and result.
+
+    Args:
+        record: A line of the journal, as `anyhook.history.tap_record` writes it.
+
+    Raises:
+        KeyError, TypeError, ValueError: If it is none, or its input was no event.
+    """
+    tap = record["tap"]
+    payload = record["payload"]
+    if not payload:
+        raise ValueError(tap.get("problem", "it has no event"))
+    agent = get_agent(record["agent"]).form_of(payload)
+    event, _ = decode_event(agent, payload)
+    handler = _handler(tap["command"])
+    result: dict[str, Any] = {
+        "hook": handler.label,
+        "kind": "command",
+        "duration": tap["duration"],
+        "stdout": tap["stdout"][:LONGEST_STREAM],
+        "stderr": tap["stderr"][:LONGEST_STREAM],
+        "truncated": tap["truncated"] or _is_longer(tap),
+        "version": _version(handler, tap["cwd"]),
+    }
+    result |= {name: tap[name] for name in ("exit_code", "signal", "shadow") if name in tap}
+    result |= _answer(agent, event, handler, tap)
+    decision = {} if tap.get("shadow") else result.get("answer", {})
+    return {
+        **record,
+        "event": event.name,
+        "session": str(event.session_id or ""),
+        "decision": decision,
+        "results": [result],
+    }
+
+
+def _is_longer(tap: Mapping[str, Any]) -> bool:
+    return len(tap["stdout"]) > LONGEST_STREAM or len(tap["stderr"]) > LONGEST_STREAM
+
+
+def _handler(command: list[str]) -> HandlerSpec:
+    """Return the command as a handler, for its label and for diagnostics."""
+    place = Place("", None)
+    if len(command) == 1:
+        return HandlerSpec("command", Layer.RUNTIME, place, command=command[0])
+    return HandlerSpec("command", Layer.RUNTIME, place, argv=tuple(command))
+
+
+def _version(handler: HandlerSpec, cwd: str) -> dict[str, Any]:
+    from pathlib import Path
+
+    files = named_files(handler, Path(cwd), {})
+    command = handler.command or shlex.join(handler.argv or ())
+    return version_record(command, str(files[0]) if files else None)
+
+
+def _answer(
+    agent: AgentSpec, event: Event, handler: HandlerSpec, tap: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the status and the answer of a result."""
+    if tap.get("killed"):
+        return {"status": str(Status.TIMED_OUT), "error": "the agent killed it"}
+    name = RULES if RULES in agent.rule_sets else "documented"
+    rules = agent.rules(name)
+    spec: EventSpec | None = rules.by_canonical.get(event.name)
+    if spec is None:
+        return {"status": str(Status.RAN)}
+    end = ProcessExit(
+        tap.get("exit_code"), tap.get("signal"), tap["stdout"], tap["stderr"], tap["truncated"]
+    )
+    output = decode_exit(agent, rules, spec, handler, end, tools=event_tools(spec, event))
+    found: dict[str, Any] = {"status": str(output.status)}
+    answer = answer_record(output.answer)
+    if answer:
+        found["answer"] = answer
+    if output.failed and output.diagnostics:
+        found["error"] = output.diagnostics[0].message
+    return found

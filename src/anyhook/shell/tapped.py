@@ -1,0 +1,79 @@
+"""Command lines that are recorded: the command stands in a here-document behind `tap.py`.
+
+The agent still finds its variables in it, and the shell leaves all of it alone.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = "/anyhook/history/tap.py"
+"""End of the path of the program that records."""
+OPTIONS = ("-I", "-S")
+"""Options of its interpreter."""
+SHADOW = "shadow"
+"""The sink of a command whose output is discarded."""
+_LINE = re.compile(
+    r"exec (?P<start>[^\n]+) \"\$0\" 9<<'(?P<mark>ANYHOOK_\w+)'\n(?P<line>.*)\n(?P=mark)\n",
+    re.DOTALL,
+)
+
+
+class TappedCommand(NamedTuple):
+    """A command that is recorded.
+
+    Attributes:
+        sink: `history`, `shadow` or `files`.
+        words: The words of a program with its arguments; empty for a command line.
+        line: The command line; empty for a program.
+    """
+
+    sink: str
+    words: tuple[str, ...] = ()
+    line: str = ""
+
+
+def write_tapped(start: Sequence[str], line: str, mark: str) -> str:
+    """Return the command line that records another one.
+
+    Args:
+        start: The words that start the program that records.
+        line: The command line.
+        mark: Ends the here-document; no line of the command.
+    """
+    return f"exec {shlex.join(start)} \"$0\" 9<<'{mark}'\n{line}\n{mark}\n"
+
+
+def read_tapped_line(command: str) -> TappedCommand | None:
+    """Read a command line; `None` if it records no other one."""
+    if not command.startswith("exec ") or PROGRAM not in command:
+        return None
+    match = _LINE.fullmatch(command)
+    if match is None:
+        return None
+    try:
+        sink = _sink(shlex.split(match["start"]))
+    except ValueError:
+        return None
+    return None if sink is None else TappedCommand(sink, line=match["line"])
+
+
+def read_tapped_words(words: Sequence[str]) -> TappedCommand | None:
+    """Read a program with its arguments; `None` if it records no other one."""
+    sink = _sink(words)
+    if sink is None or "--" not in words:
+        return None
+    inner = tuple(words[[*words].index("--") + 1 :])
+    return TappedCommand(sink, words=inner) if inner else None
+
+
+def _sink(words: Sequence[str]) -> str | None:
+    """Return the sink that the words of a start name; `None` if they start something else."""
+    if len(words) < 5 or tuple(words[1:3]) != OPTIONS or not words[3].endswith(PROGRAM):
+        return None
+    return words[4]
