@@ -25,6 +25,8 @@ LONGEST_STREAM = 4096
 """Characters of each stream of a command that are recorded."""
 RECORDED = "ANYHOOK_RECORDED"
 """Environment variable of commands whose result another process records."""
+RECORDER = "anyhook recorder"
+"""Name of the hook that answers nothing and records every event, and the kind of its results."""
 SOURCES = ("engine", "hook", "tap", "import")
 """Where an event was seen: in an engine, by a hook file, by a wrapper around a hook's command, in a
 transcript."""

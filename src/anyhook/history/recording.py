@@ -1,0 +1,207 @@
+"""Whether hooks are recorded, how much is kept, and what was added to settings files for that.
+
+It is one file in the directory of the history, `recording.json`. Hook files record as long as it
+exists. For each edited settings file it holds how to restore its former bytes, as long as nothing
+else has changed in it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyhook.atomic_write import replace_file
+from anyhook.errors import HistoryError
+from anyhook.history.journal import SWITCH, history_directory
+from anyhook.history.store import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A part of an edited text, and what stood in its place.
+
+    Attributes:
+        at: Characters before it.
+        length: Its characters.
+        former: The text in its place.
+    """
+
+    at: int
+    length: int
+    former: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditedFile:
+    """A settings file that was edited for recording.
+
+    Attributes:
+        agent: Name of the agent.
+        path: The file.
+        digest: Hash of the edited text.
+        cuts: What to change for the former text, from the start of the file.
+        was_missing: Whether the file did not exist.
+        companions: Files that were written beside it because it has hooks now.
+    """
+
+    agent: str
+    path: str
+    digest: str
+    cuts: tuple[Cut, ...] = ()
+    was_missing: bool = False
+    companions: tuple[str, ...] = ()
+
+    def restore(self, text: str) -> str | None:
+        """Return the former text; `None` if the text was changed since the edit."""
+        if digest_of(text) != self.digest:
+            return None
+        for cut in reversed(self.cuts):
+            text = text[: cut.at] + cut.former + text[cut.at + cut.length :]
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingSwitch:
+    """The state of recording.
+
+    Attributes:
+        days: Days after which events are removed; 0 for no limit.
+        size: Bytes of the store above which the oldest events are removed; 0 for no limit.
+        files: The settings files that were edited.
+    """
+
+    days: float = Limits().days
+    size: int = Limits().size
+    files: tuple[EditedFile, ...] = field(default=())
+
+    @property
+    def limits(self) -> Limits:
+        """How much the store keeps."""
+        return Limits(self.days, self.size)
+
+    def file(self, agent: str, path: Path) -> EditedFile | None:
+        """Return what was edited in a settings file of an agent."""
+        for file in self.files:
+            if (file.agent, file.path) == (agent, str(path)):
+                return file
+        return None
+
+
+def digest_of(text: str) -> str:
+    """Return the hash of a text."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def edited_file(
+    agent: str, path: Path, before: str | None, after: str, companions: Iterable[str] = ()
+) -> EditedFile:
+    """Describe an edit so that `EditedFile.restore` undoes it exactly.
+
+    Args:
+        agent: Name of the agent.
+        path: The file.
+        before: Its former text; `None` if it did not exist.
+        after: Its text.
+        companions: Files that were written beside it.
+    """
+    cuts = tuple(_cuts(before or "", after))
+    return EditedFile(agent, str(path), digest_of(after), cuts, before is None, tuple(companions))
+
+
+def _cuts(before: str, after: str) -> list[Cut]:
+    """Return the smallest parts by line that differ, so that no more than needed is kept."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    cuts: list[Cut] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    offsets = [0]
+    for line in new:
+        offsets.append(offsets[-1] + len(line))
+    for tag, first, last, start, end in matcher.get_opcodes():
+        if tag != "equal":
+            cuts.append(_narrow("".join(old[first:last]), "".join(new[start:end]), offsets[start]))
+    return cuts
+
+
+def _narrow(former: str, text: str, at: int) -> Cut:
+    """Return a cut without what both texts begin and end with."""
+    start = _common_length(former, text)
+    end = _common_length(former[start:][::-1], text[start:][::-1])
+    return Cut(at + start, len(text) - start - end, former[start : len(former) - end])
+
+
+def _common_length(first: str, second: str) -> int:
+    for index, (one, other) in enumerate(zip(first, second, strict=False)):
+        if one != other:
+            return index
+    return min(len(first), len(second))
+
+
+def switch_path(directory: str | None = None) -> Path:
+    """Return the path of the file that switches recording on."""
+    return Path(directory or history_directory()) / SWITCH
+
+
+def read_switch(directory: str | None = None) -> RecordingSwitch | None:
+    """Return the state of recording; `None` if it is off.
+
+    Raises:
+        HistoryError: If it cannot be read.
+    """
+    path = switch_path(directory)
+    try:
+        value = json.loads(path.read_text("utf-8") or "{}")
+        if value.get("version", VERSION) > VERSION:
+            raise HistoryError(f"{path} is of a newer release of anyhook; update this one")
+        default = RecordingSwitch()
+        return RecordingSwitch(
+            float(value.get("days", default.days)),
+            int(value.get("size", default.size)),
+            tuple(_read_file(file) for file in value.get("files", ())),
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise HistoryError(f"{path} cannot be read: {error}; remove it to start anew") from error
+
+
+def _read_file(value: dict[str, Any]) -> EditedFile:
+    cuts = tuple(Cut(**cut) for cut in value["cuts"])
+    companions = tuple(value["companions"])
+    return EditedFile(**{**value, "cuts": cuts, "companions": companions})
+
+
+def write_switch(switch: RecordingSwitch, directory: str | None = None) -> None:
+    """Switch recording on, or change its state.
+
+    Raises:
+        HistoryError: If it cannot be written.
+    """
+    path = switch_path(directory)
+    text = json.dumps({"version": VERSION, **asdict(switch)}, indent=2) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        replace_file(path, text.encode(), mode=0o600)
+    except OSError as error:
+        raise HistoryError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def remove_switch(directory: str | None = None) -> None:
+    """Switch recording off.
+
+    Raises:
+        HistoryError: If the file cannot be removed.
+    """
+    path = switch_path(directory)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise HistoryError(f"{path} cannot be removed: {error.strerror}") from error

@@ -1,0 +1,192 @@
+"""Settings files whose commands are recorded.
+
+Only the text of the commands changes. Everything else stays byte for byte, so that an agent that
+drops a file or an entry drops it here, too.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.history import journal
+from anyhook.probe.overlay import replace_values
+from anyhook.settings.formats import parse_settings
+from anyhook.settings.jsonc import SettingsSyntaxError, list_at
+from anyhook.settings.layout import iter_definitions
+from anyhook.shell.tapped import (
+    OPTIONS,
+    TappedCommand,
+    read_tapped_line,
+    read_tapped_words,
+    write_tapped,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.settings.formats import SettingsDocument
+    from anyhook.settings.jsonc import JsonPath
+
+TAP = Path(journal.__file__).with_name("tap.py")
+FOREIGN_SHELLS = frozenset({"powershell", "pwsh"})
+"""Shells, and members for their command lines, that are not recorded."""
+
+
+class TapStart(NamedTuple):
+    """How the recorder of a command is started.
+
+    Attributes:
+        sink: The words that name where it records (`anyhook.history.tap`).
+        mark: Ends the here-document that holds the command; no line of it.
+    """
+
+    sink: tuple[str, ...]
+    mark: str
+
+
+def tap_commands(
+    agent: AgentSpec,
+    text: str,
+    file: str,
+    hooks_path: tuple[str, ...],
+    *,
+    start: Callable[[str, Mapping[str, Any]], TapStart | None],
+    rewrite: Callable[[str], str] = lambda text: text,
+) -> str:
+    """Return the text of a settings file with recorded commands.
+
+    Args:
+        agent: The agent whose settings the file holds.
+        text: The text; one that cannot be parsed stays as it is.
+        file: Path of the file.
+        hooks_path: Keys to the hooks.
+        start: Returns how to record a hook on an event; `None` to leave it alone.
+        rewrite: Changes the texts of a command.
+    """
+    try:
+        document = parse_settings(text, file)
+    except SettingsSyntaxError:
+        return text
+    changes: dict[JsonPath, Any] = {}
+    identifiers: dict[str, list[str]] = {}
+    for path, handler in iter_hooks(agent, document.value, hooks_path):
+        how = start(str(path[len(hooks_path)]), handler)
+        if how is None:
+            continue
+        for key, value in _tapped_members(agent, handler, how, rewrite).items():
+            changes[*path, key] = value
+            if isinstance(value, str):
+                identifiers.setdefault(handler[key], []).append(value)
+    changes |= _with_identifiers(agent, document, identifiers)
+    return replace_values(document, changes)
+
+
+def _tapped_members(
+    agent: AgentSpec, handler: Mapping[str, Any], how: TapStart, rewrite: Callable[[str], str]
+) -> dict[str, Any]:
+    start = [sys.executable, *OPTIONS, str(TAP), *how.sink]
+    if isinstance(handler.get("args"), list):
+        program = rewrite(handler["command"])
+        if "$" not in program and shutil.which(program) is None:
+            return {}  # the agent has to fail to start it by itself
+        words = [rewrite(word) for word in handler["args"]]
+        return {"command": start[0], "args": [*start[1:], "--", program, *words]}
+    return {
+        key: write_tapped(start, rewrite(handler[key]), how.mark)
+        for key in line_keys(agent, handler)
+    }
+
+
+def line_keys(agent: AgentSpec, handler: Mapping[str, Any]) -> list[str]:
+    """Return the members of a hook that hold a command line for a POSIX shell."""
+    if handler.get("shell") in FOREIGN_SHELLS:
+        return []
+    names = agent.member_names.get("command", ("command",))
+    lines = [key for key in names if key not in FOREIGN_SHELLS]
+    return [key for key in lines if _is_line(handler.get(key))]
+
+
+def _is_line(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _with_identifiers(
+    agent: AgentSpec, document: SettingsDocument, identifiers: Mapping[str, list[str]]
+) -> dict[JsonPath, Any]:
+    """Let lists of disabled hooks name the commands as they are now."""
+    changes: dict[JsonPath, Any] = {}
+    for toggle in agent.hook_toggles:
+        items = list_at(document.value, toggle.path)
+        if toggle.kind != "disabled" or not any(str(item) in identifiers for item in items):
+            continue
+        named: list[Any] = []
+        for item in items:
+            named += [item, *identifiers.get(str(item), ())]
+        changes[toggle.path] = named
+    return changes
+
+
+def untap_commands(
+    agent: AgentSpec, text: str, file: str, hooks_path: tuple[str, ...], sinks: frozenset[str]
+) -> str:
+    """Return the text of a settings file whose commands are not recorded any more.
+
+    Args:
+        agent: The agent whose settings the file holds.
+        text: The text; one that cannot be parsed stays as it is.
+        file: Path of the file.
+        hooks_path: Keys to the hooks.
+        sinks: The sinks whose recorders are removed.
+    """
+    try:
+        document = parse_settings(text, file)
+    except SettingsSyntaxError:
+        return text
+    changes: dict[JsonPath, Any] = {}
+    removed: set[str] = set()
+    for path, handler in iter_hooks(agent, document.value, hooks_path):
+        for key in line_keys(agent, handler):
+            tapped = read_tapped(handler, key)
+            if tapped is None or tapped.sink not in sinks:
+                continue
+            if tapped.words:
+                changes[*path, "command"] = tapped.words[0]
+                changes[*path, "args"] = [*tapped.words[1:]]
+            else:
+                changes[*path, key] = tapped.line
+                removed.add(handler[key])
+    for toggle in agent.hook_toggles:
+        items = list_at(document.value, toggle.path)
+        if toggle.kind == "disabled" and any(str(item) in removed for item in items):
+            changes[toggle.path] = [item for item in items if str(item) not in removed]
+    return replace_values(document, changes)
+
+
+def read_tapped(handler: Mapping[str, Any], key: str = "command") -> TappedCommand | None:
+    """Return the command of a hook that is recorded; `None` if it is not.
+
+    Args:
+        handler: The hook as its settings file holds it.
+        key: The member with the command line.
+    """
+    line, arguments = handler.get(key), handler.get("args")
+    if not isinstance(line, str):
+        return None
+    if isinstance(arguments, list):
+        words = [line, *arguments]
+        is_text = all(isinstance(word, str) for word in words)
+        return read_tapped_words(words) if is_text else None
+    return read_tapped_line(line)
+
+
+def iter_hooks(
+    agent: AgentSpec, settings: Any, hooks_path: tuple[str, ...]
+) -> Iterator[tuple[JsonPath, dict[str, Any]]]:
+    """Yield the hooks in a settings file as they are written, with their paths."""
+    for definition in iter_definitions(agent, settings, hooks_path):
+        for handler in definition.handlers:
+            yield handler.path, handler.written
