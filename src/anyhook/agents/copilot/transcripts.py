@@ -39,8 +39,6 @@ DENIED_CODES = frozenset({"denied", "rejected"})
 
 ONLY_FROM_HOOKS = {
     "permissionRequest": "permission_request",
-    "subagentStart": "subagent_start",
-    "subagentStop": "subagent_stop",
     "preCompact": "before_compress",
     "notification": "notification",
 }
@@ -67,7 +65,7 @@ def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
         if record.get("type") != "hook.start":
             yield from reader.queue.flush()
         reader.take(record, line)
-    reader.end_turn()
+    reader.end_turns()
     reader.queue.release()
     yield from reader.queue.flush()
     if not reader.session_id:
@@ -89,9 +87,11 @@ class _Reader:
         self._cwd = ""
         self._line = 0
         self._record: dict[str, Any] = {}
+        # Of each agent, by its id, which is empty for the main one.
+        self._agents: dict[str, dict[str, Any]] = {}
+        self._inputs: dict[tuple[str, str], dict[str, Any]] = {}
+        self._answers: dict[str, tuple[dict[str, Any], int]] = {}
         self._start: Draft | None = None
-        self._prompt_input: dict[str, Any] = {}
-        self._answer: tuple[dict[str, Any], int] | None = None
         self._has_end = False
 
     def take(self, record: dict[str, Any], line: int) -> None:
@@ -103,6 +103,11 @@ class _Reader:
         self._line = line
         self._record = record
         take(self, object_in(record, "data"))
+
+    @property
+    def _agent_id(self) -> str:
+        """The subagent whose record is being read; empty for the main agent."""
+        return text_in(self._record, "agentId")
 
     def take_start(self, data: dict[str, Any]) -> None:
         self.session_id = text_in(data, "sessionId") or self._path.parent.name
@@ -119,18 +124,22 @@ class _Reader:
         if not isinstance(time, int) or not 0 <= time <= LATEST_TIME:
             return
         self._cwd = text_in(given, "cwd") or self._cwd
+        last = self.queue.last
         if kind == "sessionStart":
-            if self._start is None or self._start is not self.queue.last:
+            if self._start is None or self._start is not last:
                 self._start = self._add(self._payload(), "session_start", ())
             self._replace(self._start, given)
-        elif kind == "userPromptSubmitted":
-            self._prompt_input = given
+        elif kind == "subagentStart":
+            if last is not None and last.event == "subagent_start":
+                self._replace(last, given)
+        elif kind in ("userPromptSubmitted", "userPromptTransformed", "subagentStop"):
+            self._inputs[kind, text_in(given, "agentId")] = given
         elif kind == "agentStop":
-            draft = self.end_turn()
+            draft = self._end_turn(text_in(given, "agentId"))
             if draft is not None:
                 self._replace(draft, given)
         elif kind == "sessionEnd":
-            self.end_turn()
+            self.end_turns()
             self._has_end = True
             self._replace(self._add(self._payload(), "session_end", ()), given)
         elif kind in ONLY_FROM_HOOKS:
@@ -145,25 +154,64 @@ class _Reader:
         draft.reconstructed = ()
 
     def take_prompt(self, data: dict[str, Any]) -> None:
-        self.end_turn()
-        self.queue.release()
+        agent_id = self._agent_id
+        self._end_turn(agent_id)
+        if not agent_id:
+            self.queue.release()
         text = text_in(data, "content")
-        given, self._prompt_input = self._prompt_input, {}
         if not text:
             return
         payload = self._payload()
         payload["prompt"] = text
         draft = self._add(payload, "before_prompt", ())
+        given = self._inputs.pop(("userPromptSubmitted", agent_id), {})
         if given.get("prompt") == text:
             self._replace(draft, given)
-        else:
-            draft.reconstructed = NEARLY
         transformed = text_in(data, "transformedContent")
         if transformed:
             payload = self._payload()
             payload["prompt"] = text
             payload["transformedPrompt"] = transformed
-            self._add(payload, "prompt_transformed", ())
+            draft = self._add(payload, "prompt_transformed", ())
+            given = self._inputs.pop(("userPromptTransformed", agent_id), {})
+            if given.get("transformedPrompt") == transformed:
+                self._replace(draft, given)
+
+    # -- subagents
+
+    def take_subagent_start(self, data: dict[str, Any]) -> None:
+        call = self.queue.find_call(text_in(data, "toolCallId"))
+        parent = call.payload["sessionId"] if call is not None else self.session_id
+        name = text_in(data, "agentName")
+        self._agents[self._agent_id] = {
+            "agentId": self._agent_id,
+            "agentType": text_in(data, "agentType") or name,
+            "parentAgentId": parent,
+        }
+        self._add(self._subagent_payload(data), "subagent_start", ())
+
+    def take_subagent_end(self, data: dict[str, Any]) -> None:
+        agent_id = self._agent_id
+        answer = self._answers.get(agent_id)
+        self._end_turn(agent_id)
+        payload = self._subagent_payload(data)
+        response = object_in(answer[0], "data") if answer is not None else {}
+        payload["response"] = text_in(response, "content")
+        payload["stopReason"] = "end_turn"
+        payload["stop_hook_active"] = False
+        draft = self._add(payload, "subagent_stop", ("response", "stop_hook_active"))
+        given = self._inputs.pop(("subagentStop", agent_id), None)
+        if given is not None:
+            self._replace(draft, given)
+        self._agents.pop(agent_id, None)
+
+    def _subagent_payload(self, data: dict[str, Any]) -> dict[str, Any]:
+        agent = self._agents.get(self._agent_id, {"agentId": self._agent_id})
+        payload = self._payload()
+        payload["sessionId"] = agent.get("parentAgentId", self.session_id)
+        payload["transcriptPath"] = str(self._path)
+        payload["agentName"] = text_in(data, "agentName")
+        return {**payload, **agent}
 
     # -- calls
 
@@ -182,7 +230,8 @@ class _Reader:
         call = self.queue.close_call(text_in(data, "toolCallId"))
         if call is None:
             return
-        payload = {**call.payload, **self._payload()}
+        # The record of a result names the agent of the call.
+        payload = {**call.payload, "timestamp": self._payload()["timestamp"]}
         base = call.key.removesuffix("before_tool")
         content = object_in(data, "result").get("content")
         text = join_text_blocks(content)
@@ -201,12 +250,17 @@ class _Reader:
     # -- ends
 
     def take_answer(self, data: dict[str, Any]) -> None:
-        is_last = not objects_in(data, "toolRequests")
-        self._answer = (self._record, self._line) if is_last else None
+        self._answers.pop(self._agent_id, None)
+        if not objects_in(data, "toolRequests"):
+            self._answers[self._agent_id] = self._record, self._line
 
-    def end_turn(self) -> Draft | None:
-        """Add the event of a turn that has ended."""
-        answer, self._answer = self._answer, None
+    def end_turns(self) -> None:
+        """Add the events of the turns that have ended."""
+        for agent_id in list(self._answers):
+            self._end_turn(agent_id)
+
+    def _end_turn(self, agent_id: str) -> Draft | None:
+        answer = self._answers.pop(agent_id, None)
         if answer is None:
             return None
         record, line = answer
@@ -221,7 +275,7 @@ class _Reader:
         return draft
 
     def take_shutdown(self, data: dict[str, Any]) -> None:
-        self.end_turn()
+        self.end_turns()
         self.queue.release()
         has_end, self._has_end = self._has_end, False
         if has_end:
@@ -235,12 +289,15 @@ class _Reader:
 
     def _payload(self, record: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the members that events have in common, in the order of the program."""
-        time = parse_time((record or self._record).get("timestamp"))
-        return {
-            "sessionId": self.session_id,
+        record = self._record if record is None else record
+        agent_id = text_in(record, "agentId")
+        time = parse_time(record.get("timestamp"))
+        payload = {
+            "sessionId": agent_id or self.session_id,
             "timestamp": round((time or 0.0) * 1000),
             "cwd": self._cwd,
         }
+        return {**payload, **self._agents.get(agent_id, {})}
 
     def _draft(
         self, payload: dict[str, Any], event: str, reconstructed: tuple[str, ...], key: str
@@ -264,6 +321,9 @@ _TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
     "hook.start": _Reader.take_hook,
     "user.message": _Reader.take_prompt,
     "assistant.message": _Reader.take_answer,
+    "subagent.started": _Reader.take_subagent_start,
+    "subagent.completed": _Reader.take_subagent_end,
+    "subagent.failed": _Reader.take_subagent_end,
     "tool.execution_start": _Reader.take_call,
     "tool.execution_complete": _Reader.take_result,
     "session.shutdown": _Reader.take_shutdown,
