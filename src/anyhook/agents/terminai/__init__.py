@@ -8,6 +8,7 @@ ENTRY = GEMINI.replace(
     name="terminai",
     spec="anyhook.agents.terminai.spec:TERMINAI",
     program="",
+    transcripts="",
     transcript_part="/.terminai/",
     tools=frozenset(
         "run_terminal_command write_to_file list_files glob_files search_web manage_todos "

@@ -1,0 +1,642 @@
+"""Transcripts that real agents wrote, as payloads of their hooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from anyhook.agents import get_agent
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.transcripts import (
+    LONGEST_LINE,
+    get_transcripts,
+    parse_time,
+    read_records,
+    transcript_formats,
+)
+
+DATA = Path(__file__).parents[1] / "data" / "transcripts"
+AGENTS = ("claude", "gemini", "codex", "qwen", "copilot")
+SESSIONS = sorted(
+    (agent, truth.parent.name) for agent in AGENTS for truth in (DATA / agent).glob("*/truth.json")
+)
+
+NOT_HOOKED = {
+    ("claude", "tools"): {"toolu_01e", "toolu_01f", "toolu_01h"},
+    ("claude", "parallel"): {"toolu_05g", "toolu_05h"},
+    ("qwen", "main"): {
+        *("call_10", "call_11", "call_12", "call_14", "call_15", "call_19", "call_21")
+    },
+    ("qwen", "tui_auto"): {"call_1"},
+}
+"""Calls that did not reach hooks: unknown tools, wrong arguments, denied before hooks."""
+NO_RESULT = {
+    ("claude", "hooks"): {"toolu_08c"},  # a hook denied it
+    ("gemini", "hooks"): {"write_file__write_file_1795315726990_0"},  # likewise
+    ("codex", "tools"): {"call_2", "call_3", "call_6"},  # patches in a shell command
+}
+"""Calls without an event after them."""
+
+
+def read(path, agent):
+    problems = []
+    events = list(get_transcripts(agent).read(path, problems.append))
+    return events, problems
+
+
+def read_session(agent, session):
+    """Return the events of each file of a session, and the truth about it."""
+    home = DATA / agent / session
+    truth = {entry["file"]: entry for entry in json.loads((home / "truth.json").read_text("utf-8"))}
+    files = {}
+    for path in get_transcripts(agent).find(home, {}):
+        events, problems = read(path, agent)
+        assert problems == []
+        files[path.relative_to(home).as_posix()] = events
+    return files, truth
+
+
+def call_id(event):
+    """Return the model's id of a call, which is in the key for agents without it in payloads."""
+    for member in ("tool_call_id", "tool_use_id"):
+        if member in event.payload:
+            return event.payload[member]
+    return event.key.split("/")[-2]
+
+
+def member(event, *names):
+    return next(event.payload[name] for name in names if name in event.payload)
+
+
+def expected_input(agent, call):
+    if agent == "codex" and call["name"] == "exec_command":
+        return {"command": call["input"]["cmd"]}
+    return call["input"]
+
+
+def expected_name(agent, call):
+    return "Bash" if (agent, call["name"]) == ("codex", "exec_command") else call["name"]
+
+
+def text_of_result(agent, event):
+    """Return the text for the model in an event after a call."""
+    if event.event == "post_tool_use_failure":
+        return event.payload["error"]
+    response = member(event, "tool_response", "toolResult")
+    if agent == "codex":
+        return response
+    if agent == "copilot":
+        return response["textResultForLlm"]
+    content = response["llmContent"]
+    return content if isinstance(content, str) else content[0]["text"]
+
+
+def true_text(agent, call):
+    """Return the text for the model of a call."""
+    text = call["result"]
+    if agent in ("gemini", "qwen"):
+        response = json.loads(text)
+        text = response.get("error", response.get("output"))
+        return text.removesuffix(
+            "\n\n[System] Tool input parameters were modified by a hook before execution."
+        )
+    if agent == "codex" and text.startswith("Chunk ID"):
+        return text.partition("\nOutput:\n")[2]
+    return text
+
+
+@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+def test_every_call_that_reached_hooks_is_an_event_in_the_order_of_the_file(agent, session):
+    files, truth = read_session(agent, session)
+
+    assert files.keys() == truth.keys()
+    for name, events in files.items():
+        calls = [
+            call
+            for call in truth[name]["tool_calls"]
+            if call["id"] not in NOT_HOOKED.get((agent, session), ())
+        ]
+        before = [event for event in events if event.event == "before_tool"]
+        assert [call_id(event) for event in before] == [call["id"] for call in calls]
+        for event, call in zip(before, calls, strict=True):
+            assert member(event, "tool_name", "toolName") == expected_name(agent, call)
+            assert member(event, "tool_input", "toolArgs") == expected_input(agent, call)
+
+
+@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+def test_every_call_is_joined_with_its_result(agent, session):
+    files, truth = read_session(agent, session)
+    skipped = NOT_HOOKED.get((agent, session), set()) | NO_RESULT.get((agent, session), set())
+
+    for name, events in files.items():
+        calls = {c["id"]: c for c in truth[name]["tool_calls"] if c["id"] not in skipped}
+        after = {
+            call_id(event): event
+            for event in events
+            if event.event in ("after_tool", "post_tool_use_failure")
+        }
+        assert after.keys() == calls.keys()
+        for key, event in after.items():
+            has_failure_event = agent in ("claude", "qwen", "copilot")
+            is_failure = event.event == "post_tool_use_failure"
+            assert is_failure is (has_failure_event and bool(calls[key].get("is_error")))
+            if agent != "claude" or is_failure:
+                assert text_of_result(agent, event) == true_text(agent, calls[key])
+
+
+@pytest.mark.parametrize("session", [name for agent, name in SESSIONS if agent == "claude"])
+def test_claude_hooks_got_the_structured_result(session):
+    files, _ = read_session("claude", session)
+    home = DATA / "claude" / session
+
+    for name, events in files.items():
+        records = [json.loads(line) for line in (home / name).read_text("utf-8").splitlines()]
+        results = {
+            block["tool_use_id"]: record.get("toolUseResult")
+            for record in records
+            if record["type"] == "user" and isinstance(record["message"]["content"], list)
+            for block in record["message"]["content"]
+            if block["type"] == "tool_result"
+        }
+        for event in events:
+            if event.event == "after_tool" and "tool_response" not in event.reconstructed:
+                assert event.payload["tool_response"] == results[call_id(event)]
+
+
+@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+def test_prompts_and_last_messages_are_those_of_the_session(agent, session):
+    files, truth = read_session(agent, session)
+
+    for name, events in files.items():
+        is_subagent = any(e.event == "subagent_start" for e in events) or (
+            agent == "gemini" and "session-" not in name
+        )
+        prompts = [e.payload["prompt"] for e in events if e.event == "before_prompt"]
+        # Only Codex CLI runs hooks on the prompt of a subagent.
+        hidden = is_subagent and agent != "codex"
+        assert prompts == ([] if hidden else truth[name]["prompts"])
+        for event in events:
+            last = event.payload.get("last_assistant_message")
+            assert last is None or last in truth[name]["texts"]
+
+
+@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+def test_every_payload_decodes_as_its_event(agent, session):
+    tables = get_agent(agent)
+    for events in read_session(agent, session)[0].values():
+        assert events
+        for event in events:
+            decoded, problems = decode_event(tables, event.payload)
+            assert problems == ()
+            assert decoded.name == event.event
+            assert set(event.reconstructed) <= event.payload.keys()
+            assert event.time is not None
+
+
+@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+def test_keys_are_unique_and_lines_ascend(agent, session):
+    for events in read_session(agent, session)[0].values():
+        lines = [event.line for event in events]
+
+        assert Counter(event.key for event in events).most_common(1)[0][1] == 1
+        assert lines == sorted(lines)
+
+
+RECORDED = {"compact": 14, "expansion": 3, "loop": 8, "main": 38, "resume": 9, "tui_auto": 4}
+"""Session to its events of which the payload was recorded."""
+
+
+def payload_matches(event, payload):
+    """Return whether a payload could be the one of an event, by what identifies it."""
+    own = event.payload
+    names = ("hook_event_name", "session_id", "agent_id", "tool_call_id")
+    if any(own.get(name) != payload.get(name) for name in names):
+        return False
+    for name in ("prompt", "source", "last_assistant_message"):
+        if name in own and name not in event.reconstructed and own[name] != payload.get(name):
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "session", sorted(path.parent.name for path in (DATA / "qwen").glob("*/hooks.jsonl"))
+)
+def test_payloads_equal_those_that_hooks_got_in_the_same_session(session):
+    home = DATA / "qwen" / session
+    text = (home / "hooks.jsonl").read_text("utf-8")
+    sent = [json.loads(line) for line in text.splitlines()]
+    compared = 0
+    for path in get_transcripts("qwen").find(home, {}):
+        for event in read(path, "qwen")[0]:
+            matching = [p for p in sent if payload_matches(event, p)]
+            if not matching:
+                continue  # not every payload was recorded
+            compared += 1
+            held = {
+                name: value.replace(f"{home}/", "/home/dev/") if "path" in name else value
+                for name, value in event.payload.items()
+                if name not in event.reconstructed
+            }
+            assert any(held == {name: p.get(name) for name in held} for p in matching)
+    assert compared == RECORDED[session]
+
+
+# -- what makes keys stable
+
+
+def test_a_fork_repeats_the_keys_of_the_records_that_it_copied():
+    home = DATA / "qwen" / "resume"
+    original, fork = (
+        read(home / f".qwen/projects/-home-dev-project/chats/{name}.jsonl", "qwen")[0]
+        for name in (
+            "c0de0000-0000-4000-8000-0000000000aa",
+            "2b98c8a6-6069-4e5a-9856-6010b84c129e",
+        )
+    )
+    originals = {event.key for event in original}
+
+    assert originals < {event.key for event in fork}
+    new = [event for event in fork if event.key not in originals]
+    assert [event.event for event in new] == ["before_prompt", "after_agent"]
+    assert new[0].payload["prompt"] == "forked prompt"
+
+
+def test_a_fork_of_claude_repeats_the_keys(tmp_path):
+    [path] = (DATA / "claude" / "tools").glob(".claude/projects/*/*.jsonl")
+    fork = tmp_path / "fork.jsonl"
+    fork.write_text(path.read_text("utf-8").replace(path.stem, "another-session"), "utf-8")
+
+    original, copied = read(path, "claude")[0], read(fork, "claude")[0]
+
+    assert [event.key for event in copied] == [event.key for event in original]
+    assert {event.payload["session_id"] for event in copied} == {"another-session"}
+
+
+@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+def test_a_file_that_grows_keeps_its_keys(agent, session, tmp_path):
+    home = tmp_path / session
+    shutil.copytree(DATA / agent / session, home)
+    for path in list(get_transcripts(agent).find(home, {})):
+        whole = path.read_bytes().splitlines(keepends=True)
+        keys = [event.key for event in read(path, agent)[0]]
+        tools = {key for key in keys if key.endswith(("before_tool", "after_tool"))}
+        for count in range(1, len(whole), 3):
+            path.write_bytes(b"".join(whole[:count]))
+            events, _ = read(path, agent)
+            earlier = {event.key for event in events if event.event == "after_tool"}
+            assert earlier <= tools
+
+
+def test_the_resumed_session_of_gemini_gives_no_event_twice():
+    files, _ = read_session("gemini", "resume")
+    [events] = files.values()
+
+    sources = [e.payload["source"] for e in events if e.event == "session_start"]
+    assert sources == ["startup", "resume", "resume", "resume"]
+    assert Counter(e.event for e in events)["before_tool"] == 3
+
+
+# -- particular events
+
+
+def test_a_recorded_hook_and_what_it_changed_come_with_the_event():
+    files, _ = read_session("claude", "hooks")
+    [events] = files.values()
+    by_key = {(event.event, event.payload.get("tool_use_id")): event for event in events}
+
+    before = by_key["before_tool", "toolu_08a"]
+    assert before.payload["tool_input"]["command"] == "echo original"
+    assert [reply.kind for reply in before.replies] == ["hook_success"]
+    assert before.replies[0].exit_code == 0
+    assert "echo changed by hook" in before.replies[0].stdout
+    after = by_key["after_tool", "toolu_08a"]
+    assert after.payload["tool_input"]["command"] == "echo changed by hook"
+    assert "tool_input" in after.reconstructed
+    assert by_key["session_start", None].payload["source"] == "startup"
+    assert by_key["session_start", None].reconstructed == ()
+    stops = [event for event in events if event.event == "after_agent"]
+    assert [event.payload["stop_hook_active"] for event in stops] == [False, True]
+    assert [reply.stderr for reply in stops[0].replies] == ["one more step"]
+
+
+def test_a_subagent_of_claude_belongs_to_its_session():
+    files, _ = read_session("claude", "subagent")
+    main, sub = sorted(files, key=len)
+    start, *_, stop = files[sub]
+
+    assert start.event == "subagent_start"
+    assert start.payload["agent_type"] == "general-purpose"
+    assert stop.event == "subagent_stop"
+    assert stop.payload["last_assistant_message"] == "sub says 3 lines"
+    assert stop.payload["agent_transcript_path"].endswith(sub)
+    assert {e.payload["session_id"] for e in files[sub]} == {files[main][0].payload["session_id"]}
+    assert all(e.payload["transcript_path"].endswith(main) for e in files[sub])
+
+
+def test_compaction_is_two_events_around_it():
+    files, _ = read_session("claude", "resume")
+    [events] = files.values()
+    before, after = (
+        next(event for event in events if event.event == name)
+        for name in ("before_compress", "post_compact")
+    )
+
+    assert before.payload["trigger"] == after.payload["trigger"] == "manual"
+    assert after.payload["compact_summary"] == "did things."
+    assert before.time < after.time
+
+
+def write_claude(tmp_path, *records):
+    path = tmp_path / "session.jsonl"
+    common = {"sessionId": "s", "cwd": "/p", "timestamp": "2026-11-22T02:46:00.000Z"}
+    lines = [json.dumps({"uuid": str(n), **common, **r}) for n, r in enumerate(records)]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def prompt(text):
+    return {"type": "user", "message": {"content": text}, "permissionMode": "auto"}
+
+
+def bash(call, message="m"):
+    block = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": "x"}}
+    return {"type": "assistant", "message": {"id": message, "content": [block]}}
+
+
+def result(call, text, is_error=True):
+    block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": is_error}
+    return {"type": "user", "message": {"content": [block]}}
+
+
+REASON = (
+    "Permission for this action was denied by the Claude Code auto mode classifier. Reason: "
+    "exfiltration. If you have other tasks that don't depend on this action, continue."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "events"),
+    [
+        ("Exit code 1", ["before_tool", "post_tool_use_failure"]),
+        ("<tool_use_error>Error: No such tool available: X</tool_use_error>", []),
+        ("Permission to use Bash with command x has been denied.", ["before_tool"]),
+        ("Hook PreToolUse:Bash denied this tool", ["before_tool"]),
+        ("The user doesn't want to proceed with this tool use.", ["before_tool"]),
+        (REASON, ["before_tool", "permission_denied"]),
+    ],
+)
+def test_a_call_that_was_refused_did_not_fail(tmp_path, text, events):
+    path = write_claude(tmp_path, prompt("go"), bash("c"), result("c", text))
+
+    read_events = read(path, "claude")[0]
+
+    assert [e.event for e in read_events[2:]] == events
+    if text == REASON:
+        assert read_events[-1].payload["reason"] == "exfiltration"
+
+
+def test_an_answer_of_the_api_that_is_an_error_is_the_event_of_a_failed_turn(tmp_path):
+    error = {
+        "type": "assistant",
+        "isApiErrorMessage": True,
+        "apiErrorStatus": 529,
+        "message": {"id": "e", "model": "<synthetic>", "content": [{"type": "text", "text": "!"}]},
+    }
+
+    *_, event = read(write_claude(tmp_path, prompt("go"), error), "claude")[0]
+
+    assert event.event == "stop_failure"
+    assert event.payload["error"] == "overloaded"
+    assert "error" in event.reconstructed
+
+
+def test_an_interrupted_turn_has_no_stop(tmp_path):
+    answer = {
+        "type": "assistant",
+        "message": {"id": "m", "content": [{"type": "text", "text": "a"}]},
+    }
+    path = write_claude(
+        tmp_path, prompt("go"), answer, prompt("[Request interrupted by user]"), prompt("again")
+    )
+
+    events = [event.event for event in read(path, "claude")[0]]
+
+    assert events == ["session_start", "before_prompt", "before_prompt"]
+
+
+def test_a_command_of_the_user_is_the_prompt_that_was_typed(tmp_path):
+    text = (
+        "<command-message>mine</command-message>\n<command-name>/mine</command-name>\n"
+        "<command-args>alpha beta</command-args>"
+    )
+    local = "<command-name>/compact</command-name>\n<command-message>compact</command-message>"
+
+    events = read(write_claude(tmp_path, prompt(local), prompt(text)), "claude")[0]
+
+    [event] = [event for event in events if event.event == "before_prompt"]
+    assert event.payload["prompt"] == "/mine alpha beta"
+    assert "prompt" in event.reconstructed
+
+
+def test_a_call_without_a_result_is_an_event_when_the_model_has_gone_on(tmp_path):
+    path = write_claude(tmp_path, prompt("go"), bash("a"), bash("b", "n"), result("b", "", False))
+
+    events = [(event.event, event.payload.get("tool_use_id")) for event in read(path, "claude")[0]]
+
+    assert events[2:] == [("before_tool", "a"), ("before_tool", "b"), ("after_tool", "b")]
+
+
+# -- files that are damaged, or large
+
+
+@pytest.mark.parametrize(("agent", "session"), SESSIONS)
+def test_a_last_line_that_was_cut_is_reported_and_the_rest_is_read(agent, session, tmp_path):
+    home = tmp_path / session
+    shutil.copytree(DATA / agent / session, home)
+    for path in list(get_transcripts(agent).find(home, {})):
+        data = path.read_bytes()
+        path.write_bytes(data + b'{"type":"user","message":{"ro')
+        whole = read(DATA / agent / session / path.relative_to(home), agent)[0]
+
+        events, problems = read(path, agent)
+
+        number = data.count(b"\n") + 1
+        assert problems == [f"{path}:{number}: is not JSON: the last line was cut; skipped"]
+        assert [event.key for event in events] == [event.key for event in whole]
+
+
+def test_a_line_of_50_megabytes_is_read(tmp_path):
+    text = "x" * 50_000_000
+    path = write_claude(tmp_path, prompt("go"), bash("c"), result("c", text))
+
+    *_, event = read(path, "claude")[0]
+
+    assert event.payload["error"] == text
+
+
+def test_a_line_that_is_too_long_is_skipped_without_holding_it(tmp_path):
+    path = tmp_path / "session.jsonl"
+    with path.open("wb") as file:
+        file.write(b'{"a": 1}\n')
+        file.seek(LONGEST_LINE * 2, os.SEEK_CUR)  # a hole, which takes no space
+        file.write(b'\n{"b": 2}\n')
+    problems = []
+
+    records = list(read_records(path, problems.append))
+
+    assert records == [(1, {"a": 1}), (3, {"b": 2})]
+    assert problems == [f"{path}:2: is longer than 256 MiB; skipped"]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_file_that_is_none_of_the_agent_is_reported(agent, tmp_path):
+    path = tmp_path / "other.jsonl"
+    path.write_bytes(b'[]\n\n"text"\nnot json\n{"type": "x"}\n\xff\n' + b"[" * 5000 + b"\n{}")
+
+    events, problems = read(path, agent)
+
+    assert events == []
+    assert [problem.split(": ")[0].removeprefix(f"{path}:") for problem in problems[:-1]] == [
+        *("1", "3", "4", "6", "7")
+    ]
+    assert "has no" in problems[-1]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_file_that_is_not_there_is_reported(agent, tmp_path):
+    path = tmp_path / "missing.jsonl"
+
+    events, problems = read(path, agent)
+
+    assert events == []
+    assert problems[0] == f"{path}: cannot be read: No such file or directory"
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["", "x", "user", "2026-11-22T02:46:00Z", "\ud800", "exec", "assistant"]),
+    st.sampled_from([[], {}, [None], [[]], [{}], [{"type": 1}], {"content": 1}, {"text": []}]),
+)
+
+
+@pytest.fixture(scope="module")
+def records_by_agent():
+    """Return records of every type that the samples of an agent have."""
+    kept = {}
+    for agent in AGENTS:
+        samples = {}
+        for _, session in [pair for pair in SESSIONS if pair[0] == agent]:
+            for path in get_transcripts(agent).find(DATA / agent / session, {}):
+                for line in path.read_text("utf-8").splitlines():
+                    record = json.loads(line)
+                    inner = record.get("payload") or record.get("attachment") or {}
+                    kind = record.get("type"), inner.get("type"), tuple(record)
+                    samples.setdefault(kind, []).append(line)
+        kept[agent] = [line for lines in samples.values() for line in lines[:3]]
+    return kept
+
+
+def places(value, path=()):
+    """Yield the paths of all values in a JSON value."""
+    yield path
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from places(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from places(item, (*path, index))
+
+
+def replaced(value, path, new):
+    if not path:
+        return new
+    if isinstance(value, dict):
+        return {key: replaced(item, path[1:], new) if key == path[0] else item
+                for key, item in value.items()}  # fmt: skip
+    return [
+        replaced(item, path[1:], new) if index == path[0] else item
+        for index, item in enumerate(value)
+    ]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+@given(data=st.data())
+def test_values_of_wrong_types_at_any_place_never_raise(
+    agent, data, records_by_agent, tmp_path_factory
+):
+    lines = data.draw(st.lists(st.sampled_from(records_by_agent[agent]), min_size=1, max_size=6))
+    header = records_by_agent[agent][0]
+    changed = []
+    for line in [header, *lines]:
+        record = json.loads(line)
+        for _ in range(data.draw(st.integers(0, 3))):
+            path = data.draw(st.sampled_from(list(places(record))))
+            record = replaced(record, path, data.draw(VALUES))
+        changed.append(json.dumps(record))
+    path = tmp_path_factory.mktemp("fuzz") / "session.jsonl"
+    path.write_text("\n".join(changed), "utf-8")
+
+    events, _ = read(path, agent)
+
+    for event in events:
+        decode_event(get_agent(agent), event.payload)
+        assert isinstance(event.key, str)
+
+
+# -- the registry
+
+
+def test_the_formats_are_found_by_the_name_of_the_agent():
+    assert set(transcript_formats()) == set(AGENTS)
+    assert get_transcripts("generic") is None
+    assert all(name == transcripts.name for name, transcripts in transcript_formats().items())
+
+
+@pytest.mark.parametrize(
+    ("agent", "variable", "below"),
+    [
+        ("claude", "CLAUDE_CONFIG_DIR", ".claude"),
+        ("codex", "CODEX_HOME", ".codex"),
+        ("qwen", "QWEN_HOME", ".qwen"),
+        ("copilot", "COPILOT_HOME", ".copilot"),
+        ("gemini", "GEMINI_CLI_HOME", ""),
+    ],
+)
+def test_the_variable_of_an_agent_says_where_its_files_are(agent, variable, below, tmp_path):
+    session = next(name for owner, name in SESSIONS if owner == agent)
+    home = DATA / agent / session
+    transcripts = get_transcripts(agent)
+
+    assert list(transcripts.find(tmp_path, {})) == []
+    assert list(transcripts.find(tmp_path, {variable: str(home / below)})) == list(
+        transcripts.find(home, {})
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:00:01.500Z", 1.5),
+        ("1970-01-01T00:00:01", 1.0),
+        ("1970-01-01T01:00:00+01:00", 0.0),
+        ("yesterday", None),
+        ("", None),
+        (None, None),
+        (12, None),
+    ],
+)
+def test_times_are_seconds_since_the_epoch(text, seconds):
+    assert parse_time(text) == seconds
