@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.transcripts import HookReply, object_in, text_in
+from anyhook.agents import get_agent
+from anyhook.agents.tool_results import write_tool_result
+from anyhook.agents.transcripts import HookReply, object_in, remove_line_numbers, text_in
 from anyhook.model.json import parse_json
+from anyhook.model.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,7 +53,8 @@ COMMAND = re.compile(
 )
 """A command of the user's own, which is a prompt."""
 SUMMARY = re.compile(
-    r"This session is being continued.*?\n\n(?:Summary:\s*)?(.*?)"
+    r"This session is being continued.*?\n\n(?:Summary:\s*)?"
+    r"(?:<system-reminder>.*?</system-reminder>\s*)?(.*?)"
     r"(?:\n\nIf you need specific details from before.*)?\Z",
     re.DOTALL,
 )
@@ -110,3 +114,12 @@ def error_word(status: object) -> str:
     if not isinstance(status, int):
         return "unknown"
     return ERRORS.get(status) or ("server_error" if status >= 500 else "unknown")
+
+
+def make_response(payload: dict[str, Any], text: str) -> Any:
+    """Return a result in the form of its tool, from the text that the model got."""
+    agent = get_agent("claude")
+    call = agent.vocabulary.call(payload["tool_name"], payload["tool_input"])
+    if call.tool == "read_file":
+        text = remove_line_numbers(text)
+    return write_tool_result(agent, call, ToolResult(text=text, raw=text))

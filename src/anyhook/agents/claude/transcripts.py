@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents import get_agent
 from anyhook.agents.claude.transcript_texts import (
     CLASSIFIER,
     COMMAND,
@@ -23,10 +22,10 @@ from anyhook.agents.claude.transcript_texts import (
     SUMMARY,
     changed_input,
     error_word,
+    make_response,
     reply_of,
     source_of_start,
 )
-from anyhook.agents.tool_results import write_tool_result
 from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
@@ -37,10 +36,8 @@ from anyhook.agents.transcripts import (
     parse_time,
     read_json_file,
     read_records,
-    remove_line_numbers,
     text_in,
 )
-from anyhook.model.tools import ToolResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -86,14 +83,16 @@ class _Turn:
 
     Attributes:
         message_id: Its message, which is several records.
+        key: Id of the first of them.
         texts: Texts of that message.
         has_call: Whether it calls a tool, so that the turn goes on.
         record: Its last record.
         line: The line of that record.
     """
 
-    def __init__(self, message_id: str) -> None:
+    def __init__(self, message_id: str, key: str) -> None:
         self.message_id = message_id
+        self.key = key
         self.texts: list[str] = []
         self.has_call = False
         self.record: dict[str, Any] = {}
@@ -219,7 +218,7 @@ class _Reader:
             payload["tool_response"] = record["toolUseResult"]
         else:
             # Files of subagents have only the text for the model.
-            payload["tool_response"] = _make_response(payload, join_text_blocks(content))
+            payload["tool_response"] = make_response(payload, join_text_blocks(content))
             reconstructed += ("tool_response",)
         payload["tool_use_id"] = call_id
         self._add(payload, "after_tool", record, reconstructed, base + "after_tool")
@@ -247,7 +246,7 @@ class _Reader:
         turn = self._turn
         if turn is None or turn.message_id != message_id:
             self.queue.release()
-            turn = self._turn = _Turn(message_id)
+            turn = self._turn = _Turn(message_id, text_in(record, "uuid") or message_id)
         turn.record = record
         turn.line = self._line
         for block in objects_in(message, "content"):
@@ -273,6 +272,7 @@ class _Reader:
 
     def end_turn(self) -> None:
         """Add the event of a turn that has ended: `Stop`, `SubagentStop` or `StopFailure`."""
+        self._close_compaction()
         turn, self._turn = self._turn, None
         if turn is None:
             return
@@ -301,7 +301,7 @@ class _Reader:
             if "permission_mode" in payload:
                 reconstructed = ("permission_mode",)
         payload["last_assistant_message"] = "\n".join(turn.texts)
-        key = f"{turn.message_id}/{event}"
+        key = f"{turn.key}/{event}"
         draft = self._add(payload, event, turn.record, reconstructed, key)
         draft.line = turn.line
 
@@ -358,18 +358,32 @@ class _Reader:
         duration = data.get("durationMs")
         if draft.time is not None and isinstance(duration, int | float):
             draft.time -= duration / 1000  # the record is written after the compaction
+        # Which prompt it belongs to is in the next record.
+        draft.is_open = True
         self._compaction = draft
 
     def _end_compaction(self, record: dict[str, Any], text: str) -> None:
-        started, self._compaction = self._compaction, None
+        started = self._close_compaction()
         if started is None:
             return
-        payload = self._payload("PostCompact", record)
-        payload["trigger"] = started.payload["trigger"]
+        reconstructed = tuple(name for name in started.reconstructed if name != "prompt_id")
+        prompt_id = text_in(record, "promptId")
+        if prompt_id:
+            started.payload["prompt_id"] = prompt_id
+            started.reconstructed = reconstructed
+        payload = dict(started.payload)
+        payload["hook_event_name"] = "PostCompact"
+        payload["cwd"] = text_in(record, "cwd")
         summary = SUMMARY.match(text)
         payload["compact_summary"] = summary[1] if summary else text
         reconstructed = (*started.reconstructed, "compact_summary")
         self._add(payload, "post_compact", record, reconstructed)
+
+    def _close_compaction(self) -> Draft | None:
+        started, self._compaction = self._compaction, None
+        if started is not None:
+            started.is_open = False
+        return started
 
     # -- payloads
 
@@ -429,15 +443,6 @@ def _main_file(path: Path) -> Path:
         if parent.name == "subagents":
             return parent.parent.with_name(parent.parent.name + ".jsonl")
     return path
-
-
-def _make_response(payload: dict[str, Any], text: str) -> Any:
-    """Return a result in the form of its tool, from the text that the model got."""
-    agent = get_agent("claude")
-    call = agent.vocabulary.call(payload["tool_name"], payload["tool_input"])
-    if call.tool == "read_file":
-        text = remove_line_numbers(text)
-    return write_tool_result(agent, call, ToolResult(text=text, raw=text))
 
 
 TRANSCRIPTS = TranscriptFormat(name="claude", find=find, read=read)
