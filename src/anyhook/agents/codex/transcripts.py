@@ -235,7 +235,7 @@ class _Reader:
         payload["tool_name"] = name
         payload["tool_input"] = tool_input
         payload["tool_use_id"] = call_id
-        key = f"{self.thread_id}/{call_id}/before_tool"
+        key = f"{self.thread_id}/{self._turn_id}/{call_id}/before_tool"
         self.queue.hold(call_id, self._draft(payload, "before_tool", (), key))
 
     def take_item(self, data: dict[str, Any]) -> None:

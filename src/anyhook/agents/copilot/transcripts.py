@@ -223,7 +223,8 @@ class _Reader:
         payload = self._payload()
         payload["toolName"] = name
         payload["toolArgs"] = object_in(data, "arguments")
-        key = f"{self.session_id}/{call_id}/before_tool"
+        # Ids of calls repeat with some servers.
+        key = f"{self.session_id}/{text_in(self._record, 'id')}/{call_id}/before_tool"
         self.queue.hold(call_id, self._draft(payload, "before_tool", (), key))
 
     def take_result(self, data: dict[str, Any]) -> None:

@@ -160,7 +160,7 @@ class _Reader:
         payload = self._payload("BeforeAgent", record)
         payload["prompt"] = text
         time = parse_time(record.get("timestamp"))
-        self._add(payload, "before_prompt", time, (), self._key(record, "before_prompt"))
+        self._add(payload, "before_prompt", time, (), f"{self._key(record)}/before_prompt")
 
     def _take_answer(self, record: dict[str, Any]) -> None:
         message_id = text_in(record, "id")
@@ -182,9 +182,11 @@ class _Reader:
         """Add the event before a call; return the one after it, if it has ended."""
         name = text_in(call, "name")
         call_id = text_in(call, "id")
-        if not name or not call_id or call_id in self._calls:
+        # Ids of calls repeat with some servers.
+        place = f"{self._key(record)}/{call_id}"
+        if not name or not call_id or place in self._calls:
             return None
-        self._calls.add(call_id)
+        self._calls.add(place)
         response: dict[str, Any] = {}
         for result in objects_in(call, "result"):
             response = response or object_in(object_in(result, "functionResponse"), "response")
@@ -197,7 +199,7 @@ class _Reader:
         payload = self._payload("BeforeTool", record)
         payload["tool_name"] = name
         payload["tool_input"] = object_in(call, "args")
-        key = f"{self.session_id}/{call_id}/before_tool"
+        key = f"{self.session_id}/{place}/before_tool"
         reconstructed = ("tool_input",) if is_changed else ()
         time = parse_time(record.get("timestamp"))
         before = self._draft(payload, "before_tool", time, reconstructed, key)
@@ -254,7 +256,7 @@ class _Reader:
         payload["stop_hook_active"] = False
         time = parse_time(record.get("timestamp"))
         reconstructed = ("prompt_response", "stop_hook_active")
-        key = self._key(record, "after_agent")
+        key = f"{self._key(record)}/after_agent"
         self._add(payload, "after_agent", time, reconstructed, key).line = line
 
     # -- payloads
@@ -270,8 +272,8 @@ class _Reader:
             "timestamp": text_in(record, time_member),
         }
 
-    def _key(self, record: dict[str, Any], event: str) -> str:
-        return f"{text_in(record, 'id') or self._line}/{event}"
+    def _key(self, record: dict[str, Any]) -> str:
+        return text_in(record, "id") or str(self._line)
 
     def _draft(
         self,
