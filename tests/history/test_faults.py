@@ -1,0 +1,332 @@
+"""What can go wrong with the history, and that it costs no hook its answer and no event is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from anyhook.errors import HistoryError
+from anyhook.history import journal
+from anyhook.history.events import RecordedEvent
+from anyhook.history.ingest import ingest
+from anyhook.history.store import FILE, History, Limits
+from anyhook.testing import make_payload
+from tests.waiting import until
+
+NOW = 1_790_000_000.0
+
+
+def record(command="ls", session="s1", source="engine", **fields):
+    payload = make_payload("before_tool", agent="gemini", tool="shell", input={"command": command})
+    return {
+        "agent": "gemini",
+        "time": NOW,
+        "event": "before_tool",
+        "session": session,
+        "project": "/p",
+        "source": source,
+        "payload": payload,
+        "decision": {},
+        **fields,
+    }
+
+
+def event(number, **fields):
+    payload = {"tool_name": "run_shell_command", "tool_input": {"command": f"echo {number}"}}
+    options = {"session": "s1", "time": NOW + number, "payload": payload, **fields}
+    return RecordedEvent("gemini", event="before_tool", source="engine", tool="shell", **options)
+
+
+def commands(history):
+    rows = history.connection.execute("SELECT payload FROM bodies ORDER BY event_id").fetchall()
+    return [json.loads(payload)["tool_input"]["command"] for (payload,) in rows]
+
+
+def journal_files(directory):
+    return sorted((directory / journal.DIRECTORY).glob("*.jsonl"))
+
+
+WRITER = """
+import sys, time
+from anyhook.history import journal
+from tests.history.test_faults import record
+number = 0
+while True:
+    journal.append(sys.argv[1], record(f"{sys.argv[2]} {number} " + "x" * 3000))
+    number += 1
+"""
+
+
+def write_for_ever(directory, name):
+    return subprocess.Popen([sys.executable, "-c", WRITER, str(directory), name])
+
+
+def test_processes_that_are_killed_while_they_record_lose_at_most_their_last_event(tmp_path):
+    writers = [write_for_ever(tmp_path, name) for name in ("a", "b", "c")]
+    with History.open(tmp_path) as history:
+        until(lambda: ingest(history).problems == [] and len(commands(history)) > 300)
+        for writer in writers:
+            writer.send_signal(signal.SIGKILL)
+            writer.wait()
+        assert ingest(history).problems == []
+        found = commands(history)
+
+    for name in ("a", "b", "c"):
+        numbers = [int(text.split()[1]) for text in found if text.startswith(f"{name} ")]
+        assert numbers == list(range(len(numbers)))
+
+
+def test_a_line_that_a_full_disk_cut_short_spoils_only_itself(tmp_path):
+    journal.append(str(tmp_path), record("first"))
+    (file,) = journal_files(tmp_path)
+    with file.open("ab") as stream:
+        stream.write(b'\n{"agent": "gemini", "time": 1')
+    journal.append(str(tmp_path), record("second"))
+
+    with History.open(tmp_path) as history:
+        done = ingest(history)
+        assert commands(history) == ["first", "second"]
+    assert len(done.problems) == 1
+    assert "a line was cut and is lost" in done.problems[0]
+
+
+def test_a_line_that_is_still_being_written_is_stored_when_it_is_complete(tmp_path):
+    journal.append(str(tmp_path), record("first"))
+    (file,) = journal_files(tmp_path)
+    line = journal.encode_line(record("second"))
+    with History.open(tmp_path) as history:
+        with file.open("ab") as stream:
+            stream.write(line[:100])
+        ingest(history)
+        assert commands(history) == ["first"]
+        with file.open("ab") as stream:
+            stream.write(line[100:])
+        ingest(history)
+        assert commands(history) == ["first", "second"]
+
+
+def test_a_full_disk_keeps_the_journal_and_says_so(tmp_path):
+    journal.append(str(tmp_path), record("first"))
+    with History.open(tmp_path) as history:
+        pages = history.connection.execute("PRAGMA page_count").fetchone()[0]
+        history.connection.execute(f"PRAGMA max_page_count = {pages}")
+        for _ in range(50):
+            journal.append(str(tmp_path), record("x" * 100_000))
+        with pytest.raises(HistoryError, match="full"):
+            ingest(history)
+    with History.open(tmp_path) as history:
+        ingest(history)
+        assert commands(history)[0] == "first"
+
+
+def test_a_store_that_another_process_locks_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setattr("anyhook.history.store.BUSY_SECONDS", 0.05)
+    journal.append(str(tmp_path), record("first"))
+    with History.open(tmp_path) as first, History.open(tmp_path) as second:
+        first.connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(HistoryError, match="locked"):
+            ingest(second)
+        first.connection.execute("ROLLBACK")
+        ingest(second)
+        assert commands(second) == ["first"]
+
+
+@pytest.mark.parametrize("damage", ["text", "middle"])
+def test_a_damaged_store_is_kept_aside_and_the_journal_is_stored_again(tmp_path, damage):
+    journal.append(str(tmp_path), record("first"))
+    with History.open(tmp_path) as history:
+        ingest(history)
+    path = tmp_path / FILE
+    content = bytearray(path.read_bytes())
+    content[: 100 if damage == "text" else 16] = b"x" * (100 if damage == "text" else 16)
+    path.write_bytes(content)
+
+    with History.open(tmp_path) as history:
+        assert history.damaged is not None
+        assert history.damaged.exists()
+        ingest(history)
+        assert commands(history) == ["first"]
+
+
+def test_a_store_of_a_newer_release_is_refused_and_not_changed(tmp_path):
+    with History.open(tmp_path) as history:
+        history.connection.execute("PRAGMA user_version = 99")
+    before = (tmp_path / FILE).read_bytes()
+
+    with pytest.raises(HistoryError, match="newer release"):
+        History.open(tmp_path)
+
+    assert (tmp_path / FILE).read_bytes() == before
+
+
+def test_a_newer_release_writes_its_own_journal(tmp_path):
+    journal.append(str(tmp_path), record("ours"))
+    (file,) = journal_files(tmp_path)
+    theirs = file.with_name(file.name.replace(f"{journal.FORMAT}-", f"{journal.FORMAT + 1}-"))
+    theirs.write_bytes(b"\x00\x01 a format that is not known")
+
+    with History.open(tmp_path) as history:
+        done = ingest(history)
+        assert commands(history) == ["ours"]
+    assert "newer release" in done.problems[0]
+    assert theirs.exists()
+
+
+def test_a_clock_that_jumps_loses_nothing(tmp_path, monkeypatch):
+    for moment in (NOW, NOW - 400 * 86400, NOW + 400 * 86400, NOW):
+        monkeypatch.setattr(time, "time", lambda moment=moment: moment)
+        journal.append(str(tmp_path), record(f"at {moment:.0f}"))
+        with History.open(tmp_path) as history:
+            assert ingest(history).problems == []
+    with History.open(tmp_path) as history:
+        assert len(commands(history)) == 4
+
+
+def test_old_files_of_the_journal_are_removed_when_they_are_stored(tmp_path, monkeypatch):
+    journal.append(str(tmp_path), record("first"))
+    (file,) = journal_files(tmp_path)
+    old = file.with_name(journal.file_name(time.time() - 72 * 3600))
+    file.rename(old)
+    os.utime(old, (NOW - 1e6, NOW - 1e6))
+    with History.open(tmp_path) as history:
+        ingest(history)
+        assert journal_files(tmp_path) == []
+        ingest(history)
+        assert commands(history) == ["first"]
+
+
+def test_a_journal_that_is_full_says_that_events_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(journal, "LARGEST_FILE", 10)
+    assert journal.append(str(tmp_path), record("first"))
+    assert not journal.append(str(tmp_path), record("second"))
+
+    with History.open(tmp_path) as history:
+        done = ingest(history)
+        assert commands(history) == ["first"]
+    assert "is full: events are missing" in done.problems[0]
+
+
+def test_two_processes_that_read_the_journal_store_each_event_once(tmp_path):
+    for number in range(200):
+        journal.append(str(tmp_path), record(str(number)))
+    script = (
+        "import sys; from anyhook.history.store import History; "
+        "from anyhook.history.ingest import ingest; ingest(History.open(sys.argv[1]))"
+    )
+    readers = [
+        subprocess.Popen([sys.executable, "-W", "ignore", "-c", script, str(tmp_path)])
+        for _ in range(3)
+    ]
+    assert [reader.wait() for reader in readers] == [0, 0, 0]
+
+    with History.open(tmp_path) as history:
+        assert commands(history) == [str(number) for number in range(200)]
+
+
+def test_events_above_an_age_are_removed(tmp_path):
+    with History.open(tmp_path) as history:
+        history.add([event(1), event(2, session="s2"), event(86400 * 10, session="s2")])
+
+        removed = history.prune(Limits(days=5, size=0), now=NOW + 86400 * 11)
+
+        assert removed == 2
+        assert commands(history) == [f"echo {86400 * 10}"]
+        sessions = history.connection.execute("SELECT session, events FROM sessions").fetchall()
+        assert sessions == [("s2", 1)]
+        texts = "SELECT count(*) FROM texts WHERE texts MATCH 'text:echo'"
+        assert history.connection.execute(texts).fetchone() == (1,)
+        history.connection.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
+
+
+def test_the_oldest_events_are_removed_above_a_size(tmp_path):
+    with History.open(tmp_path) as history:
+        large = {"tool_input": {"command": "x" * 1000}}
+        history.add([event(number, payload=large) for number in range(5000)])
+        size = history.size()
+
+        history.prune(Limits(days=0, size=size // 2))
+
+        assert history.size() <= size // 2
+        oldest = history.connection.execute("SELECT min(time) FROM events").fetchone()[0]
+        assert oldest > NOW + 2000
+
+
+def test_a_store_is_valid_after_a_writer_was_killed(tmp_path):
+    script = (
+        "import sys\nfrom anyhook.history.store import History\n"
+        "from tests.history.test_faults import event\n"
+        "history = History.open(sys.argv[1])\nnumber = 0\n"
+        "while True:\n"
+        "    history.add([event(number + i) for i in range(50)])\n    number += 50\n"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)])
+    until(lambda: (tmp_path / FILE).exists() and _count(tmp_path) > 200)
+    writer.kill()
+    writer.wait()
+
+    with History.open(tmp_path) as history:
+        assert history.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert len(commands(history)) % 50 == 0
+
+
+def _count(directory):
+    connection = sqlite3.connect(directory / FILE)
+    try:
+        return connection.execute("SELECT count(*) FROM events").fetchone()[0]
+    except sqlite3.Error:
+        return 0
+    finally:
+        connection.close()
+
+
+class TestEventsOfSeveralHooks:
+    """One event that several hook files record."""
+
+    def result(self, hook, outcome="none"):
+        answer = {} if outcome == "none" else {"outcome": outcome, "reason": f"{hook} says so"}
+        return {"results": [{"hook": hook, "answer": answer}], "decision": answer}
+
+    def rows(self, directory):
+        with History.open(directory) as history:
+            assert ingest(history).problems == []
+            return history.connection.execute(
+                "SELECT outcome, (SELECT group_concat(label) FROM results JOIN hooks"
+                " ON hooks.id = hook_id WHERE event_id = events.id) FROM events ORDER BY id"
+            ).fetchall()
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_it_is_stored_once_with_the_stronger_verdict(self, tmp_path, at_once):
+        for hook, outcome in (("a", "allow"), ("b", "deny"), ("c", "none")):
+            found = self.result(hook, outcome)
+            journal.append(str(tmp_path), record(source="hook", **found))
+            if not at_once:
+                self.rows(tmp_path)
+
+        assert self.rows(tmp_path) == [("deny", "a,b,c")]
+
+    def test_the_same_event_again_is_another_one(self, tmp_path):
+        for _ in range(2):
+            for hook in ("a", "b"):
+                journal.append(str(tmp_path), record(source="hook", **self.result(hook)))
+
+        assert self.rows(tmp_path) == [("none", "a,b"), ("none", "a,b")]
+
+    def test_it_is_found_by_the_later_verdict(self, tmp_path):
+        journal.append(str(tmp_path), record(source="hook", **self.result("a")))
+        self.rows(tmp_path)
+        journal.append(str(tmp_path), record(source="hook", **self.result("b", "deny")))
+        self.rows(tmp_path)
+
+        from anyhook.history.queries import Filter, search
+
+        with History.open(tmp_path) as history:
+            assert len(search(history, Filter(outcome="deny", hook="b"))) == 1
+            assert search(history, Filter(outcome="none")) == []
+            history.connection.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
