@@ -57,6 +57,12 @@ class HookFunction(Record):
     line: int
     about: str = ""
 
+    @property
+    def position(self) -> str:
+        """The name with the file and the line, for messages: `guard (hooks.py:5)`."""
+        file = self.file.replace("\\", "/").rpartition("/")[2]
+        return f"{self.name} ({file}:{self.line})"
+
     def covers(self, names: Sequence[str]) -> bool:
         """Return whether the function covers a subject.
 
@@ -102,6 +108,18 @@ class HookFunctions:
         self.timeout = timeout
         self.functions: list[HookFunction] = []
         self._name = name
+
+    def answer_crash(self, problem: str, *, can_deny: bool) -> Answer:
+        """Return the answer that the author chose for a crash.
+
+        Args:
+            problem: What happened, for the reason or the message.
+            can_deny: Whether the agent can be denied something on the event.
+        """
+        if self.on_crash == "deny" and can_deny:
+            reason = f"{problem}; blocked, because it must not fail"
+            return Answer(outcome=Outcome.DENY, reason=reason)
+        return Answer(system_message=f"{problem}; its result was ignored")
 
     @property
     def name(self) -> str:
@@ -152,6 +170,16 @@ class HookFunctions:
             if answer is not NO_OPINION:
                 event = advance(chain, event, answer)
         return combine_answers(answers, patches_response=event.name == "after_model")
+
+
+def describe_crash(function: HookFunction | None, problem: str) -> str:
+    """Return a message about a function that failed: `hook guard (hooks.py:5) failed (KeyError)`.
+
+    Args:
+        function: The function; `None` if it is not known.
+        problem: What happened: `failed (KeyError)`.
+    """
+    return f"hook {'hook' if function is None else function.position} {problem}"
 
 
 def drop_wrong_fields(answer: Answer) -> tuple[Answer, list[str]]:

@@ -16,7 +16,7 @@ import sys
 import time
 
 from anyhook.agents import get_agent, recognise
-from anyhook.authoring.functions import MAX_TIMEOUT
+from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
 from anyhook.authoring.process_exit import BLOCKED, Deadline, end_process
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
@@ -387,19 +387,13 @@ class Run:
         return crash.replace(outcome=Outcome.DENY, reason=answer.reason)
 
     def _answer_crash(self, error: BaseException, problem: str = "") -> Answer:
-        function = self._current
-        name = "hook"
-        if function is not None:
-            name = f"{function.name} ({_file_name(function.file)}:{function.line})"
-        problem = f"hook {name} {problem or f'failed ({type(error).__name__})'}"
+        problem = describe_crash(self._current, problem or f"failed ({type(error).__name__})")
         _log_traceback(error)
         self._status, self._error = "failed", problem
-        if self._hooks.on_crash == "deny" and self._spec.can_fail_closed:
-            reason = f"{problem}; blocked, because it must not fail"
-            return Answer(outcome=Outcome.DENY, reason=reason)
-        message = f"{problem}; its result was ignored"
-        self._notes.append(message)
-        return Answer(system_message=message)
+        answer = self._hooks.answer_crash(problem, can_deny=self._spec.can_fail_closed)
+        if answer.system_message is not None:
+            self._notes.append(answer.system_message)
+        return answer
 
     def _end_late(self) -> None:
         """Answer at the deadline in place of the functions, and end the process."""
@@ -437,6 +431,8 @@ class Run:
 
         if os.getpid() != self._pid:  # a process that a function forked; the original answers
             os._exit(0)
+        if self._history is not None:
+            self._record_later(self._history, answer)
         fallback = self._fallback(answer)
         message = None
         if answer.system_message is not None:
@@ -457,8 +453,6 @@ class Run:
                 text = b""
             if self._error is None:  # exit code 2 is for a decision, not for a failure
                 self._output.code = BLOCKED
-        if self._history is not None:
-            self._record_later(self._history, answer)
         self._output.write(text, fallback)
 
     def _record_later(self, directory: str, answer: Answer) -> None:
@@ -566,10 +560,6 @@ def recording_directory(environ: Mapping[str, str]) -> str | None:
     except (OSError, ValueError):
         return None
     return f"{data}/history"
-
-
-def _file_name(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _log_traceback(error: BaseException) -> None:

@@ -11,13 +11,14 @@ from anyhook.agents.payloads import decode_event
 from anyhook.authoring.degrade import UnsupportedError, fit
 from anyhook.authoring.functions import (
     call_function,
+    describe_crash,
     drop_wrong_fields,
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
 from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
 from anyhook.history.record import answer_record
-from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class HookFile:
         self._hooks = load_hooks(path)
         self.events = frozenset(function.event for function in self._hooks.functions)
         self._labels = {id(f): f.name for f in self._hooks.functions}
+        self._by_label = {function.name: function for function in self._hooks.functions}
         self._agents: dict[str, AgentSpec] = {}
         self._covered: dict[tuple[str, str | None], bool] = {}
 
@@ -100,12 +102,13 @@ class HookFile:
             label = self._labels[id(function)]
             tally = result.tally(label)
             started = time.perf_counter()
-            answer = self._call(function, copied)
+            answer, error = _call(function, copied)
             tally.durations[bucket_of(time.perf_counter() - started)] += 1
             tally.matched += 1
-            if answer is None:
+            if error is not None:
                 tally.crashed += 1
-                answer = self._answer_to_crash(agent, event, label)
+                problem = describe_crash(function, f"failed ({type(error).__name__})")
+                answer = self._answer_crash(agent, event, problem)
             if answer is NO_OPINION:
                 tally.outcomes["none"] += 1
             else:
@@ -119,8 +122,10 @@ class HookFile:
         try:
             must_refuse = self._hooks.unsupported == "refuse"
             return fit(agent, event, answer, refuse=must_refuse)[0], hooks
-        except UnsupportedError:
-            return self._answer_to_crash(agent, event, hooks[-1]), hooks
+        except UnsupportedError as error:
+            last = self._by_label.get(hooks[-1])
+            problem = describe_crash(last, f"is refused: {error}")
+            return fit(agent, event, self._answer_crash(agent, event, problem))[0], hooks
 
     def _agent(self, name: str) -> AgentSpec:
         agent = self._agents.get(name)
@@ -128,22 +133,22 @@ class HookFile:
             agent = self._agents[name] = get_agent(name)
         return agent
 
-    def _call(self, function: HookFunction, event: Any) -> Answer | None:
-        """Call a function; `None` if it fails."""
-        try:
-            answer = to_answer(function, call_function(function, event))
-            return answer if answer is NO_OPINION else drop_wrong_fields(answer)[0]
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            return None
-
-    def _answer_to_crash(self, agent: AgentSpec, event: Event, label: str) -> Answer:
+    def _answer_crash(self, agent: AgentSpec, event: Event, problem: str) -> Answer:
         """Return what a hook file answers when a function fails."""
         spec = agent.by_canonical.get(event.name)
-        if self._hooks.on_crash == "deny" and spec is not None and spec.can_fail_closed:
-            return Answer(outcome=Outcome.DENY, reason=f"hook {label} failed")
-        return Answer(system_message=f"hook {label} failed")
+        can_deny = spec is not None and spec.can_fail_closed
+        return self._hooks.answer_crash(problem, can_deny=can_deny)
+
+
+def _call(function: HookFunction, event: Any) -> tuple[Answer, BaseException | None]:
+    """Call a function, and return its answer and what it raised."""
+    try:
+        answer = to_answer(function, call_function(function, event))
+        return answer if answer is NO_OPINION else drop_wrong_fields(answer)[0], None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - an exit is a crash too
+        return NO_OPINION, error
 
 
 def dependencies(

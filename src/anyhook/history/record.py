@@ -80,23 +80,27 @@ def decision_record(decision: Decision) -> dict[str, Any]:
     return record
 
 
-_DECISION_FIELDS = tuple(
-    name for name in Answer.record_fields if name not in ("outcome", "extra", "system_message")
+_TEXTS = {"context": "context", "system_message": "system_messages"}
+"""Fields of an answer with one text, to the fields of a decision with a list of them."""
+_OTHER_FIELDS = tuple(
+    name for name in Answer.record_fields if name not in ("outcome", "extra", *_TEXTS)
 )
-
-
 _EMPTY = (None, False, (), "")
 
 
 def answer_record(answer: Answer | Decision) -> dict[str, Any]:
-    """Return an answer or a decision without its empty fields."""
+    """Return an answer or a decision without its empty fields; both have the same form."""
     record: dict[str, Any] = {}
     if answer.outcome is not Outcome.NONE:
         record["outcome"] = str(answer.outcome)
-    for name in (*_DECISION_FIELDS, "system_message", "system_messages"):
+    for name in _OTHER_FIELDS:
         value = getattr(answer, name, None)
         if value not in _EMPTY:
-            record[name] = list(value) if isinstance(value, tuple) else value
+            record[name] = value
+    for name, of_decision in _TEXTS.items():
+        texts = getattr(answer, of_decision, None) or getattr(answer, name, None)
+        if texts:
+            record[of_decision] = [texts] if isinstance(texts, str) else list(texts)
     if answer.extra:
         record["extra"] = dict(answer.extra)
     return record
