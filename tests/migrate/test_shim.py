@@ -979,3 +979,11 @@ def test_a_matcher_of_one_tool_sees_only_its_files_of_a_patch(host):
     ran = host("--matcher", "^Write$", "--", "jq -r .tool_input.file_path >> seen", event=PATCHED)
 
     assert (ran.code, host.seen()) == (0, "/.env\n")
+
+
+def test_a_denial_that_does_nothing_in_its_own_agent_does_nothing_elsewhere(host):
+    event = {**COMMON, "hook_event_name": "SessionStart", "source": "startup"}
+
+    ran = host("--host", "claude", "--", DENY, source="gemini", event=event)
+
+    assert (ran.code, ran.out, ran.err) == (0, b"{}", "no\n")

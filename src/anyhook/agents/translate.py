@@ -302,6 +302,8 @@ def translate_answer(
     """
     notes: list[str] = []
     changes: Fields = {}
+    if answer.outcome is Outcome.DENY and not denial_has_effect(shown, source):
+        answer = answer.replace(outcome=Outcome.NONE, reason=None)
     if isinstance(shown, ToolEvent) and isinstance(asked, ToolEvent):
         has_patch = any(
             _patch_key(call_of(event, agent).tool, agent)
@@ -332,6 +334,12 @@ def translate_answer(
     lost = [name for name in answer.extra or {} if f"extra.{name}" not in effective_fields]
     notes += [f"{target.title} has no {name.replace('_', ' ')} here" for name in lost]
     return (answer.replace(**changes) if changes else answer), notes
+
+
+def denial_has_effect(event: Event, agent: AgentSpec) -> bool:
+    """Return whether a denial of an event does anything, by the agent's reference or a release."""
+    specs = [rules.by_canonical.get(event.name) for rules in agent.rule_sets.values()]
+    return any(spec is None or spec.denial is not Denial.NOTHING for spec in specs)
 
 
 def _effective_fields(event: Event, agent: AgentSpec) -> frozenset[str]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.tool_results import read_tool_result
-from anyhook.agents.translate import call_of
+from anyhook.agents.translate import call_of, denial_has_effect
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.events import ToolEvent
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 _GENERATED_REASON = re.compile(
-    r"blocked by hook .*|hook .* (?:failed|timed out); blocking because .*", re.DOTALL
+    r"blocked by hook .*|hook .* (?:failed|timed out); blocking because .*"
+    r"|hook .* failed \(.*\); \w+ denies then",
+    re.DOTALL,
 )
 """The reason where a hook denies without one; it names the command."""
 IGNORED_FIELDS = frozenset({"stop_reason", "suppress_output"})
@@ -67,7 +69,9 @@ def normalize_texts(value: Any, roots: Sequence[str]) -> Any:
     return value
 
 
-def _outcome(answer: Answer, _event: Event, _agent: AgentSpec) -> str:
+def _outcome(answer: Answer, event: Event, agent: AgentSpec) -> str:
+    if answer.outcome is Outcome.DENY and not denial_has_effect(event, agent):
+        return ""
     # To an agent, an allowance that approves nothing is no opinion.
     return "" if answer.outcome in (Outcome.NONE, Outcome.ALLOW) else str(answer.outcome)
 
@@ -102,10 +106,14 @@ def _tool_output(answer: Answer, event: Event, agent: AgentSpec) -> str | None:
     return read_tool_result(agent, call_of(event, agent), answer.tool_output).text
 
 
-def _tool_config(answer: Answer, _event: Event, agent: AgentSpec) -> dict[str, Any] | None:
+def _tool_config(answer: Answer, event: Event, agent: AgentSpec) -> dict[str, Any] | None:
     if answer.tool_config is None:
         return None
     names = answer.tool_config.get("allowedFunctionNames") or []
+    request: dict[str, Any] = getattr(event, "llm_request", None) or {}
+    is_usual = answer.tool_config.get("mode") == "AUTO" and not names
+    if is_usual and not request.get("toolConfig"):
+        return None
     tools = sorted(agent.vocabulary.tool(name) for name in names)
     return {**answer.tool_config, "allowedFunctionNames": tools}
 
