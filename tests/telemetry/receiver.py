@@ -119,7 +119,7 @@ def receive():
             if self.headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
             receiver.waiting.set()
-            receiver.gate.wait(30)
+            receiver.gate.wait()
             receiver.receive(self.path, body)
             self.send_response(200)
             self.send_header("content-type", "application/x-protobuf")

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 
 import anyio
 import pytest
@@ -25,7 +26,8 @@ def world(tmp_path):
     return World(tmp_path, agent="claude")
 
 
-async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, receiver):
+async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, receiver, monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1000")
     receiver.gate.clear()
     telemetry = Telemetry.from_environment()
     engine = world.load(observers=[telemetry])
@@ -42,6 +44,10 @@ async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, rec
 
     assert receiver.spans == []
     receiver.gate.set()
+    for thread in threading.enumerate():
+        if thread.name == "anyhook-telemetry":
+            await anyio.to_thread.run_sync(thread.join)
+    assert len(receiver.named("before_tool Bash")) == 101
 
 
 async def test_a_receiver_that_does_not_exist_costs_no_decision(world, monkeypatch):

@@ -9,6 +9,7 @@ import pytest
 
 from anyhook import (
     AfterTool,
+    Answer,
     BeforeModel,
     BeforePrompt,
     BeforeTool,
@@ -108,6 +109,25 @@ async def test_spans_hold_the_verdict_and_the_hook_that_gave_it(world, receiver,
     assert event.status != ERROR  # a denial is no error
     assert run.status != ERROR
     assert (event.service, event.schema) == ("anyhook", names.SCHEMA_URL)
+
+
+async def test_the_names_of_arguments_that_a_hook_changes_are_not_exported(
+    tmp_path, receiver, telemetry
+):
+    engine = World(tmp_path).load(observers=[telemetry])
+    engine.register("before_tool", lambda event: Answer(tool_input={"argument-name": "x"}))
+
+    decision = await engine.dispatch(shell())
+    telemetry.close()
+
+    assert "tool_input.argument-name" in decision.blame
+    event, (run,) = (
+        receiver.one("before_tool Bash"),
+        receiver.children(receiver.one("before_tool Bash")),
+    )
+    assert [line.partition(":")[0] for line in event.attributes["anyhook.blame"]] == ["tool_input"]
+    assert run.attributes["anyhook.hook.blame"] == ["tool_input"]
+    assert not receiver.holds("argument-name")
 
 
 async def test_a_session_counts_its_events_and_denials(world, receiver, telemetry):
