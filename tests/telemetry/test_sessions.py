@@ -6,11 +6,12 @@ import gc
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import pytest
 
-from anyhook import BeforeTool, SessionEnd
+from anyhook import BeforeTool, SessionEnd, SyncEngine
 from anyhook.errors import UsageError
 from anyhook.telemetry import Telemetry
 from tests.world import World
@@ -133,6 +134,23 @@ async def test_of_sessions_that_ended_little_is_kept(world):
     sessions = telemetry._sessions
     assert sessions.count() == {}
     assert len(sessions._previous) == 3
+
+
+def test_an_observer_may_be_shared_by_threads(world, receiver, telemetry):
+    def work(number):
+        with SyncEngine(world.load(observers=[telemetry])) as engine:
+            for _ in range(20):
+                engine.dispatch(shell(f"s{number}"))
+            engine.dispatch(SessionEnd(reason="other", session_id=f"s{number}"))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    telemetry.close()
+
+    counts = [span.attributes["anyhook.session.events"] for span in receiver.named(SESSION)]
+    assert sum(counts) == 4 * 21
+    assert len(receiver.named("before_tool Bash")) == 4 * 20
+    assert telemetry._sessions.count() == {}
 
 
 async def test_an_event_that_is_decided_after_the_end_of_its_session_has_its_span(
