@@ -209,43 +209,73 @@ def test_keys_are_unique_and_lines_ascend(agent, session):
         assert lines == sorted(lines)
 
 
-RECORDED = {"compact": 14, "expansion": 3, "loop": 8, "main": 38, "resume": 9, "tui_auto": 4}
+RECORDED = {
+    ("claude", "recorded"): 19,
+    ("codex", "recorded"): 16,
+    ("copilot", "recorded"): 30,
+    ("gemini", "recorded"): 17,
+    ("qwen", "compact"): 14,
+    ("qwen", "expansion"): 3,
+    ("qwen", "loop"): 8,
+    ("qwen", "main"): 38,
+    ("qwen", "resume"): 9,
+    ("qwen", "tui_auto"): 4,
+}
 """Session to its events of which the payload was recorded."""
 
 
-def payload_matches(event, payload):
+def is_about_the_same(event, payload):
     """Return whether a payload could be the one of an event, by what identifies it."""
     own = event.payload
-    names = ("hook_event_name", "session_id", "agent_id", "tool_call_id")
+    names = ("hook_event_name", "session_id", "sessionId", "agent_id", "agentId", "tool_call_id")
     if any(own.get(name) != payload.get(name) for name in names):
         return False
     for name in ("prompt", "source", "last_assistant_message"):
         if name in own and name not in event.reconstructed and own[name] != payload.get(name):
             return False
-    return True
+    return own.keys() <= payload.keys() | set(event.reconstructed)
 
 
-@pytest.mark.parametrize(
-    "session", sorted(path.parent.name for path in (DATA / "qwen").glob("*/hooks.jsonl"))
-)
-def test_payloads_equal_those_that_hooks_got_in_the_same_session(session):
-    home = DATA / "qwen" / session
+@pytest.mark.parametrize(("agent", "session"), RECORDED)
+def test_payloads_equal_those_that_hooks_got_in_the_same_session(agent, session):
+    home = DATA / agent / session
     text = (home / "hooks.jsonl").read_text("utf-8")
     sent = [json.loads(line) for line in text.splitlines()]
     compared = 0
-    for path in get_transcripts("qwen").find(home, {}):
-        for event in read(path, "qwen")[0]:
-            matching = [p for p in sent if payload_matches(event, p)]
+    for path in get_transcripts(agent).find(home, {}):
+        events, problems = read(path, agent)
+        assert problems == []
+        for event in events:
+            matching = [p for p in sent if is_about_the_same(event, p)]
             if not matching:
                 continue  # not every payload was recorded
             compared += 1
             held = {
-                name: value.replace(f"{home}/", "/home/dev/") if "path" in name else value
+                name: value.replace(f"{home}/", "/home/dev/") if "ath" in name else value
                 for name, value in event.payload.items()
                 if name not in event.reconstructed
             }
-            assert any(held == {name: p.get(name) for name in held} for p in matching)
-    assert compared == RECORDED[session]
+            assert any(held == {name: p.get(name) for name in held} for p in matching), event
+    assert compared == RECORDED[agent, session]
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "copilot", "gemini"])
+def test_a_transcript_gives_the_events_that_hooks_got_and_no_others(agent):
+    home = DATA / agent / "recorded"
+    tables = get_agent(agent)
+    sent = [
+        decode_event(tables, json.loads(line))[0].name
+        for line in (home / "hooks.jsonl").read_text("utf-8").splitlines()
+    ]
+    imported = [
+        event.event
+        for path in get_transcripts(agent).find(home, {})
+        for event in read(path, agent)[0]
+    ]
+    hidden = {"claude": {"session_end"}, "gemini": {"session_end", "before_compress"}}
+
+    assert sorted(imported) == sorted(name for name in sent if name not in hidden.get(agent, ()))
+    assert len(imported) == RECORDED[agent, "recorded"]
 
 
 # -- what makes keys stable
@@ -451,6 +481,71 @@ def test_a_call_without_a_result_is_an_event_when_the_model_has_gone_on(tmp_path
     events = [(event.event, event.payload.get("tool_use_id")) for event in read(path, "claude")[0]]
 
     assert events[2:] == [("before_tool", "a"), ("before_tool", "b"), ("after_tool", "b")]
+
+
+def test_ids_of_calls_may_repeat_in_a_session(tmp_path):
+    path = write_claude(
+        tmp_path,
+        *(prompt("go"), bash("a", "m"), prompt("again")),
+        *(bash("a", "n"), result("a", "out", False)),
+    )
+
+    events = [(event.event, event.line) for event in read(path, "claude")[0]]
+
+    assert events[2:] == [
+        ("before_tool", 2),
+        ("before_prompt", 3),
+        ("before_tool", 4),
+        ("after_tool", 5),
+    ]
+
+
+def test_a_call_whose_id_is_used_again_does_not_hold_what_follows(tmp_path):
+    path = write_claude(
+        tmp_path, prompt("go"), bash("a"), bash("a"), result("a", "out", False), prompt("again")
+    )
+
+    events = [event.event for event in read(path, "claude")[0]]
+
+    assert events[2:] == ["before_tool", "before_tool", "after_tool", "before_prompt"]
+
+
+def test_calls_of_gemini_with_the_same_id_in_two_answers_are_two_events(tmp_path):
+    path = tmp_path / "session.jsonl"
+    call = {"id": "c", "name": "read_file", "args": {}, "status": "success", "result": []}
+    records = [
+        {"sessionId": "s", "startTime": "2026-11-22T02:47:20.950Z"},
+        *({"id": i, "type": "gemini", "content": "", "toolCalls": [call]} for i in "abb"),
+    ]
+    path.write_text("\n".join(map(json.dumps, records)), "utf-8")
+
+    events = read(path, "gemini")[0]
+
+    assert [event.event for event in events] == [
+        "session_start",
+        *["before_tool", "after_tool"] * 2,
+    ]
+    assert len({event.key for event in events}) == 5
+
+
+def test_an_older_document_of_gemini_is_read(tmp_path):
+    path = tmp_path / "session-2025-01-01T00-00-abcdef01.json"
+    call = {"id": "c", "name": "read_file", "args": {"file_path": "a"}, "status": "success"}
+    call["result"] = [{"functionResponse": {"response": {"output": "text"}}}]
+    messages = [
+        {"id": "1", "type": "user", "content": "go", "timestamp": "2025-01-01T00:00:00Z"},
+        {"id": "2", "type": "gemini", "content": "", "toolCalls": [call]},
+        {"id": "3", "type": "gemini", "content": "done"},
+    ]
+    path.write_text(json.dumps({"sessionId": "s", "startTime": "", "messages": messages}), "utf-8")
+
+    events, problems = read(path, "gemini")
+
+    assert problems == []
+    assert [event.event for event in events] == [
+        *("session_start", "before_prompt", "before_tool", "after_tool", "after_agent")
+    ]
+    assert events[3].payload["tool_response"]["llmContent"] == "text"
 
 
 # -- files that are damaged, or large

@@ -341,6 +341,7 @@ class EventQueue:
         """
         draft.is_open = True
         self.add(draft)
+        self.close_call(call_id)  # an id may be used again
         self._calls[call_id] = draft
         if len(self._calls) > MOST_HELD_EVENTS:
             oldest = next(iter(self._calls))
