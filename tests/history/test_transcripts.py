@@ -548,6 +548,71 @@ def test_an_older_document_of_gemini_is_read(tmp_path):
     assert events[3].payload["tool_response"]["llmContent"] == "text"
 
 
+def test_a_subagent_in_the_file_of_its_session_has_calls_but_no_prompt_and_no_stop(tmp_path):
+    aside = {"isSidechain": True}
+    text = {"type": "assistant", "message": {"id": "t", "content": [{"type": "text", "text": "a"}]}}
+    path = write_claude(
+        tmp_path,
+        *(prompt("go"), bash("task", "m")),
+        *(prompt("the task") | aside, bash("inner", "n") | aside),
+        *(result("inner", "out", False) | aside, text | aside),
+        *(result("task", "done", False), text),
+    )
+
+    events = [(e.event, e.payload.get("tool_use_id")) for e in read(path, "claude")[0]]
+
+    assert events[1:] == [
+        ("before_prompt", None),
+        ("before_tool", "task"),
+        ("before_tool", "inner"),
+        ("after_tool", "inner"),
+        ("after_tool", "task"),
+        ("after_agent", None),
+    ]
+
+
+def test_a_subagent_beside_its_session_belongs_to_it(tmp_path):
+    path = write_claude(tmp_path, prompt("the task") | {"agentId": "ab", "isSidechain": True})
+    path = path.rename(tmp_path / "agent-ab.jsonl")
+
+    [event] = read(path, "claude")[0]
+
+    assert event.event == "subagent_start"
+    assert event.payload["transcript_path"] == str(tmp_path / "s.jsonl")
+
+
+def test_the_form_of_codex_before_items_is_read(tmp_path):
+    path = tmp_path / "rollout-2025-10-01T00-00-00-t.jsonl"
+    arguments = json.dumps({"command": ["bash", "-lc", "ls"], "timeout_ms": 1000})
+    call = {"type": "function_call", "name": "shell", "arguments": arguments, "call_id": "c"}
+    output = json.dumps({"output": "a.txt\n", "metadata": {"exit_code": 0}})
+    records = [
+        ("session_meta", {"id": "t", "cwd": "/p", "source": "cli"}),
+        ("turn_context", {"cwd": "/p", "approval_policy": "on-request", "model": "m"}),
+        ("event_msg", {"type": "user_message", "message": "go", "kind": "plain"}),
+        ("response_item", call),
+        ("response_item", {"type": "function_call_output", "call_id": "c", "output": output}),
+        ("turn_context", {"cwd": "/p", "approval_policy": "on-request", "model": "m"}),
+        ("event_msg", {"type": "user_message", "message": "go", "kind": "plain"}),
+    ]
+    lines = [
+        json.dumps({"timestamp": "2025-10-01T00:00:00Z", "type": kind, "payload": payload})
+        for kind, payload in records
+    ]
+    path.write_text("\n".join(lines), "utf-8")
+
+    events, problems = read(path, "codex")
+
+    assert problems == []
+    assert [event.event for event in events] == [
+        *("session_start", "before_prompt", "before_tool", "after_tool", "before_prompt")
+    ]
+    assert events[2].payload["tool_input"] == {"command": "ls"}
+    assert events[2].payload["permission_mode"] == "default"
+    assert events[3].payload["tool_response"] == "a.txt\n"
+    assert len({event.key for event in events}) == 5
+
+
 # -- files that are damaged, or large
 
 

@@ -112,7 +112,8 @@ class _Reader:
         self.has_records = False
         self._path = path
         self._is_subagent = path.parent.name == "subagents" or path.name.startswith("agent-")
-        self._transcript_path = str(_main_file(path) if self._is_subagent else path)
+        self._transcript_path = _main_file(path) if self._is_subagent else str(path)
+        self._is_aside = False
         self._agent_type = ""
         if self._is_subagent:
             meta = read_json_file(path.with_suffix(".meta.json"))
@@ -133,9 +134,13 @@ class _Reader:
             return
         self.has_records = True
         self._line = line
+        if not self._transcript_path:
+            self._transcript_path = str(self._path.with_name(f"{record['sessionId']}.jsonl"))
         if not self._is_started:
             self._is_started = True
             self._add_start(record)
+        # Releases before 2.1 wrote the records of subagents into the file of the session.
+        self._is_aside = record.get("isSidechain") is True and not self._is_subagent
         take(self, record)
 
     # -- prompts and results
@@ -152,6 +157,8 @@ class _Reader:
                 self._add_result(record, block)
             if results:
                 return
+        if self._is_aside:
+            return
         text = join_text_blocks(content, "\n")
         if record.get("isCompactSummary") is True:
             self._end_compaction(record, text)
@@ -239,6 +246,11 @@ class _Reader:
 
     def take_assistant(self, record: dict[str, Any]) -> None:
         message = object_in(record, "message")
+        if self._is_aside:
+            for block in objects_in(message, "content"):
+                if block.get("type") == "tool_use":
+                    self._add_call(record, block)
+            return
         message_id = text_in(message, "id") or text_in(record, "uuid")
         is_error = record.get("isApiErrorMessage") is True
         if text_in(message, "model") == "<synthetic>" and not is_error:
@@ -267,7 +279,8 @@ class _Reader:
         payload["tool_use_id"] = call_id
         key = f"{text_in(record, 'uuid')}/{call_id}/before_tool"
         reconstructed = ("permission_mode",) if "permission_mode" in payload else ()
-        draft = self._draft(payload, "before_tool", record, reconstructed, key)
+        time = parse_time(record.get("timestamp"))
+        draft = Draft(payload, "before_tool", time, reconstructed, key, self._line)
         self.queue.hold(call_id, draft)
 
     def end_turn(self) -> None:
@@ -406,18 +419,6 @@ class _Reader:
         payload["hook_event_name"] = wire
         return payload
 
-    def _draft(
-        self,
-        payload: dict[str, Any],
-        event: str,
-        record: dict[str, Any],
-        reconstructed: tuple[str, ...],
-        key: str = "",
-    ) -> Draft:
-        key = key or f"{text_in(record, 'uuid') or self._line}/{event}"
-        time = parse_time(record.get("timestamp"))
-        return Draft(payload, event, time, reconstructed, key, self._line)
-
     def _add(
         self,
         payload: dict[str, Any],
@@ -426,7 +427,9 @@ class _Reader:
         reconstructed: tuple[str, ...] = (),
         key: str = "",
     ) -> Draft:
-        return self.queue.add(self._draft(payload, event, record, reconstructed, key))
+        key = key or f"{text_in(record, 'uuid') or self._line}/{event}"
+        time = parse_time(record.get("timestamp"))
+        return self.queue.add(Draft(payload, event, time, reconstructed, key, self._line))
 
 
 _TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
@@ -437,12 +440,12 @@ _TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
 }
 
 
-def _main_file(path: Path) -> Path:
-    """Return the transcript of the session to which a subagent's file belongs."""
+def _main_file(path: Path) -> str:
+    """Return the transcript of a subagent's session; an empty string if the path does not say."""
     for parent in path.parents:
         if parent.name == "subagents":
-            return parent.parent.with_name(parent.parent.name + ".jsonl")
-    return path
+            return str(parent.parent.with_name(parent.parent.name + ".jsonl"))
+    return ""  # releases before 2.1 wrote the file beside the one of the session
 
 
 TRANSCRIPTS = TranscriptFormat(name="claude", find=find, read=read)

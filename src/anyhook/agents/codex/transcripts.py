@@ -108,6 +108,8 @@ class _Reader:
         self._turn_id = ""
         self._model = ""
         self._permission_mode = ""
+        # Some releases write a prompt in two forms, before the answer.
+        self._prompt = ""
         self._time: float | None = None
         self._line = 0
         # Calls whose result came as an item, before the text for the model.
@@ -141,7 +143,7 @@ class _Reader:
 
     def take_context(self, context: dict[str, Any]) -> None:
         turn_id = text_in(context, "turn_id")
-        is_new = not turn_id or turn_id != self._turn_id
+        is_new = turn_id != self._turn_id or not self._is_started
         self._turn_id = turn_id
         self._cwd = text_in(context, "cwd") or self._cwd
         self._model = text_in(context, "model")
@@ -165,6 +167,7 @@ class _Reader:
         self._add(payload, "session_start", ("source",), key)
 
     def take_complete(self, data: dict[str, Any]) -> None:
+        self._prompt = ""
         self.queue.release()
         reconstructed: tuple[str, ...] = ("stop_hook_active",)
         message = data.get("last_agent_message")
@@ -205,15 +208,23 @@ class _Reader:
 
     def take_prompt(self, data: dict[str, Any]) -> None:
         item = object_in(data, "item")
-        text = join_text_blocks(item.get("content"))
-        if text:
+        self._add_prompt(join_text_blocks(item.get("content")), text_in(item, "id"))
+
+    def take_message(self, data: dict[str, Any]) -> None:
+        """Read a prompt of a release that did not write items."""
+        self._add_prompt(text_in(data, "message"), "")
+
+    def _add_prompt(self, text: str, key: str) -> None:
+        if text and text != self._prompt:
+            self._prompt = text
             payload = self._payload("UserPromptSubmit")
             payload["prompt"] = text
-            self._add(payload, "before_prompt", (), text_in(item, "id"))
+            self._add(payload, "before_prompt", (), key)
 
     # -- calls
 
     def take_call(self, call: dict[str, Any]) -> None:
+        self._prompt = ""
         name = _hook_name(text_in(call, "namespace"), text_in(call, "name"))
         call_id = text_in(call, "call_id")
         if name in NOT_HOOKED or not name or not call_id:
@@ -275,10 +286,11 @@ class _Reader:
             self.queue.close_call(call_id)
         elif name == "Bash":
             # A patch in a shell command has no event after it, a refused command neither.
-            if EXITED.match(text):
-                self._finish(call_id, text.partition("\nOutput:\n")[2], ("tool_response",))
-            else:
+            shown = _output_of_command(text)
+            if shown is None:
                 self.queue.close_call(call_id)
+            else:
+                self._finish(call_id, shown, ("tool_response",))
         elif name != "apply_patch" or PATCHED.match(text):
             self._finish(call_id, *_read_result(name, value))
         else:
@@ -333,7 +345,7 @@ class _Reader:
         reconstructed: tuple[str, ...] = (),
         key: str = "",
     ) -> Draft:
-        key = f"{self.thread_id}/{key or self._turn_id}/{event}"
+        key = f"{self.thread_id}/{key or self._turn_id or self._line}/{event}"
         return self.queue.add(self._draft(payload, event, reconstructed, key))
 
 
@@ -345,6 +357,7 @@ _TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
 """Type of a record to what reads it."""
 _PAYLOAD_TAKERS: dict[tuple[str, str], Callable[[_Reader, dict[str, Any]], None]] = {
     ("event_msg", "item_completed"): _Reader.take_item,
+    ("event_msg", "user_message"): _Reader.take_message,
     ("event_msg", "task_complete"): _Reader.take_complete,
     ("event_msg", "turn_aborted"): _Reader.take_abort,
     ("response_item", "function_call"): _Reader.take_call,
@@ -385,6 +398,15 @@ def _join_command(command: object) -> str:
     if len(words) == 3 and words[1] in ("-c", "-lc"):
         return words[2]
     return " ".join(words)
+
+
+def _output_of_command(text: str) -> str | None:
+    """Return the output of a command from the text for the model; `None` if it did not run."""
+    if EXITED.match(text):
+        return text.partition("\nOutput:\n")[2]
+    if text.startswith('{"output"'):  # releases before 0.100
+        return text_in(_read_arguments(text) or {}, "output")
+    return None
 
 
 def _read_result(name: str, value: object) -> tuple[object, tuple[str, ...]]:
