@@ -324,7 +324,9 @@ class EventQueue:
     def __init__(self) -> None:
         self.last: Draft | None = None
         self._events: deque[Draft] = deque()
+        # Calls without a result; those that something still waits for.
         self._calls: dict[str, Draft] = {}
+        self._open: list[Draft] = []
 
     def add(self, draft: Draft) -> Draft:
         """Add an event."""
@@ -343,9 +345,11 @@ class EventQueue:
         self.add(draft)
         self.close_call(call_id)  # an id may be used again
         self._calls[call_id] = draft
+        self._open.append(draft)
         if len(self._calls) > MOST_HELD_EVENTS:
-            oldest = next(iter(self._calls))
-            self._calls.pop(oldest).is_open = False
+            self.close_call(next(iter(self._calls)))
+        if len(self._open) > MOST_HELD_EVENTS:
+            self._open = [call for call in self._open if call.is_open]
 
     def find_call(self, call_id: str) -> Draft | None:
         """Return a call that waits for its result."""
@@ -360,8 +364,9 @@ class EventQueue:
 
     def release(self) -> None:
         """Let go the calls that got no result; a result that comes late is still joined."""
-        for draft in self._calls.values():
+        for draft in self._open:
             draft.is_open = False
+        self._open.clear()
 
     def flush(self) -> Iterator[TranscriptEvent]:
         """Yield the events that need not wait, and remove them."""

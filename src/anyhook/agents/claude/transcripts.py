@@ -351,9 +351,7 @@ class _Reader:
         if wire == "PreToolUse":
             return self.queue.find_call(text_in(attachment, "toolUseID"))
         last = self.queue.last
-        if last is not None and last.payload["hook_event_name"] == wire:
-            return last
-        return None
+        return last if last is not None and last.payload["hook_event_name"] == wire else None
 
     def take_system(self, record: dict[str, Any]) -> None:
         if record.get("subtype") != "compact_boundary":
