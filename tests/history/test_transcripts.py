@@ -16,6 +16,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.transcripts import (
     LONGEST_LINE,
+    MOST_HELD_EVENTS,
     get_transcripts,
     parse_time,
     read_records,
@@ -179,6 +180,8 @@ def test_prompts_and_last_messages_are_those_of_the_session(agent, session):
             agent == "gemini" and "session-" not in name
         )
         prompts = [e.payload["prompt"] for e in events if e.event == "before_prompt"]
+        # Hooks of Claude Code get the end of a background command as a prompt.
+        prompts = [text for text in prompts if not text.startswith("<task-notification>")]
         # Only Codex CLI runs hooks on the prompt of a subagent.
         hidden = is_subagent and agent != "codex"
         assert prompts == ([] if hidden else truth[name]["prompts"])
@@ -473,6 +476,24 @@ def test_a_command_of_the_user_is_the_prompt_that_was_typed(tmp_path):
     [event] = [event for event in events if event.event == "before_prompt"]
     assert event.payload["prompt"] == "/mine alpha beta"
     assert "prompt" in event.reconstructed
+
+
+def test_the_end_of_a_background_command_is_a_prompt():
+    [path] = (DATA / "claude" / "parallel").glob(".claude/projects/*/*.jsonl")
+
+    prompts = [e.payload["prompt"] for e in read(path, "claude")[0] if e.event == "before_prompt"]
+
+    assert prompts[0] == "do several things at once"
+    assert prompts[1].startswith("<task-notification>\n<task-id>")
+
+
+def test_many_calls_without_a_result_are_all_read(tmp_path):
+    count = MOST_HELD_EVENTS + 10
+    path = write_claude(tmp_path, prompt("go"), *(bash(str(n)) for n in range(count)))
+
+    calls = [e.payload["tool_use_id"] for e in read(path, "claude")[0][2:]]
+
+    assert calls == [str(n) for n in range(count)]
 
 
 def test_a_call_without_a_result_is_an_event_when_the_model_has_gone_on(tmp_path):

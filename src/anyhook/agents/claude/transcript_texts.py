@@ -42,10 +42,10 @@ NOT_A_PROMPT = (
     "<bash-input>",
     "<bash-stdout>",
     "<bash-stderr>",
-    "<task-notification>",
     INTERRUPTED,
 )
-"""Starts of user texts that the program wrote: its own commands, and what they printed."""
+"""Starts of user texts that the program wrote: its own commands, and what they printed. Hooks get
+a `<task-notification>` as a prompt."""
 COMMAND = re.compile(
     r"<command-message>.*?</command-message>\s*<command-name>(/?.*?)</command-name>"
     r"(?:\s*<command-args>(.*?)</command-args>)?",

@@ -177,8 +177,7 @@ class _Reader:
         self._was_continued = False
         self._prompt_id = text_in(record, "promptId") or self._prompt_id
         self._permission_mode = text_in(record, "permissionMode") or self._permission_mode
-        origin = text_in(object_in(record, "origin"), "kind")
-        if self._is_subagent or origin == "task-notification" or text.startswith(NOT_A_PROMPT):
+        if self._is_subagent or text.startswith(NOT_A_PROMPT):
             return
         reconstructed: tuple[str, ...] = ()
         command = COMMAND.match(text)
