@@ -26,6 +26,10 @@ BUG = 70
 MAX_TERMINAL_SIZE = 1000
 """Columns or lines; typer and rich fill lines up to the width that the environment asks for."""
 SIZE_VARIABLES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
+REHEARSING_COMMANDS = frozenset(
+    {"test", "fire", "bench", "probe", "migrate", "check", "init", "install", "backtest"}
+)
+"""Commands whose events no agent has sent: hook files do not record them."""
 INTERRUPTING_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -50,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         app = make_app(arguments)
-        with _interrupt_on_signals():
+        with _interrupt_on_signals(), _not_recorded(arguments):
             exit_code = app(arguments, prog_name="anyhook", standalone_mode=False)
     except Exit as error:
         exit_code = error.exit_code
@@ -125,6 +129,20 @@ def _interrupt_on_signals() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _not_recorded(arguments: Sequence[str]) -> Iterator[None]:
+    """Keep hook files from recording events that a command has made up."""
+    variable = "ANYHOOK_RECORDED"  # `anyhook.history.record.RECORDED`
+    if variable in os.environ or REHEARSING_COMMANDS.isdisjoint(arguments[:1]):
+        yield
+        return
+    os.environ[variable] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[variable]
 
 
 def _discard_stdout() -> None:

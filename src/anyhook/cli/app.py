@@ -36,6 +36,7 @@ GROUPS = {
         "serve": "serve:serve",
         "dispatch": "dispatch:dispatch",
         "worker": "worker:worker",
+        "record": "record:record",
         "doctor": "doctor:doctor",
         "bench": "bench:bench",
     },

@@ -54,6 +54,7 @@ class HandlerSpec:
         matcher: A pattern of its own, which has to match beside that of its definition.
         form: The form of its agent that it was written for (`AgentSpec.forms`).
         path: Keys and indexes of the handler in its settings file.
+        shadow: Whether it runs without deciding: its answer is recorded and does not count.
     """
 
     kind: str
@@ -79,6 +80,7 @@ class HandlerSpec:
     matcher: str | None = None
     form: str = ""
     path: tuple[str | int, ...] = ()
+    shadow: bool = False
 
     @property
     def identifier(self) -> str:

@@ -11,6 +11,7 @@ from anyhook.agents.spec import MIN_TIMEOUT
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.layout import MATCHER, member_name, usual_members
+from anyhook.shell.tapped import read_recorded
 from anyhook.shell.variables import controls_shell
 
 if TYPE_CHECKING:
@@ -80,11 +81,13 @@ class HandlerReader:
         command: str | None = None
         argv: tuple[str, ...] | None = None
         shell = ""
+        shadow = False
         is_usable = True
         if is_command:
             value, shell = self._with_command(value)
             words = self._read_command(value, handler_type, path)
             is_usable = words is not None
+            words, shadow = read_recorded(words)
             if isinstance(words, str):
                 command = words
             else:
@@ -123,6 +126,7 @@ class HandlerReader:
             form=self.agent.form_name,
             matcher=self._own_matcher(value),
             path=tuple(path),
+            shadow=shadow,
         )
         self._check_runs_on_event(event, handler, path)
         return handler

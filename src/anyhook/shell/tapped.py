@@ -18,6 +18,10 @@ OPTIONS = ("-I", "-S")
 """Options of its interpreter."""
 SHADOW = "shadow"
 """The sink of a command whose output is discarded."""
+SHADOW_OPTION = "--shadow"
+"""Option of hook files."""
+LAUNCHERS = ("anyhook run ", "anyhook-run ", "/worker/client.py ", "-m anyhook run ")
+"""Parts of command lines that start hook files."""
 _LINE = re.compile(
     r"exec (?P<start>[^\n]+) \"\$0\" 9<<'(?P<mark>ANYHOOK_\w+)'\n(?P<line>.*)\n(?P=mark)\n",
     re.DOTALL,
@@ -77,3 +81,32 @@ def _sink(words: Sequence[str]) -> str | None:
     if len(words) < 5 or tuple(words[1:3]) != OPTIONS or not words[3].endswith(PROGRAM):
         return None
     return words[4]
+
+
+def read_recorded(
+    command: str | tuple[str, ...] | None,
+) -> tuple[str | tuple[str, ...] | None, bool]:
+    """Return the command of a hook without what records it, and whether it is a shadow.
+
+    Args:
+        command: A command line, or a program with its arguments.
+    """
+    if isinstance(command, str):
+        tapped = read_tapped_line(command)
+        line = command if tapped is None else tapped.line
+        plain = without_shadow(line)
+        is_shadow = plain is not None or (tapped is not None and tapped.sink == SHADOW)
+        return (line if plain is None else plain), is_shadow
+    tapped = read_tapped_words(command or ())
+    if tapped is None:
+        return command, False
+    return tapped.words, tapped.sink == SHADOW
+
+
+def without_shadow(line: str) -> str | None:
+    """Return the command line of a hook file without `--shadow`; `None` if it has none."""
+    if not line.endswith(f" {SHADOW_OPTION}"):
+        return None
+    plain = line.removesuffix(f" {SHADOW_OPTION}")
+    starts_hook_file = any(mark in plain for mark in LAUNCHERS)
+    return plain if starts_hook_file else None

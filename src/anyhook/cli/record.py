@@ -1,0 +1,400 @@
+"""`anyhook record`: record what hooks see and decide, for every agent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.entry import load_object
+from anyhook.cli import OK
+from anyhook.cli.editing import Edit, WriteOptions, settings_file, write_edits
+from anyhook.cli.install import is_here
+from anyhook.cli.options import (
+    HERE,
+    AgentNames,
+    AsJson,
+    DryRun,
+    Project,
+    Yes,
+    existing_project,
+)
+from anyhook.cli.output import console, make_table, print_json, show_path
+from anyhook.cli.record_settings import (
+    RecordingEdit,
+    count_taps,
+    has_recorder,
+    record_edits,
+    restore_edit,
+)
+from anyhook.errors import UsageError
+from anyhook.history.ingest import ingest
+from anyhook.history.journal import DIRECTORY, history_directory
+from anyhook.history.recording import (
+    EditedFile,
+    RecordingSwitch,
+    read_switch,
+    remove_switch,
+    write_switch,
+)
+from anyhook.history.store import FILE, History
+from anyhook.history.tap_record import PROBLEM_FILE
+from anyhook.model.text import printable
+from anyhook.settings.sources import Location
+from anyhook.worker.commands import prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from anyhook.agents.spec import AgentSpec
+
+record = typer.Typer(
+    no_args_is_help=True,
+    help="Record what your agents' hooks see and decide.",
+    rich_markup_mode="markdown",
+)
+Tap = Annotated[
+    bool,
+    typer.Option(
+        "--tap", help="Record the hooks that are not hook files, too: wrap their commands."
+    ),
+]
+Keep = Annotated[
+    str | None,
+    typer.Option("--keep", metavar="TIME", help="How long events are kept: 180d, 26w, 2y; 0."),
+]
+MaxSize = Annotated[
+    str | None,
+    typer.Option("--max-size", metavar="SIZE", help="Largest size of the store: 500MB, 8GB; 0."),
+]
+DAYS = {"d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
+BYTES = {"kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
+STEP = 1024
+
+
+@record.command("on")
+def switch_on(
+    project: Project = HERE,
+    agents: AgentNames = None,
+    tap: Tap = False,
+    keep: Keep = None,
+    max_size: MaxSize = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Record every event of your agents, and what hook files answer.
+
+    A recorder for all events is added to your own settings of each agent. It answers nothing. With
+    `--tap`, the other commands in your settings and in those of the project are wrapped, so that
+    what they receive and answer is recorded; nothing else changes for them. Secrets are replaced
+    before anything is written. `anyhook record off` restores the files byte for byte.
+
+    For example:
+
+        anyhook record on
+        anyhook record on --agent claude --tap --keep 180d --max-size 2GB
+    """
+    directory = existing_project(project)
+    before = read_switch()
+    limits = _with_limits(before or RecordingSwitch(), keep, max_size)
+    specs = _select_agents(directory, agents, before)
+    if not specs:
+        choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
+        raise UsageError(f"no agent is found in this project or your home; name one: {choices}")
+    edits: list[RecordingEdit] = []
+    kept: dict[tuple[str, str], EditedFile] = {
+        (file.agent, file.path): file for file in limits.files
+    }
+    for agent in specs:
+        files = {Path(file.path): file for file in limits.files if file.agent == agent.name}
+        edits += record_edits(agent, directory, files, launcher=_launcher(), taps=tap)
+    for edit in edits:
+        key = (edit.edit.agent.name, str(edit.edit.path))
+        if edit.state is None:
+            kept.pop(key, None)
+        else:
+            kept[key] = edit.state
+    after = RecordingSwitch(limits.days, limits.size, tuple(kept.values()))
+    options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+    is_written = _write(edits, options, before, after)
+    if as_json:
+        print_json(
+            {
+                "written": is_written,
+                "recording": is_written or before is not None,
+                "files": _files_json(edits),
+            }
+        )
+        return OK
+    if dry_run:
+        return OK
+    out = console()
+    out.print(f"Recording is on; what is recorded is in {show_path(history_directory())}")
+    for agent in specs:
+        if is_written and agent.native_trust:
+            review = load_object(agent.native_trust).review
+            text = f"{agent.title} runs new and changed hooks only after you trust them: {review}"
+            out.print(text, markup=False, soft_wrap=True)
+    return OK
+
+
+@record.command("off")
+def switch_off(
+    project: Project = HERE,
+    agents: AgentNames = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Stop recording, and restore the settings files.
+
+    A file that was not changed since is restored byte for byte. From another one, the recorder
+    and the wrappers are taken out. What was recorded stays.
+
+    For example:
+
+        anyhook record off
+        anyhook record off --agent claude
+    """
+    directory = existing_project(project)
+    before = read_switch()
+    names = {get_agent(name).name for name in agents or ()} or {*CODING_AGENTS}
+    removed = _edited_files(directory, sorted(names), before)
+    if before is None and not removed:
+        if as_json:
+            print_json({"written": False, "recording": False, "files": []})
+        else:
+            console().print("Recording is off already")
+        return OK
+    edits: list[RecordingEdit] = []
+    for file in removed:
+        edit = restore_edit(get_agent(file.agent), directory, file)
+        if edit is not None:
+            edits.append(edit)
+    rest = tuple(file for file in (before.files if before else ()) if file.agent not in names)
+    is_for_all = not agents or not rest
+    after = None if is_for_all or before is None else replace(before, files=rest)
+    options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+    is_written = _write(edits, options, before, after)
+    if as_json:
+        print_json(
+            {
+                "written": is_written,
+                "recording": not is_written or after is not None,
+                "files": _files_json(edits),
+            }
+        )
+    elif is_written:
+        state = "off" if after is None else "off for " + ", ".join(sorted(names & {*CODING_AGENTS}))
+        console().print(f"Recording is {state}; what was recorded stays", markup=False)
+    return OK
+
+
+def _write(
+    edits: Sequence[RecordingEdit],
+    options: WriteOptions,
+    before: RecordingSwitch | None,
+    after: RecordingSwitch | None,
+) -> bool:
+    """Show and write the files and the state; return whether that was done."""
+    files: list[Edit] = []
+    for edit in edits:
+        files += [edit.edit, *edit.companions]
+    changes = any(file.changes for file in files)
+    if changes or options.dry_run:
+        is_written = write_edits(files, options)
+        if not is_written:
+            return False
+    if after is None:
+        remove_switch()
+    elif after != before:
+        write_switch(after)
+    return changes or after != before
+
+
+def _select_agents(
+    project: Path, names: list[str] | None, before: RecordingSwitch | None
+) -> list[AgentSpec]:
+    """Return the named agents, or those that are found here, and those that are recorded."""
+    if names:
+        return [get_agent(name) for name in dict.fromkeys(names)]
+    recorded = {file.agent for file in before.files} if before is not None else set()
+    location = Location.of(project)
+    agents = [get_agent(name) for name in CODING_AGENTS]
+    return [agent for agent in agents if agent.name in recorded or is_here(agent, location)]
+
+
+def _edited_files(
+    project: Path, names: Iterable[str], before: RecordingSwitch | None
+) -> list[EditedFile]:
+    """Return the edited files of agents, also those of a command that was killed."""
+    files = [file for file in (before.files if before else ()) if file.agent in names]
+    known = {(file.agent, file.path) for file in files}
+    for name in names:
+        agent = get_agent(name)
+        try:
+            path = settings_file(agent, project, "user")
+        except UsageError:  # it has none
+            continue
+        if (name, str(path)) not in known and has_recorder(agent, path):
+            files.append(EditedFile(name, str(path), ""))
+    return files
+
+
+def _launcher() -> tuple[str, ...]:
+    if os.name != "posix":
+        return (sys.executable,)
+    return prefix(sys.executable)
+
+
+def _with_limits(
+    switch: RecordingSwitch, keep: str | None, max_size: str | None
+) -> RecordingSwitch:
+    days = switch.days if keep is None else _number(keep, DAYS, "--keep takes 180d, 26w, 2y or 0")
+    size = switch.size
+    if max_size is not None:
+        size = int(_number(max_size, BYTES, "--max-size takes 500MB, 8GB or 0"))
+    return replace(switch, days=days, size=size)
+
+
+def _number(text: str, units: Mapping[str, float], usage: str) -> float:
+    """Return a number with a unit.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    if match is None or (match[2] not in units and float(match[1]) != 0):
+        raise UsageError(f"{usage}, not {text!r}")
+    return float(match[1]) * units.get(match[2], 0.0)
+
+
+def _files_json(edits: Sequence[RecordingEdit]) -> list[dict[str, Any]]:
+    files: list[dict[str, Any]] = []
+    for edit in edits:
+        for one in (edit.edit, *edit.companions):
+            agent, path = one.agent.name, str(one.path)
+            files.append({"agent": agent, "path": path, "changes": one.changes})
+    return files
+
+
+# -- the status
+
+
+@record.command("status")
+def status(project: Project = HERE, as_json: AsJson = False) -> int:
+    """Show what is recorded: for each agent its recorder, tapped hooks and events of today.
+
+    For example:
+
+        anyhook record status
+        anyhook record status --json
+    """
+    directory = existing_project(project)
+    switch = read_switch()
+    limits = switch or RecordingSwitch()
+    store = Path(history_directory())
+    counts, size, problems = _stored(store, switch)
+    journal = _size_of(store / DIRECTORY)
+    rows = [_agent_status(name, switch, counts) for name in CODING_AGENTS]
+    here = {agent.name for agent in _select_agents(directory, None, switch)}
+    rows = [row for row in rows if row["agent"] in here or row["events_today"]]
+    if as_json:
+        print_json(
+            {
+                "recording": switch is not None,
+                "directory": str(store),
+                "store_size": size,
+                "journal_size": journal,
+                "keep_days": limits.days,
+                "max_size": limits.size,
+                "problems": problems,
+                "agents": rows,
+            }
+        )
+        return OK
+    out = console()
+    if switch is None:
+        out.print("Recording is off. To record what your hooks see and decide: anyhook record on")
+    else:
+        out.print(f"Recording is on, in {show_path(str(store))}", markup=False)
+    table = make_table("agent", "recorder", "tapped hooks", "events today")
+    for row in rows:
+        recorder = "installed" if row["recorder"] else "-"
+        title = get_agent(row["agent"]).title
+        table.add_row(title, recorder, str(row["tapped"]), str(row["events_today"]))
+    out.print(table)
+    kept = f"{limits.days:g} days" if limits.days else "for ever"
+    largest = format_size(limits.size) if limits.size else "any size"
+    out.print(
+        f"store {format_size(size)} of {largest}, kept {kept}; journal {format_size(journal)}",
+        markup=False,
+    )
+    for problem in problems:
+        out.print(f"problem: {printable(problem)}", style="yellow", markup=False, soft_wrap=True)
+    return OK
+
+
+def _stored(store: Path, switch: RecordingSwitch | None) -> tuple[dict[str, int], int, list[str]]:
+    """Return the events of today by agent, the size of the store, and the problems."""
+    problems: list[str] = []
+    with contextlib.suppress(OSError):
+        problems.append((store / PROBLEM_FILE).read_text("utf-8", "replace").strip())
+    if switch is None and not (store / FILE).exists():
+        return {}, 0, problems
+    with History.open() as history:
+        problems += ingest(history).problems
+        midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
+        rows = history.connection.execute(
+            "SELECT agent, count(*) FROM events JOIN sessions ON sessions.id = session_id"
+            " WHERE time >= ? GROUP BY agent",
+            (midnight,),
+        ).fetchall()
+        if switch is not None:
+            history.prune(switch.limits)
+        return dict(rows), history.size(), problems
+
+
+def _agent_status(
+    name: str, switch: RecordingSwitch | None, counts: Mapping[str, int]
+) -> dict[str, Any]:
+    agent = get_agent(name)
+    has_one, tapped, files = False, 0, []
+    for file in switch.files if switch is not None else ():
+        if file.agent == name:
+            path = Path(file.path)
+            has_one = has_one or has_recorder(agent, path)
+            tapped += count_taps(agent, path)
+            files.append(file.path)
+    return {
+        "agent": name,
+        "recorder": has_one,
+        "tapped": tapped,
+        "events_today": counts.get(name, 0),
+        "files": files,
+    }
+
+
+def _size_of(directory: Path) -> int:
+    try:
+        return sum(file.stat().st_size for file in directory.iterdir())
+    except OSError:
+        return 0
+
+
+def format_size(size: float) -> str:
+    """Return a number of bytes for people."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < STEP:
+            return f"{size:.0f} {unit}"
+        size /= STEP
+    return f"{size:.1f} GiB"

@@ -1,0 +1,268 @@
+"""`anyhook record`: settings files that record, and that are as they were before."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.cli import OK, USAGE, main
+from anyhook.cli.record_settings import RECORDER_FILE, recorded_events
+from anyhook.history.ingest import ingest
+from anyhook.history.journal import SWITCH
+from anyhook.history.recording import read_switch
+from anyhook.history.store import History
+from anyhook.settings.hookset import load_hooks
+from anyhook.settings.sources import Location
+from anyhook.testing import make_payload
+
+SETTINGS = """{
+  // what the user wrote
+  "permissions": {"allow": ["Bash(ls:*)"]},
+  "env": {"MY_KEY": "ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2"},
+  "hooks": {
+    "PreToolUse": [
+      {"matcher": "Bash", "hooks": [{"type": "command", "command": "./guard.sh \\u00e4"}]} // mine
+    ],
+    "Stop": [],
+  }
+}
+"""
+PAYLOAD = make_payload("before_tool", agent="claude", tool="shell", input={"command": "rm x"})
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    home, project = tmp_path / "home", tmp_path / "project"
+    for directory in (home, project):
+        directory.mkdir()
+    for name in [name for name in os.environ if name.endswith(("CONFIG_DIR", "_HOME"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ANYHOOK_WORKER", "off")
+    monkeypatch.chdir(project)
+    return tmp_path
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def record(*words):
+    return main(["record", *words])
+
+
+def hooks_of(agent, here):
+    location = Location.of(here / "project", home=here / "home")
+    return load_hooks(get_agent(agent), location)
+
+
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_a_recorder_for_every_event_is_added_and_removed(here, agent):
+    assert record("on", "--agent", agent, "--yes") == OK
+
+    events = {
+        definition.event
+        for definition in hooks_of(agent, here).definitions
+        if any(RECORDER_FILE.name in str(h.command) for h in definition.handlers)
+    }
+    assert events == {spec.canonical for spec in recorded_events(get_agent(agent))}
+    assert (here / "data" / "history" / SWITCH).stat().st_mode & 0o777 == 0o600
+
+    assert record("off", "--yes") == OK
+
+    assert not any(path.is_file() for path in (here / "home").rglob("*"))
+    assert not (here / "data" / "history" / SWITCH).exists()
+
+
+def test_the_settings_are_valid_with_the_recorder(here):
+    for agent in CODING_AGENTS:
+        assert record("on", "--agent", agent, "--yes") == OK
+        problems = [str(one) for one in hooks_of(agent, here).diagnostics]
+        assert problems == [], agent
+
+
+def test_the_recorder_records_an_event_and_answers_nothing(here, capfd):
+    record("on", "--agent", "claude", "--yes")
+    handler = next(iter(hooks_of("claude", here).definitions)).handlers[0]
+
+    process = subprocess.run(
+        ["sh", "-c", handler.command],
+        check=False,
+        input=json.dumps(PAYLOAD).encode(),
+        capture_output=True,
+    )
+
+    assert (process.returncode, process.stdout.strip(), process.stderr) == (0, b"{}", b"")
+    with History.open() as history:
+        assert ingest(history).events == 1
+    capfd.readouterr()
+    assert record("status", "--json") == OK
+    status = json.loads(capfd.readouterr().out)
+    assert status["recording"] is True
+    claude = next(row for row in status["agents"] if row["agent"] == "claude")
+    assert (claude["recorder"], claude["tapped"], claude["events_today"]) == (True, 0, 1)
+
+
+@pytest.mark.parametrize("change", ["none", "other"])
+def test_a_file_is_restored_byte_for_byte(here, change):
+    user = write(here / "home/.claude/settings.json", SETTINGS)
+    project = write(here / "project/.claude/settings.json", SETTINGS)
+    local = write(here / "project/.claude/settings.local.json", SETTINGS.replace("\n", "\r\n"))
+    before = [path.read_bytes() for path in (user, project, local)]
+
+    assert record("on", "--agent", "claude", "--tap", "--yes") == OK
+    assert "ANYHOOK_TAP" in project.read_text()
+    assert "ANYHOOK_TAP" in local.read_text()
+    if change == "other":
+        user.write_text(user.read_text().replace("what the user wrote", "changed"))
+        before[0] = None
+    assert record("off", "--yes") == OK
+
+    assert [project.read_bytes(), local.read_bytes()] == before[1:]
+    if before[0] is not None:
+        assert user.read_bytes() == before[0]
+    else:
+        text = user.read_text()
+        assert "// changed" in text
+        assert "// mine" in text
+        assert "recorder.py" not in text
+        assert "ANYHOOK" not in text
+
+
+def test_switching_on_twice_changes_nothing_more(here):
+    path = write(here / "home/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--tap", "--yes")
+    text, switch = path.read_text(), read_switch()
+
+    record("on", "--agent", "claude", "--tap", "--yes")
+    record("on", "--agent", "claude", "--yes")
+
+    assert (path.read_text(), read_switch()) == (text, switch)
+
+
+def test_no_secret_of_a_settings_file_is_kept(here):
+    write(here / "home/.claude/settings.json", SETTINGS)
+
+    record("on", "--agent", "claude", "--tap", "--yes")
+
+    assert "ghp_" not in (here / "data" / "history" / SWITCH).read_text()
+
+
+def test_a_recorder_that_a_killed_command_left_is_removed(here):
+    path = write(here / "home/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--yes")
+    (here / "data" / "history" / SWITCH).unlink()
+
+    assert record("off", "--yes") == OK
+
+    assert "recorder.py" not in path.read_text()
+
+
+def test_limits_are_kept(here, capfd):
+    record("on", "--agent", "claude", "--keep", "26w", "--max-size", "2GB", "--yes")
+    record("on", "--agent", "claude", "--keep", "180d", "--yes")
+
+    switch = read_switch()
+    assert (switch.days, switch.size) == (180.0, 2 * 1024**3)
+    capfd.readouterr()
+    assert record("on", "--agent", "claude", "--keep", "soon", "--yes") == USAGE
+    assert "--keep takes 180d" in capfd.readouterr().err
+
+
+def test_a_file_that_cannot_be_edited_is_refused(here, capfd):
+    path = write(here / "home/.claude/settings.json", "{broken")
+
+    assert record("on", "--agent", "claude", "--yes") == USAGE
+
+    assert path.read_text() == "{broken"
+    assert read_switch() is None
+    assert "settings.json" in capfd.readouterr().err
+
+
+def test_nothing_is_written_by_a_dry_run(here):
+    path = write(here / "home/.claude/settings.json", SETTINGS)
+
+    assert record("on", "--agent", "claude", "--tap", "--dry-run") == OK
+
+    assert path.read_text() == SETTINGS
+    assert read_switch() is None
+
+
+def test_codex_asks_for_trust(here, capfd):
+    record("on", "--agent", "codex", "--yes")
+
+    assert "only after you trust them" in capfd.readouterr().out
+
+
+def test_a_tapped_command_works_as_before_and_is_recorded(here):
+    script = write(here / "project/guard.sh", "#!/bin/sh\necho no >&2\nexit 2\n")
+    script.chmod(0o755)
+    path = write(here / "project/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--tap", "--yes")
+    value = json.loads(
+        "\n".join(line.partition(" //")[0] for line in path.read_text().splitlines()).replace(
+            "[],\n  }", "[]\n  }"
+        )
+    )
+    command = value["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+
+    process = subprocess.run(
+        ["sh", "-c", command],
+        check=False,
+        input=json.dumps(PAYLOAD).encode(),
+        capture_output=True,
+    )
+
+    assert (process.returncode, process.stderr) == (2, b"no\n")
+
+
+def test_a_tapped_hook_is_shown_as_the_command_that_it_is(here):
+    write(here / "project/.claude/settings.json", SETTINGS)
+    before = [h.command for d in hooks_of("claude", here).definitions for h in d.handlers]
+
+    record("on", "--agent", "claude", "--tap", "--yes")
+
+    after = [h for d in hooks_of("claude", here).definitions for h in d.handlers]
+    commands = [h.command for h in after if RECORDER_FILE.name not in h.command]
+    assert commands == before
+    assert "guard.sh" in [h.label for h in after]
+
+
+def test_a_hook_file_is_not_tapped(here):
+    settings = {
+        "hooks": {
+            "Stop": [
+                {"hooks": [{"type": "command", "command": "anyhook run hook.py"}]},
+                {"hooks": [{"type": "command", "command": "cat"}]},
+            ]
+        }
+    }
+    path = write(here / "project/.claude/settings.json", json.dumps(settings))
+    record("on", "--agent", "claude", "--tap", "--yes")
+
+    assert path.read_text().count("ANYHOOK_TAP") == 2  # the start and the end of one
+    assert '"anyhook run hook.py"' in path.read_text()
+
+
+def test_commands_that_make_up_events_record_none(here):
+    record("on", "--agent", "claude", "--yes")
+    hook = write(
+        here / "project/hook.py",
+        "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n"
+        "@hooks.before_tool\ndef guard(event):\n    return deny('no')\n"
+        "hooks.example(expect='deny', tool='shell', input={'command': 'x'})\n"
+        "if __name__ == '__main__':\n    hooks.run()\n",
+    )
+
+    assert main(["test", str(hook)]) == OK
+
+    assert not (here / "data/history/journal").exists()
+    assert "ANYHOOK_RECORDED" not in os.environ
