@@ -86,6 +86,7 @@ class HookFunctions:
             something that is no answer.
         unsupported: `degrade` or `refuse`: what happens to an ability that the agent lacks.
         timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
+        shadow: Run without deciding: the answer is recorded and kept from the agent.
 
     Raises:
         UsageError: If an argument has no such value.
@@ -98,6 +99,7 @@ class HookFunctions:
         on_crash: str = "allow",
         unsupported: str = "degrade",
         timeout: float | None = None,
+        shadow: bool = False,
     ) -> None:
         check_word("on_crash", on_crash, ("allow", "deny"))
         check_word("unsupported", unsupported, ("degrade", "refuse"))
@@ -106,6 +108,7 @@ class HookFunctions:
         self.on_crash = on_crash
         self.unsupported = unsupported
         self.timeout = timeout
+        self.shadow = shadow
         self.functions: list[HookFunction] = []
         self._name = name
 

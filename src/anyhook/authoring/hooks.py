@@ -66,6 +66,7 @@ class Hooks(HookFunctions, EventDecorators):
         unsupported: `degrade`: an ability that the agent lacks is replaced by the nearest one,
             which is reported; `refuse`: it counts as a crash.
         timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
+        shadow: Run without deciding: the answer is recorded and kept from the agent.
 
     Raises:
         UsageError: If an argument has no such value.
@@ -78,8 +79,11 @@ class Hooks(HookFunctions, EventDecorators):
         on_crash: str = "allow",
         unsupported: str = "degrade",
         timeout: float | None = None,
+        shadow: bool = False,
     ) -> None:
-        super().__init__(name, on_crash=on_crash, unsupported=unsupported, timeout=timeout)
+        super().__init__(
+            name, on_crash=on_crash, unsupported=unsupported, timeout=timeout, shadow=shadow
+        )
         self.examples: list[Example] = []
 
     # `decorators.pyi` declares the events, so that type checkers report an unknown one.

@@ -66,6 +66,7 @@ def _handler(
         timeout=seconds,
         origin=hooks.name,
         on_failure="block" if hooks.on_crash == "deny" else "continue",
+        shadow=hooks.shadow,
     )
 
 

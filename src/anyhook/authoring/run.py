@@ -66,7 +66,7 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
         SystemExit: If the interpreter has something to do before the process ends.
     """
     try:
-        agent_name, timeout = parse_options(argv)
+        options = parse_options(argv)
     except AnyhookError as error:
         _leave(f"anyhook: {error}", FAILED)
     if sys.stdin is not None and sys.stdin.isatty():
@@ -75,7 +75,7 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
     try:
         descriptor = _take_stdout()
     except OSError:
-        Run(hooks, StandardOutput(-1), timeout).give_up("there is no standard output")
+        Run(hooks, StandardOutput(-1), options).give_up("there is no standard output")
     payload = _read_stdin()
     elapsed = _take_elapsed()
     is_collecting = gc.isenabled()
@@ -88,7 +88,7 @@ def run(hooks: HookFunctions, argv: Sequence[str]) -> NoReturn:
     gc.disable()  # what is made before the functions are called stays
     output = StandardOutput(descriptor)
     try:
-        Run(hooks, output, timeout, collect_again, elapsed=elapsed).answer(payload, agent_name)
+        Run(hooks, output, options, collect_again, elapsed=elapsed).answer(payload)
     finally:
         gc.unfreeze()
         if is_collecting:
@@ -111,39 +111,58 @@ def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Ou
         SystemExit: With the code that the process has to end with, if that is not 0.
     """
     try:
-        agent_name, timeout = parse_options(argv)
+        options = parse_options(argv)
     except AnyhookError as error:
         _leave(f"anyhook: {error}", FAILED)
-    Run(hooks, output, timeout).answer(payload, agent_name)
+    Run(hooks, output, options).answer(payload)
     if output.code:
         sys.exit(output.code)
 
 
-def parse_options(argv: Sequence[str]) -> tuple[str | None, float | None]:
-    """Return the agent's name and the seconds that it waits, as far as they are given.
+class Options(Record):
+    """The options of a hook's command.
+
+    Attributes:
+        agent_name: The agent, if it is given.
+        timeout: Seconds that the agent waits, if they are given.
+        shadow: Whether the answer is kept from the agent.
+    """
+
+    agent_name: str | None = None
+    timeout: float | None = None
+    shadow: bool = False
+
+
+def parse_options(argv: Sequence[str]) -> Options:
+    """Return the options of a hook's command.
 
     Raises:
         AnyhookError: If there are other options, or the values are none.
     """
     values: dict[str, str] = {}
+    shadow = False
     words = iter(argv)
     for word in words:
         option, has_value, value = word.partition("=")
+        if word == "--shadow":
+            shadow = True
+            continue
         if option not in ("--agent", "--timeout"):
-            raise AnyhookError(f"no option {option!r}; a hook takes --agent and --timeout")
+            message = f"no option {option!r}; a hook takes --agent, --timeout and --shadow"
+            raise AnyhookError(message)
         values[option] = value if has_value else next(words, "")
     agent_name = values.get("--agent")
     if agent_name is not None:
         get_agent(agent_name)
     if "--timeout" not in values:
-        return agent_name, None
+        return Options(agent_name=agent_name, shadow=shadow)
     try:
         timeout = float(values["--timeout"])
     except ValueError:
         timeout = 0.0
     if not 0 < timeout <= MAX_TIMEOUT:
         raise AnyhookError(f"--timeout takes seconds, not {values['--timeout']!r}")
-    return agent_name, timeout
+    return Options(agent_name=agent_name, timeout=timeout, shadow=shadow)
 
 
 def _read_stdin() -> bytes:
@@ -242,7 +261,7 @@ class Run:
     Args:
         hooks: The functions.
         output: Takes the answer.
-        timeout: Seconds that the agent waits, if the command names them.
+        options: The options of the command.
         on_ready: Called right before the functions.
         elapsed: Seconds of the timeout that have passed already.
     """
@@ -251,14 +270,16 @@ class Run:
         self,
         hooks: HookFunctions,
         output: Output,
-        timeout: float | None,
+        options: Options,
         on_ready: Callable[[], None] = lambda: None,
         *,
         elapsed: float = 0.0,
     ) -> None:
         self._hooks = hooks
         self._output = output
-        self._timeout = timeout
+        self._agent_name = options.agent_name
+        self._timeout = options.timeout
+        self._is_shadow = options.shadow or hooks.shadow
         self._on_ready = on_ready
         self._elapsed = elapsed
         self._clock = time.perf_counter()
@@ -280,20 +301,20 @@ class Run:
         self._silence: _Silence | None = None
         self._held_warnings: list[str] = []
 
-    def answer(self, payload: bytes, agent_name: str | None) -> None:
+    def answer(self, payload: bytes) -> None:
         """Answer the event in a payload.
 
         Raises:
             SystemExit: If it holds no event, or none that can be read.
         """
-        if not self._read_event(payload, agent_name):
+        if not self._read_event(payload):
             return
         answer = self._decide()
         for note in self._notes:
             self._warn(note)
         self._write(answer)
 
-    def _read_event(self, payload: bytes, agent_name: str | None) -> bool:
+    def _read_event(self, payload: bytes) -> bool:
         """Read the event; return whether functions can be for it.
 
         Raises:
@@ -306,7 +327,7 @@ class Run:
             self.give_up("standard input holds no JSON object")
         if change:
             self._warn(change)
-        agent_name = agent_name or recognise(data, os.environ)
+        agent_name = self._agent_name or recognise(data, os.environ)
         if agent_name is None:
             self.give_up("the agent that sent this event is not recognized; use --agent NAME")
         self._payload = data
@@ -409,6 +430,9 @@ class Run:
 
     def give_up(self, problem: str) -> NoReturn:
         """Exit without an answer: without an agent, exit codes are the only form of one."""
+        if self._is_shadow:
+            self._warn(problem)
+            sys.exit(0)
         if self._hooks.on_crash == "deny":
             _print_warning(f"hook {self._hooks.name} blocked this: {problem}, and it must not fail")
             sys.exit(BLOCKED)
@@ -421,6 +445,8 @@ class Run:
         """Report something to the author: in the log, and on standard error where that is safe."""
         line = f"anyhook: {self._hooks.name}: {text}"
         log_text(line)
+        if self._is_shadow:
+            return
         if self._silence is not None:
             self._held_warnings.append(line)
         else:
@@ -433,6 +459,8 @@ class Run:
             os._exit(0)
         if self._history is not None:
             self._record_later(self._history, answer)
+        if self._is_shadow:
+            answer = NO_OPINION
         fallback = self._fallback(answer)
         message = None
         if answer.system_message is not None:
@@ -480,6 +508,7 @@ class Run:
             answer=answer,
             exit_code=self._output.code,
             error=self._error,
+            shadow=self._is_shadow,
         )
         problem = record_hook(directory, self._agent, self._event, self._payload, run)
         if problem is not None:
@@ -496,6 +525,8 @@ class Run:
         name = self._hooks.name
         if answer.outcome is Outcome.DENY:
             return FallbackExit(message=answer.reason or f"blocked by hook {name}", code=BLOCKED)
+        if self._is_shadow:
+            return FallbackExit(message=f"anyhook: {name} is a shadow", code=0)
         message = f"anyhook: {name}: the answer is lost: {ERROR_FIELD}"
         return FallbackExit(message=message, code=FAILED)
 

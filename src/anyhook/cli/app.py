@@ -25,6 +25,8 @@ GROUPS = {
         "trust": "trust:trust",
         "enable": "switch:enable",
         "disable": "switch:disable",
+        "shadow": "shadow:shadow",
+        "promote": "shadow:promote",
     },
     "Look back": {
         "history": "history_files:history",

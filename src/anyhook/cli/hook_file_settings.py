@@ -15,6 +15,7 @@ from anyhook.settings.edit import add_item
 from anyhook.settings.kept import remove_handler
 from anyhook.settings.layout import iter_definitions, own_entries
 from anyhook.settings.sources import find_root
+from anyhook.shell.tapped import SHADOW_OPTION
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
@@ -226,4 +227,6 @@ def runs_file(handler: Any, arguments: set[str]) -> bool:
         return False
     warm = read_command(words)
     rest = list(warm.words) if warm is not None else words[1:]
+    if rest[-1:] == [SHADOW_OPTION]:
+        rest.pop()
     return len(rest) == 1 and rest[0] in arguments

@@ -40,7 +40,13 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec, HookDefinition
 
-STATE_STYLE = {"on": "green", "off": "dim", "not trusted": "yellow", "changed": "yellow"}
+STATE_STYLE = {
+    "on": "green",
+    "shadow": "magenta",
+    "off": "dim",
+    "not trusted": "yellow",
+    "changed": "yellow",
+}
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
 """What is not trusted of a hook (`Change.what`) to the state that is shown."""
 
@@ -53,7 +59,7 @@ class HookRow:
         definition: Its definition.
         handler: The hook.
         label: Its name, unique in the list.
-        state: `on`, `off`, `not trusted` or `changed`.
+        state: `on`, `shadow`, `off`, `not trusted` or `changed`.
         switched_off_by: The file, or file and line, that switches it off; `None` if none does.
         native: How far the agent itself trusts it; `None` if the agent keeps no such record.
     """
@@ -69,7 +75,8 @@ class HookRow:
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
     """List the hooks of every agent with their state and place.
 
-    A hook is on, off, not trusted, or changed since it was trusted. A terminal of fewer than 100
+    A hook is on, a shadow (it runs and does not decide), off, not trusted, or changed since it was
+    trusted. A terminal of fewer than 100
     columns shows neither layers nor descriptions.
 
     For example:
@@ -113,7 +120,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     for definition in _sorted_definitions(engine):
         for handler in definition.handlers:
             switched_off_by = engine.hooks.switched_off(handler)
-            state = "on"
+            state = "shadow" if handler.shadow else "on"
             if switched_off_by is not None:
                 state = "off"
             elif id(handler) in changes:

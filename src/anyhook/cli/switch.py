@@ -64,12 +64,12 @@ def disable(
         anyhook disable secret-guard
         anyhook disable settings.json:12
     """
-    engine = _load_engine(project, agent, name)
+    engine = load_engine(project, agent, name)
     kept = kept_hooks(engine.agent, engine.hooks.files)
     already_off = _handlers_named(name, [hook.handler for hook in kept])
     if already_off and not _handlers_named(name, configured_handlers(engine)):
         return _report(engine, name, already_off[0], [], as_json=as_json)
-    handlers = _find_hook(engine, name, kept)
+    handlers = find_hook(engine, name, kept)
     if _disabled_lists(engine.agent):
         changed = _add_to_disabled(engine, handlers)
     else:
@@ -90,9 +90,9 @@ def enable(
         anyhook enable secret-guard
         anyhook enable settings.json:12
     """
-    engine = _load_engine(project, agent, name)
+    engine = load_engine(project, agent, name)
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    handler = _find_hook(engine, name, kept)[0]
+    handler = find_hook(engine, name, kept)[0]
     changed = _put_back(engine, handler, kept)
     changed += _remove_from_disabled(engine, handler)
     return _report(engine, name, handler, changed, as_json=as_json, should_be_on=True)
@@ -244,7 +244,7 @@ def _read_for_edit(engine: Engine, source: Source) -> str | None:
 # -- the hook that a name stands for
 
 
-def _load_engine(project: Path, agent: str | None, name: str) -> Engine:
+def load_engine(project: Path, agent: str | None, name: str) -> Engine:
     """Load the only agent that has a hook of that name, else the agent of the project."""
     scope = scope_of(project, agent)
     engines = list(scope.engines())
@@ -263,7 +263,7 @@ def _has_hook(engine: Engine, name: str) -> bool:
     return bool(_handlers_named(name, handlers))
 
 
-def _find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[HandlerSpec]:
+def find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[HandlerSpec]:
     """Return all handlers of the hook that a name stands for.
 
     Raises:

@@ -83,6 +83,22 @@ def report_switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
         yield diagnose("hooks-off", text, handlers[0].place)
 
 
+def find_shadows(hooks: HookSet) -> Iterator[Diagnostic]:
+    """Report every hook that runs as a shadow."""
+    for handler in _handlers_of(hooks):
+        if handler.shadow:
+            yield _report_shadow(handler)
+
+
+def _report_shadow(handler: HandlerSpec) -> Diagnostic:
+    label = handler.label
+    text = (
+        f"{label!r} runs as a shadow: its answer is recorded and does not count; let it decide "
+        f"with: anyhook promote {label}"
+    )
+    return diagnose("shadow-hook", text, handler.place, handler=label)
+
+
 def required_events(require: bool | Collection[str], agent: AgentSpec) -> bool | frozenset[str]:
     """Return the events that must have hooks that run, by canonical name.
 
@@ -134,6 +150,8 @@ def check_required(
                 reasons += _absent_on(spec, hooks, disabled, runs)
     reasons += [diagnostic for diagnostic in diagnostics if diagnostic.code in UNREADABLE]
     reasons += unrunnable
+    if required is True:
+        reasons += [_report_shadow(h) for h in _handlers_of(hooks) if h.shadow and runs(h)]
     if required is True and not any(runs(handler) for handler in _handlers_of(hooks)):
         reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
     if reasons:
@@ -151,7 +169,9 @@ def _absent_on(
     if not handlers:
         yield diagnose("no-hooks", f"no hook is configured on {spec.wire}")
     for handler in handlers:
-        if not runs(handler):
+        if handler.shadow:
+            yield _report_shadow(handler)
+        elif not runs(handler):
             text = f"{handler.label!r} on {spec.wire} does not run: it is switched off or untrusted"
             yield diagnose("no-hooks", text, handler.place, handler=handler.label)
 

@@ -143,6 +143,8 @@ def _route_texts(
         answer = result.answer
         if answer is NO_OPINION and not result.stdout and not result.stderr:
             continue
+        if result.handler.shadow:
+            continue
         stop_reason = (answer.stop_reason or answer.reason) if answer.stop else None
         texts = (
             ("reason", answer.reason, _reason_audience(spec, result, outcome)),

@@ -115,7 +115,8 @@ def _decode_again(
     engine: Engine, rules: RuleSet, event: Event, result: HandlerResult
 ) -> HandlerResult:
     """Decode the end of a command by other rules; other results do not depend on them."""
-    if result.handler.kind != "command" or result.status not in (Status.RAN, Status.WARNED):
+    has_output = result.status in (Status.RAN, Status.WARNED)
+    if result.handler.kind != "command" or result.handler.shadow or not has_output:
         return result
     end = ProcessExit(
         result.exit_code, result.signal, result.stdout, result.stderr, result.truncated

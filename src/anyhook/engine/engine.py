@@ -24,6 +24,7 @@ from anyhook.agents.translate import decode_any_form
 from anyhook.engine.absent import (
     check_required,
     find_disabled,
+    find_shadows,
     report_switched_off,
     required_events,
 )
@@ -382,8 +383,12 @@ class Engine:
         return (*self._settings_diagnostics(), *self._guard.diagnostics())
 
     def switched_off(self) -> tuple[Diagnostic, ...]:
-        """Report the hooks that are switched off or disabled."""
-        return (*report_switched_off(self.hooks), *self.disabled.diagnostics())
+        """Report the hooks that are switched off or disabled, and those that are shadows."""
+        return (
+            *report_switched_off(self.hooks),
+            *find_shadows(self.hooks),
+            *self.disabled.diagnostics(),
+        )
 
     def report_problems(self, channel: MessageChannel) -> None:
         """Report the problems of the settings, and the hooks that do not run.

@@ -10,7 +10,7 @@ import anyio
 from anyhook.engine.forms import answer_from_form
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.results import failed_result
-from anyhook.model.answers import Outcome
+from anyhook.model.answers import NO_OPINION, Outcome
 from anyhook.model.decisions import HandlerResult
 from anyhook.model.diagnostics import diagnose
 from anyhook.model.sequence import (
@@ -70,6 +70,8 @@ async def _run_group(
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
         result = await _run_handler(context, handler)
+        if handler.shadow:
+            result = without_effect(result)
         results.append(result)
         has_ended = _ends_sequence(context, result)
         if len(group) > 1 and not has_ended and _changes_event(context, result):
@@ -99,6 +101,18 @@ def _advance(context: HookContext, result: HandlerResult) -> HookContext:
         changes = REPLACED_INPUT
     event = advance(context.spec.chained_fields, context.event, result.answer, changes)
     return context.with_event(event)
+
+
+def without_effect(result: HandlerResult) -> HandlerResult:
+    """Return the result of a shadow: what it answered is kept and does not count."""
+    return replace(
+        result,
+        answer=NO_OPINION,
+        shadow_answer=result.answer,
+        reply=None,
+        failed=False,
+        diagnostics=(),
+    )
 
 
 async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerResult:

@@ -146,7 +146,9 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
     record |= {name: value for name, value in optional.items() if value}
     if result.exit_code == 0:
         record["exit_code"] = 0
-    answer = answer_record(result.answer)
+    if handler.shadow:
+        record["shadow"] = True
+    answer = answer_record(result.shadow_answer if handler.shadow else result.answer)
     if answer:
         record["answer"] = answer
     version = version_record(handler.command or "", file)

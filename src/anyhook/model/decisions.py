@@ -47,6 +47,7 @@ class HandlerResult:
         diagnostics: Problems with the handler or its output.
         failed: Whether it failed in a way that `onFailure: block` turns into a denial.
         reply: The JSON object that it answered with, where the agent combines replies.
+        shadow_answer: What it would have answered, if it is a shadow (`HandlerSpec.shadow`).
     """
 
     handler: HandlerSpec
@@ -63,6 +64,7 @@ class HandlerResult:
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: bool = False
     reply: Mapping[str, Any] | None = None
+    shadow_answer: Answer = NO_OPINION
 
     @property
     def timed_out(self) -> bool:

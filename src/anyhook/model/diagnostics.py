@@ -125,6 +125,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "agent-assumed": (WARNING, "no agent has hooks here; the default agent's rules hold"),
     "other-agent": (WARNING, "hooks of another agent are here and are not loaded"),
     "hooks-off": (WARNING, "hooks are configured and switched off"),
+    "shadow-hook": (INFO, "a hook runs as a shadow: its answer is recorded and does not count"),
     "no-hooks": (WARNING, "no hook runs where one is required"),
     # trust
     "project-untrusted": (WARNING, "hooks of a project that is not trusted do not run"),

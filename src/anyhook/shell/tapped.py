@@ -20,7 +20,7 @@ SHADOW = "shadow"
 """The sink of a command whose output is discarded."""
 SHADOW_OPTION = "--shadow"
 """Option of hook files."""
-LAUNCHERS = ("anyhook run ", "anyhook-run ", "/worker/client.py ", "-m anyhook run ")
+LAUNCHERS = ("anyhook run ", "anyhook-run ", "/worker/client.py ")
 """Parts of command lines that start hook files."""
 _LINE = re.compile(
     r"exec (?P<start>[^\n]+) \"\$0\" 9<<'(?P<mark>ANYHOOK_\w+)'\n(?P<line>.*)\n(?P=mark)\n",

@@ -1,0 +1,314 @@
+"""`anyhook shadow` and `anyhook promote`: hooks that run and do not decide, and their way back."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anyhook.agents.spec import PlainText
+from anyhook.cli import OK
+from anyhook.cli.editing import Edit, WriteOptions, read_text, write_edits
+from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
+from anyhook.cli.output import console, make_table, print_json
+from anyhook.cli.switch import EDITABLE_LAYERS, HookName, find_hook, load_engine
+from anyhook.errors import HistoryError, SettingsError, UsageError
+from anyhook.history.ingest import ingest
+from anyhook.history.journal import history_directory, is_recording
+from anyhook.history.store import FILE, History
+from anyhook.model.layers import Layer
+from anyhook.model.text import printable, shorten
+from anyhook.probe.overlay import replace_values
+from anyhook.probe.tap_settings import TAP, iter_hooks, line_keys
+from anyhook.settings.formats import parse_settings
+from anyhook.settings.kept import kept_hooks
+from anyhook.settings.write import stay_inside
+from anyhook.shell.tapped import (
+    OPTIONS,
+    SHADOW,
+    SHADOW_OPTION,
+    read_recorded,
+    write_tapped,
+)
+from anyhook.trust.scripts import named_files
+from anyhook.worker.commands import read_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.settings.jsonc import JsonPath
+
+MARK = "ANYHOOK_SHADOW"
+EXAMPLES = 5
+Examples = Annotated[
+    int, typer.Option("--examples", metavar="N", help="Decisions of each kind that are shown.")
+]
+
+
+def shadow(
+    name: HookName,
+    project: Project = HERE,
+    agent: AgentName = None,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Let a hook run without deciding: what it answers is recorded and kept from the agent.
+
+    The command of a hook file gets the option `--shadow`; any other command is wrapped. Switch
+    recording on, too (`anyhook record on`), to see later what it would have decided.
+
+    For example:
+
+        anyhook shadow guard.py
+        anyhook promote guard.py
+    """
+    engine = load_engine(project, agent, name)
+    handlers = find_hook(engine, name, kept_hooks(engine.agent, engine.hooks.files))
+    _check_can_be_shadow(engine, handlers)
+    options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+    edits = [_edit(engine, file, group, is_shadow=True) for file, group in _by_file(handlers)]
+    is_written = write_edits(edits, options)
+    if as_json:
+        print_json(_result_json(name, edits, state="shadow", is_written=is_written))
+        return OK
+    out = console()
+    if not any(edit.changes for edit in edits):
+        out.print(f"{printable(name)!r} is a shadow already", markup=False)
+    elif is_written:
+        out.print(f"{printable(name)!r} runs and does not decide", markup=False)
+    if not is_recording(history_directory()):
+        out.print("Recording is off. To see what it would have decided: anyhook record on")
+    return OK
+
+
+def promote(
+    name: HookName,
+    project: Project = HERE,
+    agent: AgentName = None,
+    examples: Examples = EXAMPLES,
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Let a shadow decide, after a look at what it would have decided.
+
+    For example:
+
+        anyhook promote guard.py
+        anyhook promote guard.py --examples 20 --dry-run
+    """
+    engine = load_engine(project, agent, name)
+    handlers = find_hook(engine, name, kept_hooks(engine.agent, engine.hooks.files))
+    shadows = [handler for handler in handlers if handler.shadow]
+    if not shadows:
+        raise UsageError(
+            f"{printable(name)!r} is no shadow in its settings; if its file says "
+            "Hooks(shadow=True), remove that there"
+        )
+    decisions = _shadow_decisions(engine, shadows)
+    if not as_json:
+        _print_decisions(name, decisions, examples)
+    edits = [_edit(engine, file, group, is_shadow=False) for file, group in _by_file(shadows)]
+    options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+    is_written = write_edits(edits, options)
+    if as_json:
+        result = _result_json(name, edits, state="on", is_written=is_written)
+        print_json({**result, "would_have_decided": _decisions_json(decisions, examples)})
+    elif is_written:
+        console().print(f"{printable(name)!r} decides from now on", markup=False)
+    return OK
+
+
+def _check_can_be_shadow(engine: Engine, handlers: Iterable[HandlerSpec]) -> None:
+    for handler in handlers:
+        if handler.kind != "command":
+            raise UsageError(
+                f"{handler.label!r} is no command ({handler.kind}); only commands can be shadows"
+            )
+        if handler.layer not in EDITABLE_LAYERS:
+            raise SettingsError(
+                f"the hook belongs to the {handler.layer} layer, whose file is not yours to edit",
+                path=handler.place.file,
+                line=handler.place.line,
+            )
+    identities = {id(handler) for handler in handlers}
+    for definition in engine.definitions:
+        spec = engine.agent.by_canonical[definition.event]
+        is_concerned = any(id(handler) in identities for handler in definition.handlers)
+        if is_concerned and spec.plain_text is PlainText.PATH:
+            raise UsageError(
+                f"on {spec.wire} the hook does the agent's work, so it cannot be a shadow"
+            )
+
+
+def _by_file(handlers: Iterable[HandlerSpec]) -> Iterable[tuple[str, list[HandlerSpec]]]:
+    groups: dict[str, list[HandlerSpec]] = {}
+    for handler in handlers:
+        groups.setdefault(handler.place.file, []).append(handler)
+    return groups.items()
+
+
+# -- the settings
+
+
+def _edit(engine: Engine, file: str, handlers: list[HandlerSpec], *, is_shadow: bool) -> Edit:
+    """Return the edit that changes hooks of a settings file.
+
+    Raises:
+        SettingsError: If the file cannot be edited.
+    """
+    source = next(f.source for f in engine.hooks.files if str(f.source.path) == file)
+    path = source.path
+    if source.layer is not Layer.USER:
+        stay_inside(engine.project_dir, path)
+    before = read_text(path) or ""
+    document = parse_settings(before, file)
+    places = {handler.place for handler in handlers}
+    hooks_path = source.hooks_path or engine.agent.hooks_path
+    changes: dict[JsonPath, Any] = {}
+    for steps, handler in iter_hooks(engine.agent, document.value, hooks_path):
+        if document.place(steps) not in places:
+            continue
+        for key, value in _members(engine, handler, is_shadow=is_shadow).items():
+            changes[*steps, key] = value
+    return Edit(engine.agent, path, before, replace_values(document, changes))
+
+
+def _members(engine: Engine, handler: Mapping[str, Any], *, is_shadow: bool) -> dict[str, Any]:
+    """Return the members of a hook that change."""
+    start = (sys.executable, *OPTIONS, str(TAP), SHADOW, engine.agent.name)
+    if isinstance(handler.get("args"), list):
+        words = (handler["command"], *handler["args"])
+        plain, was_shadow = read_recorded(words)
+        if was_shadow == is_shadow or plain is None:
+            return {}
+        new = (*start, "--", *plain) if is_shadow else plain
+        return {"command": new[0], "args": [*new[1:]]}
+    changes: dict[str, Any] = {}
+    for key in line_keys(engine.agent, handler):
+        line, was_shadow = read_recorded(handler[key])
+        if was_shadow == is_shadow or not isinstance(line, str):
+            continue
+        changes[key] = _shadow_line(line, start) if is_shadow else line
+    return changes
+
+
+def _shadow_line(line: str, start: tuple[str, ...]) -> str:
+    if read_line(line) is not None:
+        return f"{line} {SHADOW_OPTION}"
+    return write_tapped(start, line, MARK)
+
+
+# -- what it would have decided
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowDecision:
+    """What a shadow would have decided on an event.
+
+    Attributes:
+        time: Unix timestamp.
+        session: Identifier of the session.
+        event: Canonical name of the event.
+        tool: Canonical name of the tool.
+        outcome: The verdict; `failed` or `timed_out` if it did not answer.
+        reason: Its reason, or why it failed.
+    """
+
+    time: float
+    session: str
+    event: str
+    tool: str | None
+    outcome: str
+    reason: str
+
+
+def _shadow_decisions(engine: Engine, handlers: list[HandlerSpec]) -> list[ShadowDecision]:
+    """Return what the hooks would have decided, the newest first."""
+    if not (Path(history_directory()) / FILE).exists() and not is_recording(history_directory()):
+        return []
+    labels: set[str] = set()
+    files: set[str] = set()
+    for handler in handlers:
+        named = [str(f) for f in named_files(handler, engine.project_dir, handler.variables)]
+        labels |= {handler.label}
+        files |= set(named)
+    try:
+        with History.open() as history:
+            ingest(history)
+            places = ", ".join("?" * len(labels)), ", ".join("?" * len(files))
+            rows = history.connection.execute(
+                "SELECT time, session, event, tool, results.outcome, status, answer, error"  # noqa: S608 - only marks
+                " FROM results JOIN hooks ON hooks.id = hook_id"
+                " JOIN events ON events.id = results.event_id"
+                " JOIN sessions ON sessions.id = session_id"
+                f" WHERE shadow AND agent = ? AND (label IN ({places[0]}) OR file IN ({places[1]}))"
+                " ORDER BY time DESC",
+                (engine.agent.name, *labels, *files),
+            ).fetchall()
+    except HistoryError as error:
+        console(stderr=True).print(str(error), style="yellow", markup=False)
+        return []
+    return [_decision(*row) for row in rows]
+
+
+def _decision(*row: Any) -> ShadowDecision:
+    time, session, event, tool, outcome, status, answer, error = row
+    value = json.loads(answer) if answer else {}
+    if outcome == "none" and value.get("stop"):
+        outcome = "stop"
+    if outcome == "none" and status in ("failed", "timed_out"):
+        outcome = status
+    reason = value.get("reason") or value.get("stop_reason") or error or ""
+    return ShadowDecision(time, session, event, tool, outcome, str(reason))
+
+
+def _print_decisions(name: str, decisions: list[ShadowDecision], examples: int) -> None:
+    out = console()
+    if not decisions:
+        out.print(
+            f"Nothing is recorded of what {printable(name)!r} would have decided", markup=False
+        )
+        return
+    sessions = {decision.session for decision in decisions}
+    out.print(
+        f"In {len(decisions)} events of {len(sessions)} sessions, {printable(name)!r} would have "
+        "decided:",
+        markup=False,
+    )
+    counts = Counter(decision.outcome for decision in decisions)
+    table = make_table("decision", "events", "session", "event", "reason")
+    for outcome, count in counts.most_common():
+        shown = [one for one in decisions if one.outcome == outcome][:examples]
+        for number, one in enumerate(shown if outcome != "none" else shown[:1]):
+            is_first = number == 0
+            table.add_row(
+                printable(outcome) if is_first else "",
+                str(count) if is_first else "",
+                "" if outcome == "none" else printable(one.session[:8]),
+                "" if outcome == "none" else printable(f"{one.event} {one.tool or ''}".strip()),
+                shorten(one.reason),
+            )
+    out.print(table)
+
+
+def _decisions_json(decisions: list[ShadowDecision], examples: int) -> dict[str, Any]:
+    counts = Counter(decision.outcome for decision in decisions)
+    shown: list[dict[str, Any]] = []
+    for outcome in counts:
+        matching = [one for one in decisions if one.outcome == outcome][:examples]
+        shown += [asdict(one) for one in matching]
+    return {"events": len(decisions), "counts": dict(counts), "examples": shown}
+
+
+def _result_json(name: str, edits: list[Edit], *, state: str, is_written: bool) -> dict[str, Any]:
+    changed = [str(edit.path) for edit in edits if edit.changes]
+    return {"name": name, "state": state, "written": is_written, "changed": changed}

@@ -1,0 +1,238 @@
+"""Hooks that run and do not decide: in settings, in hook files, in engines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from anyhook import BeforeTool, Engine, RequiredHooksError, deny
+from anyhook.authoring import Hooks
+from anyhook.cli import OK, USAGE, main
+from anyhook.history.ingest import ingest
+from anyhook.history.recorder import Recorder
+from anyhook.history.store import History
+from anyhook.testing import make_payload
+from anyhook.worker import client
+from tests.cli.test_record import here, write  # noqa: F401 - a fixture
+from tests.waiting import until
+
+PAYLOAD = make_payload("before_tool", agent="claude", tool="shell", input={"command": "rm x"})
+HOOK_FILE = (
+    "from anyhook.authoring import Hooks, deny\nhooks = Hooks({options})\n"
+    "@hooks.before_tool('shell')\ndef guard(event):\n    return deny('not here')\n"
+    "if __name__ == '__main__':\n    hooks.run()\n"
+)
+SETTINGS = """{
+  // mine
+  "hooks": {
+    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "COMMAND"}]}]
+  }
+}
+"""
+SCRIPT = "#!/bin/sh\ncat >/dev/null\necho 'not here' >&2\nexit 2\n"
+EVENT = BeforeTool(tool_name="Bash", tool_input={"command": "rm x"}, session_id="s1")
+
+
+@pytest.fixture
+def script(here):  # noqa: F811
+    path = write(here / "project/guard.sh", SCRIPT)
+    path.chmod(0o755)
+    return path
+
+
+def settings(here, command):  # noqa: F811
+    text = SETTINGS.replace("COMMAND", command)
+    return write(here / "project/.claude/settings.json", text)
+
+
+def command_in(path):
+    text = "".join(line for line in path.read_text().splitlines() if "// mine" not in line)
+    return json.loads(text)["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+
+
+def run(command, **options):
+    return subprocess.run(
+        ["sh", "-c", command],
+        check=False,
+        input=json.dumps(PAYLOAD).encode(),
+        capture_output=True,
+        **options,
+    )
+
+
+def switch_on(here):  # noqa: F811
+    write(here / "data/history/recording.json", "{}")
+
+
+def journal(here):  # noqa: F811
+    files = (here / "data/history/journal").glob("*.jsonl")
+    return [line for file in files for line in file.read_text().splitlines() if line]
+
+
+def test_a_script_runs_does_not_decide_and_is_promoted(here, script, capfd):  # noqa: F811
+    path = settings(here, str(script))
+    before = path.read_bytes()
+    switch_on(here)
+
+    assert main(["shadow", "guard.sh", "--yes"]) == OK
+    result = run(command_in(path))
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
+    until(lambda: journal(here), "not recorded")
+    capfd.readouterr()
+    assert main(["promote", "guard.sh", "--dry-run", "--json"]) == OK
+    would = json.loads(capfd.readouterr().out)["would_have_decided"]
+    assert would["counts"] == {"deny": 1}
+    assert would["examples"][0]["reason"] == "not here"
+    assert would["examples"][0]["session"] == "test-session"
+    assert main(["promote", "guard.sh", "--yes"]) == OK
+    assert path.read_bytes() == before
+    out = capfd.readouterr().out
+    assert "In 1 events of 1 sessions" in out
+    assert "not here" in out
+
+
+@pytest.mark.parametrize("launcher", ["{bin}/anyhook run", "{python} -IS {client} {python}"])
+def test_a_hook_file_gets_an_option(here, launcher):  # noqa: F811
+    hook = write(here / "project/hook.py", HOOK_FILE.format(options=""))
+    python = Path(sys.executable)
+    words = launcher.format(bin=python.parent, python=python, client=client.__file__)
+    path = settings(here, f"{words} {hook}")
+    before = path.read_bytes()
+    switch_on(here)
+
+    main(["shadow", "hook.py", "--yes"])
+    command = command_in(path)
+    result = run(command)
+
+    assert command == f"{words} {hook} --shadow"
+    assert (result.returncode, result.stdout.strip(), result.stderr) == (0, b"{}", b"")
+    (line,) = journal(here)
+    record = json.loads(line)
+    assert record["decision"] == {}
+    assert record["results"][0]["shadow"] is True
+    assert record["results"][0]["answer"]["reason"] == "not here"
+    main(["promote", "hook.py", "--yes"])
+    assert path.read_bytes() == before
+
+
+def test_a_hook_file_can_be_a_shadow_by_itself(here):  # noqa: F811
+    hook = write(here / "project/hook.py", HOOK_FILE.format(options="shadow=True"))
+    switch_on(here)
+
+    result = run(f"{sys.executable} {hook}")
+
+    assert (result.returncode, result.stdout.strip(), result.stderr) == (0, b"{}", b"")
+    assert json.loads(journal(here)[0])["results"][0]["shadow"] is True
+
+
+@pytest.mark.parametrize("body", ["raise ValueError", "import sys; sys.exit(2)", "return 7"])
+def test_a_shadow_that_fails_closed_does_not_decide(here, body):  # noqa: F811
+    text = HOOK_FILE.format(options="shadow=True, on_crash='deny'")
+    hook = write(here / "project/hook.py", text.replace("return deny('not here')", body))
+
+    result = run(f"{sys.executable} {hook}")
+
+    assert (result.returncode, result.stdout.strip()) == (0, b"{}")
+
+
+def test_a_shadow_without_an_event_succeeds(here):  # noqa: F811
+    hook = write(here / "project/hook.py", HOOK_FILE.format(options="on_crash='deny'"))
+
+    process = subprocess.run(
+        [sys.executable, str(hook), "--shadow"], check=False, input=b"no json", capture_output=True
+    )
+
+    assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
+
+
+def test_it_is_a_shadow_in_the_list_and_in_the_report(here, script, capfd):  # noqa: F811
+    settings(here, str(script))
+    main(["trust", "--yes"])
+    main(["shadow", "guard.sh", "--yes"])
+    capfd.readouterr()
+
+    main(["list", "--json"])
+
+    (row,) = json.loads(capfd.readouterr().out)
+    assert (row["state"], row["name"], row["command"]) == ("shadow", "guard.sh", str(script))
+    main(["check", "--json"])
+    assert "shadow-hook" in capfd.readouterr().out
+
+
+def test_switching_twice_changes_nothing_more(here, script, capfd):  # noqa: F811
+    path = settings(here, str(script))
+    main(["shadow", "guard.sh", "--yes"])
+    text = path.read_text()
+
+    assert main(["shadow", "guard.sh", "--yes"]) == OK
+
+    assert path.read_text() == text
+    assert "is a shadow already" in capfd.readouterr().out
+
+
+def test_only_shadows_are_promoted(here, script, capfd):  # noqa: F811
+    settings(here, str(script))
+
+    assert main(["promote", "guard.sh", "--yes"]) == USAGE
+
+    assert "is no shadow in its settings" in capfd.readouterr().err
+
+
+def test_a_hook_that_does_the_work_of_the_agent_cannot_be_a_shadow(here, script, capfd):  # noqa: F811
+    path = settings(here, str(script))
+    path.write_text(path.read_text().replace("PreToolUse", "WorktreeCreate"))
+
+    assert main(["shadow", "guard.sh", "--yes"]) == USAGE
+
+    assert "does the agent's work" in capfd.readouterr().err
+
+
+@pytest.mark.anyio
+async def test_in_an_engine_its_answer_is_recorded_and_does_not_count(here, script):  # noqa: F811
+    settings(here, str(script))
+    main(["shadow", "guard.sh", "--yes"])
+    engine = Engine.load(here / "project", agent="claude", home=here / "home", trust_once=True)
+    engine.add_observer(Recorder(engine.project_dir))
+
+    decision = await engine.dispatch(EVENT)
+
+    assert str(decision.outcome) == "none"
+    assert decision.messages == ()
+    (result,) = decision.results
+    assert (str(result.answer.outcome), str(result.shadow_answer.outcome)) == ("none", "deny")
+    with History.open() as history:
+        ingest(history)
+        row = history.connection.execute(
+            "SELECT shadow, results.outcome, events.outcome FROM results"
+            " JOIN events ON events.id = event_id"
+        ).fetchone()
+    assert row == (1, "deny", "none")
+
+
+@pytest.mark.anyio
+async def test_registered_functions_of_a_shadow_do_not_decide(here):  # noqa: F811
+    hooks = Hooks(shadow=True)
+    hooks.before_tool(lambda event: deny("no"))
+    engine = Engine.load(here / "project", agent="claude", home=here / "home")
+    hooks.register(engine)
+
+    decision = await engine.dispatch(EVENT)
+
+    assert str(decision.outcome) == "none"
+    assert str(decision.results[0].shadow_answer.outcome) == "deny"
+
+
+@pytest.mark.parametrize("require", [True, ["before_tool"]])
+def test_a_shadow_is_not_what_a_host_requires(here, script, require):  # noqa: F811
+    settings(here, str(script))
+    options = {"agent": "claude", "home": here / "home", "trust_once": True, "require": require}
+    Engine.load(here / "project", **options)
+    main(["shadow", "guard.sh", "--yes"])
+
+    with pytest.raises(RequiredHooksError, match="runs as a shadow"):
+        Engine.load(here / "project", **options)
