@@ -1,0 +1,203 @@
+"""Export recorded events as JSON lines or Parquet, and read them back.
+
+One row is one event with the members of `EXPORT_FIELDS`. Both forms are written as a stream: memory
+does not depend on the number of events.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.errors import UsageError
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.rows import dump
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TextIO
+
+ROW_GROUP = 4096
+"""Rows of a row group: the unit in which a backtest is split among processes."""
+
+
+class ExportField(NamedTuple):
+    """A member of an exported event, and the column of Parquet.
+
+    Attributes:
+        name: Its name.
+        kind: `text`, `number`, `count`, `json` (an object or a list in JSON lines, its JSON text in
+            Parquet) or `texts`.
+        meaning: What it holds.
+    """
+
+    name: str
+    kind: str
+    meaning: str
+
+
+EXPORT_FIELDS = (
+    ExportField("agent", "text", "name of the agent"),
+    ExportField("session", "text", "identifier of the session"),
+    ExportField("event", "text", "canonical name of the event"),
+    ExportField("time", "number", "Unix timestamp in seconds"),
+    ExportField("project", "text", "directory of the project"),
+    ExportField("tool", "text", "canonical name of the tool; null for other events"),
+    ExportField("source", "text", "`engine`, `hook`, `tap` or `import`"),
+    ExportField("payload", "json", "the event as the agent sends it to hooks, without secrets"),
+    ExportField("decision", "json", "the combined decision; null if it is not known"),
+    ExportField("results", "json", "the result of each hook"),
+    ExportField("reconstructed", "texts", "members of the payload that were not recorded"),
+    ExportField("redacted", "count", "number of secrets that were replaced"),
+)
+"""The members of an exported event; a reader must accept further ones."""
+REQUIRED = ("agent", "session", "event", "payload")
+"""Members that an event needs to be read back."""
+_RESULT_FIELDS = frozenset(field.name for field in fields(RecordedResult))
+_NO_RESULT = RecordedResult("")
+
+
+def export_jsonl(events: Iterable[RecordedEvent], stream: TextIO) -> int:
+    """Write events as JSON lines.
+
+    Args:
+        events: The events.
+        stream: Takes the lines.
+
+    Returns:
+        How many were written.
+    """
+    count = 0
+    for event in events:
+        stream.write(f"{dump(row_of(event))}\n")
+        count += 1
+    return count
+
+
+def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]) -> int:
+    """Write events to a Parquet file.
+
+    Args:
+        events: The events.
+        path: The file, which is replaced.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        UsageError: If pyarrow is not installed.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+    except ImportError as error:
+        raise UsageError('Parquet needs pyarrow: pip install "anyhook[parquet]"') from error
+    types = {
+        "text": pa.string(),
+        "number": pa.float64(),
+        "count": pa.int64(),
+        "json": pa.string(),
+        "texts": pa.list_(pa.string()),
+    }
+    schema = pa.schema([(field.name, types[field.kind]) for field in EXPORT_FIELDS])
+    iterator = iter(events)
+    count = 0
+    with ParquetWriter(path, schema, compression="zstd") as writer:
+        while rows := [_parquet_row(event) for event in islice(iterator, ROW_GROUP)]:
+            writer.write_table(pa.Table.from_pylist(rows, schema), row_group_size=ROW_GROUP)
+            count += len(rows)
+    return count
+
+
+def row_of(event: RecordedEvent) -> dict[str, Any]:
+    """Return an event as JSON values with the members of `EXPORT_FIELDS`."""
+    row = {field.name: getattr(event, field.name) for field in EXPORT_FIELDS}
+    row["results"] = [_result_row(result) for result in event.results]
+    row["reconstructed"] = list(event.reconstructed)
+    return row
+
+
+def _result_row(result: RecordedResult) -> dict[str, Any]:
+    """Return a result without the members that have their default."""
+    return {
+        name: value for name, value in asdict(result).items() if value != getattr(_NO_RESULT, name)
+    }
+
+
+def _parquet_row(event: RecordedEvent) -> dict[str, Any]:
+    row = row_of(event)
+    for field in EXPORT_FIELDS:
+        if field.kind == "json" and row[field.name] is not None:
+            # Arrow accepts no lone surrogates.
+            row[field.name] = json.dumps(row[field.name], separators=(",", ":"))
+        elif field.kind == "text" and row[field.name] is not None:
+            row[field.name] = row[field.name].encode("utf-8", "replace").decode()
+    return row
+
+
+def event_of_row(row: Mapping[str, Any]) -> RecordedEvent:
+    """Return the event of an exported row.
+
+    Args:
+        row: Its members; those of kind `json` may be their JSON text.
+
+    Raises:
+        ValueError: If a member is missing or has the wrong type; the message names it.
+    """
+    for name in REQUIRED:
+        if row.get(name) is None:
+            raise ValueError(f"{name} is missing")
+    decision = _value(row, "decision", dict, None)
+    return RecordedEvent(
+        agent=str(row["agent"]),
+        session=str(row["session"]),
+        event=str(row["event"]),
+        time=_number(row, "time", float),
+        payload=_value(row, "payload", dict, None),
+        source=str(row.get("source") or "import"),
+        project=str(row.get("project") or ""),
+        tool=None if row.get("tool") is None else str(row["tool"]),
+        decision=decision,
+        results=tuple(_result_of(item) for item in _value(row, "results", list, [])),
+        reconstructed=tuple(names_of(row.get("reconstructed"))),
+        redacted=_number(row, "redacted", int),
+    )
+
+
+def _value(row: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    value = row.get(name)
+    if value is None:
+        return default
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError(f"{name} is not JSON") from None
+        if value is None:
+            return default
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is no {'object' if kind is dict else 'list'}")  # noqa: TRY004 - one exception for a bad row
+    return value
+
+
+def _number(row: Mapping[str, Any], name: str, kind: Callable[[Any], Any]) -> Any:
+    try:
+        return kind(row.get(name) or 0)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is no number") from None
+
+
+def names_of(value: object) -> list[str]:
+    """Return the names in a list, or in a text with commas between them."""
+    if isinstance(value, str):
+        return [name for name in value.split(",") if name]
+    return [str(name) for name in value] if isinstance(value, list | tuple) else []
+
+
+def _result_of(item: object) -> RecordedResult:
+    if not isinstance(item, dict) or not isinstance(item.get("hook"), str):
+        raise ValueError("results holds what is no result of a hook")  # noqa: TRY004 - as above
+    return RecordedResult(**{name: item[name] for name in _RESULT_FIELDS & item.keys()})
