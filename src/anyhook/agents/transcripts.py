@@ -88,11 +88,14 @@ class TranscriptFormat:
             those of subagents too.
         read: Takes a file, and what takes problems; returns its events in the order of the file.
             Holds the calls that wait for their result in memory, not the file.
+        own_members: Members that one of the first records of a file has. If the files of two agents
+            may, the one that is first in the registry has the longer list.
     """
 
     name: str
     find: Callable[[Path, Mapping[str, str]], Iterator[Path]]
     read: Callable[[Path, Problems], Iterator[TranscriptEvent]]
+    own_members: frozenset[str] = frozenset()
 
 
 def get_transcripts(name: str) -> TranscriptFormat | None:
@@ -160,14 +163,15 @@ def read_records(
                 continue
             if is_needless is not None and is_needless(line):
                 continue
-            record = _parse_line(line)
+            record = parse_line(line)
             if isinstance(record, dict):
                 yield number, record
             elif record is not None:
-                problems(f"{path}:{number}: {_describe_line(line, record)}; skipped")
+                problems(f"{path}:{number}: {describe_line(line, record)}; skipped")
 
 
-_NOT_JSON = object()
+NOT_JSON = object()
+"""What `parse_line` returns for a line that is not JSON."""
 
 
 def _reject_constant(word: str) -> Any:
@@ -178,8 +182,8 @@ def _reject_constant(word: str) -> Any:
 _decode_at = json.JSONDecoder(parse_constant=_reject_constant).raw_decode
 
 
-def _parse_line(line: bytes) -> Any:
-    """Return the value of a line; `None` for a blank one, `_NOT_JSON` if it is not JSON."""
+def parse_line(line: bytes) -> Any:
+    """Return the value of a line; `None` for a blank one, `NOT_JSON` if it is not JSON."""
     try:
         text = line.decode()
         value, end = _decode_at(text)
@@ -198,11 +202,12 @@ def _parse_odd_line(line: bytes) -> Any:
         text = line.decode("utf-8-sig").strip()
         return parse_json(text) if text else None
     except (ValueError, RecursionError):
-        return _NOT_JSON
+        return NOT_JSON
 
 
-def _describe_line(line: bytes, value: object) -> str:
-    if value is not _NOT_JSON:
+def describe_line(line: bytes, value: object) -> str:
+    """Return what is wrong with a line whose value is no object."""
+    if value is not NOT_JSON:
         return "is JSON, but not an object"
     return "is not JSON" if line.endswith(b"\n") else "is not JSON: the last line was cut"
 

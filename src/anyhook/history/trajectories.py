@@ -74,7 +74,7 @@ def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
         UsageError: If the file is Parquet, and pyarrow is not installed.
     """
     for number, row in _read_rows(path, problems):
-        yield from _Conversation(path, number, row).read(problems)
+        yield from Conversation(str(path), path.stem, number, row).read(problems)
 
 
 def _find_nothing(_home: Path, _environ: Mapping[str, str]) -> Iterator[Path]:
@@ -112,17 +112,17 @@ def _read_parquet(path: Path, problems: Problems) -> Iterator[tuple[int, dict[st
             for batch in file.iter_batches(batch_size=PARQUET_ROWS, columns=columns):
                 for row in batch.to_pylist():
                     number += 1
-                    yield number, _drop_nulls(row)
+                    yield number, drop_nulls(row)
     except (OSError, ArrowException) as error:
         problems(f"{path}:{number + 1}: cannot be read: {error}")
 
 
-def _drop_nulls(value: Any) -> Any:
+def drop_nulls(value: Any) -> Any:
     """Remove members that are null: Parquet gives every object the members of all of them."""
     if isinstance(value, dict):
-        return {key: _drop_nulls(item) for key, item in value.items() if item is not None}
+        return {key: drop_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_drop_nulls(item) for item in value]
+        return [drop_nulls(item) for item in value]
     return value
 
 
@@ -164,7 +164,7 @@ def _is_message(value: object) -> bool:
     return isinstance(value, dict) and isinstance(value.get("role"), str)
 
 
-def _find_messages(row: dict[str, Any]) -> list[dict[str, Any]]:
+def find_messages(row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the messages of a row; an empty list if it has none."""
     for name in MESSAGE_LISTS:
         value = row.get(name)
@@ -175,16 +175,23 @@ def _find_messages(row: dict[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-class _Conversation:
-    """Turns one conversation into events."""
+class Conversation:
+    """Turns one conversation into events.
 
-    def __init__(self, path: Path, number: int, row: dict[str, Any]) -> None:
-        self._place = f"{path}:{number}"
+    Args:
+        file: The file, for messages.
+        stem: Begins the name of its session if it has no id.
+        number: Number of the row, from 1.
+        row: The row.
+    """
+
+    def __init__(self, file: str, stem: str, number: int, row: dict[str, Any]) -> None:
+        self._place = f"{file}:{number}"
         self._line = number
-        self._messages = _find_messages(row)
+        self._messages = find_messages(row)
         self._is_known_form = any(name in row for name in MESSAGE_LISTS)
         names = [row[name] for name in IDS if isinstance(row.get(name), str | int)]
-        self._session_id = str(names[0]) if names else f"{path.stem}-{number}"
+        self._session_id = str(names[0]) if names else f"{stem}-{number}"
         self._is_named = bool(names)
         self._cwd = _working_dir(row)
         self._key = ""

@@ -445,4 +445,9 @@ def _main_file(path: Path) -> str:
     return ""  # releases before 2.1 wrote the file beside the one of the session
 
 
-TRANSCRIPTS = TranscriptFormat(name="claude", find=find, read=read)
+TRANSCRIPTS = TranscriptFormat(
+    name="claude",
+    find=find,
+    read=read,
+    own_members=frozenset({"parentUuid", "isSidechain", "userType", "sessionId"}),
+)

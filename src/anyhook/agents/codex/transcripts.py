@@ -436,4 +436,9 @@ def _find_thread(path: Path, thread_id: str) -> str:
     return str(files[0]) if files else ""
 
 
-TRANSCRIPTS = TranscriptFormat(name="codex", find=find, read=read)
+TRANSCRIPTS = TranscriptFormat(
+    name="codex",
+    find=find,
+    read=read,
+    own_members=frozenset({"timestamp", "type", "payload"}),
+)

@@ -330,4 +330,9 @@ _TAKERS: dict[str, Callable[[_Reader, dict[str, Any]], None]] = {
     "session.shutdown": _Reader.take_shutdown,
 }
 
-TRANSCRIPTS = TranscriptFormat(name="copilot", find=find, read=read)
+TRANSCRIPTS = TranscriptFormat(
+    name="copilot",
+    find=find,
+    read=read,
+    own_members=frozenset({"type", "data", "parentId", "timestamp"}),
+)

@@ -325,4 +325,9 @@ def _find_project(path: Path) -> str:
     return ""
 
 
-TRANSCRIPTS = TranscriptFormat(name="gemini", find=find, read=read)
+TRANSCRIPTS = TranscriptFormat(
+    name="gemini",
+    find=find,
+    read=read,
+    own_members=frozenset({"sessionId", "projectHash"}),
+)

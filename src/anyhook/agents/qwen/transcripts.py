@@ -338,4 +338,9 @@ def _main_file(path: Path) -> Path:
     return path.parents[2] / "chats" / f"{path.parent.name}.jsonl"
 
 
-TRANSCRIPTS = TranscriptFormat(name="qwen", find=find, read=read)
+TRANSCRIPTS = TranscriptFormat(
+    name="qwen",
+    find=find,
+    read=read,
+    own_members=frozenset({"uuid", "parentUuid", "sessionId", "version"}),
+)

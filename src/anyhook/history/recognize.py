@@ -1,0 +1,110 @@
+"""What a file with events is: an export, conversations, or a transcript of an agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from anyhook.agents.transcripts import parse_line, transcript_formats
+from anyhook.history.export import REQUIRED
+from anyhook.history.trajectories import MESSAGE_LISTS, find_messages
+from anyhook.model.json import parse_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from typing import Any
+
+HEAD = 1 << 18
+"""Bytes at the start of a file that show what it is, unless its first line is longer."""
+FIRST_RECORDS = 50
+"""Records of a transcript among which one has the members of its agent."""
+PARQUET_MARK = b"PAR1"
+
+
+class FileKind(StrEnum):
+    """What a file holds."""
+
+    EXPORT = "export"
+    CONVERSATIONS = "conversations"
+    TRANSCRIPT = "transcript"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """What a file is.
+
+    Attributes:
+        kind: What it holds.
+        agent: The agent of a transcript; empty for other kinds.
+        is_lines: Whether it is one JSON object per line, so that it can be read in parts.
+    """
+
+    kind: FileKind
+    agent: str = ""
+    is_lines: bool = False
+
+
+def recognize(head: bytes) -> Recognized | None:
+    """Return what a text file holds; `None` if it is nothing that can be read.
+
+    Args:
+        head: Its first lines, or all of it; a cut last line is ignored.
+    """
+    for record in _records(head):
+        found = recognize_members(record)
+        if found is not None:
+            return Recognized(found, is_lines=True)
+        agent = _agent_of(record)
+        if agent:
+            return Recognized(FileKind.TRANSCRIPT, agent, is_lines=True)
+    return _recognize_document(head)
+
+
+def recognize_members(members: Collection[str]) -> FileKind | None:
+    """Return what a row or the columns of a table hold; `None` if no events.
+
+    Args:
+        members: A row, or the names of columns.
+    """
+    if set(REQUIRED) <= set(members):
+        return FileKind.EXPORT
+    is_row = isinstance(members, dict)
+    if find_messages(members) if is_row else set(MESSAGE_LISTS) & set(members):  # type: ignore[arg-type] # a dict here
+        return FileKind.CONVERSATIONS
+    return None
+
+
+def _records(head: bytes) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(head.split(b"\n")):
+        if number >= FIRST_RECORDS:
+            return
+        record = parse_line(line)
+        if isinstance(record, dict):
+            yield record
+
+
+def _agent_of(record: dict[str, Any]) -> str:
+    for name, transcripts in transcript_formats().items():
+        if transcripts.own_members and transcripts.own_members <= record.keys():
+            return name
+    return ""
+
+
+def _recognize_document(text: bytes) -> Recognized | None:
+    try:
+        document = parse_json(text.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(document, list):
+        first = document[0] if document else None
+        is_message = isinstance(first, dict) and isinstance(first.get("role"), str)
+        is_row = isinstance(first, dict) and bool(find_messages(first))
+        is_list = isinstance(first, list)
+        return Recognized(FileKind.CONVERSATIONS) if is_message or is_row or is_list else None
+    if not isinstance(document, dict):
+        return None
+    agent = _agent_of(document)
+    if agent:
+        return Recognized(FileKind.TRANSCRIPT, agent)
+    return Recognized(FileKind.CONVERSATIONS) if find_messages(document) else None
