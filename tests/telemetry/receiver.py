@@ -63,7 +63,8 @@ class Receiver:
         url: The endpoint.
         spans: All spans.
         bodies: All requests, decoded by nothing.
-        gate: Requests are answered while it is set.
+        gate: Requests for spans are answered while it is set.
+        metrics_gate: Requests for metrics are answered while it is set.
         waiting: Set when a request has arrived.
     """
 
@@ -71,6 +72,7 @@ class Receiver:
     spans: list = field(default_factory=list)
     bodies: list = field(default_factory=list)
     gate: threading.Event = field(default_factory=threading.Event)
+    metrics_gate: threading.Event = field(default_factory=threading.Event)
     waiting: threading.Event = field(default_factory=threading.Event)
     _metrics: dict = field(default_factory=dict)
 
@@ -112,6 +114,7 @@ def receive():
     """Run a receiver."""
     receiver = Receiver()
     receiver.gate.set()
+    receiver.metrics_gate.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -119,7 +122,8 @@ def receive():
             if self.headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
             receiver.waiting.set()
-            receiver.gate.wait()
+            gate = receiver.metrics_gate if self.path == "/v1/metrics" else receiver.gate
+            gate.wait()
             receiver.receive(self.path, body)
             self.send_response(200)
             self.send_header("content-type", "application/x-protobuf")
@@ -137,6 +141,7 @@ def receive():
             yield receiver
         finally:
             receiver.gate.set()
+            receiver.metrics_gate.set()
             server.shutdown()
             thread.join()
 

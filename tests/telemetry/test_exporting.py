@@ -15,6 +15,7 @@ from opentelemetry.trace import INVALID_SPAN
 from anyhook import BeforeTool, deny
 from anyhook.errors import UsageError
 from anyhook.telemetry import Telemetry
+from tests.waiting import until
 from tests.world import World
 
 pytestmark = pytest.mark.anyio
@@ -48,6 +49,17 @@ async def test_a_receiver_that_does_not_answer_keeps_no_event_waiting(world, rec
         if thread.name == "anyhook-telemetry":
             await anyio.to_thread.run_sync(thread.join)
     assert len(receiver.named("before_tool Bash")) == 101
+
+
+async def test_a_receiver_that_does_not_answer_to_metrics_costs_no_span(world, receiver):
+    receiver.metrics_gate.clear()
+    telemetry = Telemetry.from_environment()
+    await world.load(observers=[telemetry]).dispatch(SHELL)
+
+    telemetry.close(timeout=0)
+    until(lambda: receiver.named("before_tool Bash"))
+
+    assert not receiver.metrics()
 
 
 async def test_a_receiver_that_does_not_exist_costs_no_decision(world, monkeypatch):

@@ -92,11 +92,22 @@ async def test_a_session_whose_hook_is_running_is_not_idle(world, receiver):
         await started.wait()
         await engine.dispatch(shell("s2"))
         telemetry.flush()
-        assert ends(receiver) == [("s2", "idle")]  # collecting metrics ends idle sessions
+        assert ends(receiver) == [("s2", "idle")]
         go.set()
     telemetry.close()
 
     assert dict(ends(receiver)) == {"s2": "idle", "s1": "closed"}
+
+
+async def test_idle_sessions_end_when_metrics_are_collected(world, receiver):
+    telemetry = Telemetry.from_environment(idle_timeout=0)
+    await world.load(observers=[telemetry]).dispatch(shell("s1"))
+
+    telemetry._providers.meter_provider.force_flush()
+    telemetry._providers.tracer_provider.force_flush()
+
+    assert ends(receiver) == [("s1", "idle")]
+    telemetry.close()
 
 
 async def test_a_session_that_goes_on_links_to_its_former_span(world, receiver):

@@ -68,14 +68,15 @@ class Providers:
         _run_at_most(timeout, self._shut_down)
 
     def _flush(self) -> None:
-        self.meter_provider.force_flush()  # first, because it ends idle sessions
+        # Spans come first: a backend of traces alone may not answer to metrics in time.
         self.tracer_provider.force_flush()
+        self.meter_provider.force_flush()
 
     def _shut_down(self) -> None:
         if not self._is_shut_down:
             self._is_shut_down = True
-            self.meter_provider.shutdown()
             self.tracer_provider.shutdown()
+            self.meter_provider.shutdown()
 
 
 def providers_from_environment() -> Providers:

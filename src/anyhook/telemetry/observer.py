@@ -144,6 +144,7 @@ class Telemetry:
         Args:
             timeout: Seconds to wait at most.
         """
+        self._sessions.end_idle()
         if self._providers is not None:
             self._providers.flush(timeout)
 

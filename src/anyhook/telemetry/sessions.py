@@ -129,6 +129,11 @@ class Sessions:
                 counts[session.title] = counts.get(session.title, 0) + 1
         return counts
 
+    def end_idle(self) -> None:
+        """End the sessions that have been idle."""
+        with self._lock:
+            self._end_idle()
+
     def close(self, reason: str, agent: str | None = None) -> None:
         """End open sessions.
 
