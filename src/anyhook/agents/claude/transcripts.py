@@ -3,6 +3,8 @@
 Source: files that Claude Code 2.1.197 wrote. Files of subagents are in
 `<session>/subagents/agent-<id>.jsonl`. Resuming a session appends to its file; forking one copies
 its records, with their ids, to a new file.
+
+It is one module because the rules about one form of file are read together.
 """
 
 from __future__ import annotations
