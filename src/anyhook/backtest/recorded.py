@@ -23,16 +23,18 @@ def recorded_result(history: History, selection: Selection, after: Result) -> Re
     """
     condition, values = selection.condition()
     rows = history.connection.execute(
-        "SELECT events.id, agent || '/' || session, event, tool, payload, decision FROM events"
+        "SELECT events.id, agent || '/' || session, event, tool, payload, decision,"
+        " (SELECT group_concat(label, char(10)) FROM results JOIN hooks ON hooks.id = hook_id"
+        "  WHERE results.event_id = events.id AND answer IS NOT NULL) FROM events"
         " JOIN sessions ON sessions.id = session_id JOIN bodies ON bodies.event_id = events.id"
         f" WHERE {condition} AND decision IS NOT NULL AND decision <> '{{}}' ORDER BY events.id",
         values,
     )
     result = Result(after.events, after.sessions)
-    for number, session, event, tool, payload, decision in rows:
+    for number, session, event, tool, payload, decision, labels in rows:
         fields = json.loads(decision)
-        blames = fields.pop("blame", {})
-        hooks = {blame["hook"] for name in blames for blame in blames[name]}
+        fields.pop("blame", None)
+        hooks = labels.split("\n") if labels else []
         if fields:
             text = shown_text(json.loads(payload))
             result.decided.append(

@@ -6,14 +6,18 @@ import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from anyhook.cli import OK
 from anyhook.cli.history import Agent, history
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, print_json
-from anyhook.cli.past import open_history, print_problems
+from anyhook.cli.past import Since, open_history, parse_since, print_problems
+from anyhook.errors import UsageError
 from anyhook.history.imports import find_transcripts, import_transcripts
+from anyhook.history.queries import Filter, find_session, iterate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from anyhook.history.imports import TranscriptFile
 
 MEGABYTE = 1_000_000
+EXPORT_SUFFIXES = (".jsonl", ".parquet")
 
 
 @history.command("import")
@@ -54,6 +59,55 @@ def import_sessions(
         if done.events:
             out.print("To see them: anyhook history", style="dim")
     return 1 if done.problems else OK
+
+
+@history.command("export")
+def export(
+    output: Annotated[
+        Path, typer.Argument(help="A file: .jsonl or .parquet; - for JSON lines on the output.")
+    ],
+    text: Annotated[str, typer.Option("--text", help="Only events with these words.")] = "",
+    tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell.")] = "",
+    event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
+    outcome: Annotated[str, typer.Option("--outcome", help="Only deny, ask, allow, …")] = "",
+    hook: Annotated[str, typer.Option("--hook", help="Only where this hook ran.")] = "",
+    session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    agent: Agent = "",
+    since: Since = "",
+    as_json: AsJson = False,
+) -> int:
+    """Write events with decisions and results to a file, for other programs and for backtests.
+
+    The secrets were replaced when the events were stored.
+
+    For example:
+
+        anyhook history export events.parquet --since 90d
+        anyhook history export - --outcome deny | jq .reason
+    """
+    from anyhook.history.export import export_jsonl, export_parquet
+
+    is_stream = str(output) == "-"
+    if not is_stream and output.suffix not in EXPORT_SUFFIXES:
+        raise UsageError(f"{output}: the name ends with {' or '.join(EXPORT_SUFFIXES)}")
+    with open_history() as store:
+        if session:
+            session = find_session(store, session, agent).session
+        wanted = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
+        events = iterate(store, wanted)
+        if is_stream:
+            export_jsonl(events, sys.stdout)
+            return OK
+        if output.suffix == ".parquet":
+            count = export_parquet(events, output)
+        else:
+            with output.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+                count = export_jsonl(events, stream)
+    if as_json:
+        print_json({"file": str(output), "events": count})
+    else:
+        console().print(f"{count_of(count, 'event')} in {output}", markup=False)
+    return OK
 
 
 @contextmanager

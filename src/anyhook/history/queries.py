@@ -218,6 +218,34 @@ def search(
     return _with_results(history.connection, rows.fetchall())
 
 
+def iterate(history: History, wanted: Filter, *, batch: int = 500) -> Iterator[RecordedEvent]:
+    """Yield all events that a filter describes, in the order in which they were stored.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        batch: How many are read at once.
+    """
+    conditions, values = _conditions(wanted)
+    query = _EVENT
+    index = wanted.index_query()
+    if index:
+        query = _EVENT.replace("FROM events", _HITS)
+        conditions.insert(0, "texts MATCH ?")
+        values.insert(0, index)
+    number = "texts.rowid" if index else "events.id"
+    where = " AND ".join([*conditions, f"{number} > ?"])
+    last = 0
+    while True:
+        rows = history.connection.execute(
+            f"{query} WHERE {where} ORDER BY {number} LIMIT ?", (*values, last, batch)
+        ).fetchall()
+        if not rows:
+            return
+        last = rows[-1][0]
+        yield from _with_results(history.connection, rows)
+
+
 def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
     pairs = (
         ("sessions.session = ?", wanted.session),
@@ -346,6 +374,9 @@ _EVENT = (
     " reconstructed, redacted, cut, key FROM events JOIN sessions ON sessions.id = session_id"
     " JOIN bodies ON bodies.event_id = events.id"
 )
+
+
+_HITS = "FROM texts CROSS JOIN events ON events.id = texts.rowid"
 
 
 def _with_results(connection: sqlite3.Connection, rows: Iterable[Any]) -> list[RecordedEvent]:

@@ -1,0 +1,358 @@
+"""`anyhook history`, `backtest` and `replay` on a real store."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from anyhook.cli import OK, PROBLEMS, USAGE, main
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.store import History
+from anyhook.testing import make_payload
+
+TRANSCRIPTS = Path(__file__).parents[1] / "data" / "transcripts"
+GUARD = """
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    if "WORD" in event.call.command:
+        return deny("not WORD")
+"""
+
+
+def shell(number, command, decision=None, session="5e55-one", **fields):
+    payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": command})
+    return RecordedEvent(
+        "claude",
+        session,
+        "before_tool",
+        1_790_000_000.0 + number,
+        payload,
+        "engine",
+        project="/p",
+        tool="shell",
+        decision=decision,
+        **fields,
+    )
+
+
+def by_guard(outcome, reason):
+    answer = {"outcome": outcome, "reason": reason}
+    return (RecordedResult("guard.py", "settings.json:3", outcome=outcome, answer=answer),)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home with a history of two sessions, and the current directory in it."""
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "COPILOT_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    denied = {"outcome": "deny", "reason": "no rm"}
+    with History.open(tmp_path / "data" / "history") as history:
+        history.add(
+            [
+                shell(1, "ls -la"),
+                shell(2, "rm -rf build", denied, results=by_guard("deny", "no rm")),
+                shell(3, "git push", session="5e55-two"),
+            ]
+        )
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    """Run a command; return its exit code and what it printed."""
+    code = main(list(arguments))
+    return code, capsys.readouterr().out
+
+
+def run_json(capsys, *arguments):
+    code, out = run(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+def test_sessions_are_listed_with_what_was_decided(home, capsys):
+    code, found = run_json(capsys, "history")
+
+    assert code == OK
+    assert [(s["session"], s["events"], s["outcomes"]) for s in found] == [
+        ("5e55-two", 1, {}),
+        ("5e55-one", 2, {"deny": 1}),
+    ]
+    assert "1 deny" in run(capsys, "history")[1]
+
+
+def test_an_empty_history_says_how_to_fill_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path))
+
+    code, out = run(capsys, "history")
+
+    assert code == OK
+    assert "anyhook record on" in out
+    assert "anyhook history import" in out
+
+
+def test_a_session_is_shown_with_the_reasons(home, capsys):
+    code, out = run(capsys, "history", "show", "5e55-o")
+
+    assert code == OK
+    assert "rm -rf build" in out
+    assert "no rm" in out
+    assert "guard.py" in out
+    assert "ls -la" not in out
+    assert "1 event without hooks" in out
+
+
+def test_one_event_is_shown_whole(home, capsys):
+    code, out = run(capsys, "history", "show", "5e55-one", "--event", "2")
+
+    assert code == OK
+    assert '"command": "rm -rf build"' in out
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("5e55", "may be several sessions"), ("nothing", "has no session")]
+)
+def test_a_session_that_is_not_clear_is_an_error(home, capsys, name, message):
+    assert main(["history", "show", name]) == USAGE
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "numbers"),
+    [
+        (["build"], [2]),
+        (['"rm -rf"'], [2]),
+        (["rf rm"], [2]),
+        (['"rf rm"'], []),
+        (["--tool", "shell"], [3, 2, 1]),
+        (["--outcome", "deny"], [2]),
+        (["--outcome", "none"], [3, 1]),
+        (["--hook", "guard.py"], [2]),
+        (["--session", "5e55-two"], [3]),
+        (["--agent", "gemini"], []),
+        (["--event", "before_tool", "push"], [3]),
+        (["--since", "2026-11-01"], []),
+        (["--limit", "1"], [3]),
+        (["'; DROP TABLE events; --"], []),
+    ],
+)
+def test_events_are_found(home, capsys, arguments, numbers):
+    code, found = run_json(capsys, "history", "search", *arguments)
+
+    assert [event["id"] for event in found] == numbers
+    assert code == (OK if numbers else PROBLEMS)
+
+
+def test_a_time_that_is_none_is_an_error(home, capsys):
+    assert main(["history", "--since", "yesterday"]) == USAGE
+    assert "write 90d, 12h" in capsys.readouterr().err
+
+
+def test_statistics_separate_events_from_sessions(home, capsys):
+    code, found = run_json(capsys, "history", "stats")
+
+    assert code == OK
+    assert (found["sessions"], found["outcomes"]) == (2, {"none": 2, "deny": 1})
+    assert found["sessions_with"] == {"none": 2, "deny": 1}
+    assert [(hook["hook"], hook["runs"]) for hook in found["hooks"]] == [("guard.py", 1)]
+    out = run(capsys, "history", "stats")[1]
+    assert "33.33%" in out
+    assert "50.00%" in out
+
+
+def test_transcripts_are_imported_once(home, capsys):
+    for sample in (TRANSCRIPTS / "claude").iterdir():
+        shutil.copytree(sample, home, dirs_exist_ok=True)
+
+    first = run_json(capsys, "history", "import")
+    second = run_json(capsys, "history", "import")
+
+    assert first[0] == OK
+    assert first[1]["events"] > 10
+    assert (second[1]["events"], second[1]["files"]) == (0, 0)
+    assert second[1]["unchanged"] == first[1]["files"]
+
+
+def test_an_event_that_was_recorded_live_is_not_imported_again(home, capsys):
+    (sample, *_) = sorted((TRANSCRIPTS / "claude").iterdir())
+    shutil.copytree(sample, home, dirs_exist_ok=True)
+    first = run_json(capsys, "history", "import")[1]["events"]
+    store = home / "data" / "history" / "history.sqlite"
+    with History.open(store.parent) as history:
+        history.connection.execute(
+            "UPDATE events SET source = 'hook', key = NULL"
+            " WHERE source = 'import' AND event = 'before_tool'"
+        )
+        (live,) = history.connection.execute(
+            "SELECT count(*) FROM events WHERE source = 'hook'"
+        ).fetchone()
+        history.connection.execute("DELETE FROM files")
+
+    again = run_json(capsys, "history", "import")[1]
+
+    assert live > 0
+    assert (again["events"], again["known"]) == (0, first)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_events_are_exported(home, capsys, suffix):
+    file = home / f"events{suffix}"
+
+    code, done = run_json(capsys, "history", "export", str(file), "--tool", "shell")
+
+    assert (code, done["events"]) == (OK, 3)
+    if suffix == ".jsonl":
+        rows = [json.loads(line) for line in file.read_text().splitlines()]
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        rows = parquet.read_table(file).to_pylist()
+    assert [row["session"] for row in rows] == ["5e55-one", "5e55-one", "5e55-two"]
+
+
+def test_events_are_exported_to_a_pipe(home, capsys):
+    out = run(capsys, "history", "export", "-", "--outcome", "deny")[1]
+
+    (row,) = [json.loads(line) for line in out.splitlines()]
+    assert row["decision"]["reason"] == "no rm"
+
+
+def test_an_export_needs_a_known_form(home, capsys):
+    assert main(["history", "export", "events.csv"]) == USAGE
+    assert ".jsonl or .parquet" in capsys.readouterr().err
+
+
+def test_a_backtest_shows_what_a_hook_would_have_denied(home, capsys):
+    (home / "guard.py").write_text(GUARD.replace("WORD", "rm"))
+
+    code, report = run_json(capsys, "backtest", "guard.py")
+
+    assert code == OK
+    assert (report["events"], report["sessions"]) == (3, 2)
+    assert report["outcomes"]["deny"] == {
+        "events": 1,
+        "of_events": pytest.approx(1 / 3),
+        "sessions": 1,
+        "of_sessions": 0.5,
+    }
+    assert [found["text"] for found in report["decided"]] == ["rm -rf build"]
+    out = run(capsys, "backtest", "guard.py")[1]
+    assert "33.33%" in out
+    assert "from earlier runs" in out
+
+
+@pytest.mark.parametrize(("fail_on", "code"), [("new-deny", OK), ("any-change", PROBLEMS)])
+def test_a_backtest_fails_a_pipeline_on_changes(home, capsys, fail_on, code):
+    (home / "old.py").write_text(GUARD.replace("WORD", "rm"))
+    (home / "new.py").write_text(GUARD.replace("WORD", "nothing"))
+
+    arguments = ["backtest", "new.py", "--against", "old.py", "--fail-on", fail_on]
+
+    assert run(capsys, *arguments)[0] == code
+    found = run_json(capsys, *arguments)[1]
+    (group,) = found["changes"]["groups"]
+    assert (group["before"], group["after"], group["number"]) == ("deny", "none", 1)
+
+
+def test_a_backtest_compares_with_a_revision(home, capsys):
+    def git(*arguments):
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *who, *arguments], cwd=home / "repo", check=True)
+
+    (home / "repo" / "hooks").mkdir(parents=True)
+    hook = home / "repo" / "hooks" / "guard.py"
+    hook.write_text(GUARD.replace("WORD", "nothing"))
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    hook.write_text(GUARD.replace("WORD", "rm"))
+
+    arguments = ["backtest", str(hook), "--against", "git:HEAD", "--fail-on", "new-deny"]
+    code, report = run_json(capsys, *arguments)
+
+    assert code == PROBLEMS
+    assert report["changes"]["new_denials"] == 1
+    assert report["baseline"]["subject"].endswith("guard.py at HEAD")
+    assert main(["backtest", str(hook), "--against", "git:nothing"]) == USAGE
+    assert main(["backtest", str(hook), "--against", "git:--help"]) == USAGE
+
+
+def test_a_backtest_compares_with_what_was_recorded(home, capsys):
+    (home / "guard.py").write_text(GUARD.replace("WORD", "push"))
+
+    report = run_json(capsys, "backtest", "guard.py", "--against", "recorded")[1]
+
+    groups = [(g["before"], g["after"], g["hooks"]) for g in report["changes"]["groups"]]
+    assert sorted(groups) == [("deny", "none", ["guard.py"]), ("none", "deny", ["guard"])]
+
+
+def project_with_hook(home, command):
+    hook = {"type": "command", "command": command}
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [hook]}]}}
+    file = home / "project" / ".claude" / "settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(settings))
+    return home / "project"
+
+
+def test_the_hooks_of_a_project_run_in_copies(home, capsys):
+    command = 'touch "$CLAUDE_PROJECT_DIR/ran" "$HOME/ran"; grep -q push && exit 2 || exit 0'
+    project = project_with_hook(home, command)
+
+    code, report = run_json(capsys, "backtest", "--project", str(project), "--trust-once")
+
+    assert code == OK
+    assert report["outcomes"]["deny"]["events"] == 1
+    assert not (project / "ran").exists()
+    assert not (home / "ran").exists()
+
+
+@pytest.mark.parametrize("option", [[], ["--yes"]])
+def test_untrusted_hooks_of_a_project_do_not_run(home, capsys, option):
+    project = project_with_hook(home, f"touch {home}/ran")
+
+    assert main(["backtest", "--project", str(project), *option]) == USAGE
+
+    assert "--trust-once" in capsys.readouterr().err
+    assert not (home / "ran").exists()
+
+
+def test_a_session_is_replayed_with_another_hook(home, capsys):
+    (home / "guard.py").write_text(GUARD.replace("WORD", "ls"))
+
+    code, report = run_json(capsys, "replay", "5e55-one", "--hook", "guard.py")
+
+    assert code == PROBLEMS
+    assert report["changes"]["number"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.py"], "there is no file"),
+        (["guard.py", "--fail-on", "change"], "--fail-on takes"),
+        (["guard.py", "--fail-on", "new-deny"], "add --against"),
+        (["guard.py", "--against", "nothing.py"], "give a path or git:REVISION"),
+        (["guard.py", "--project", "."], "not both"),
+        (["--project", "."], "has no hooks"),
+    ],
+)
+def test_a_wrong_use_says_what_to_write(home, capsys, arguments, message):
+    (home / "guard.py").write_text(GUARD)
+
+    assert main(["backtest", *arguments]) == USAGE
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_backtest_without_events_says_so(home, capsys):
+    (home / "guard.py").write_text(GUARD)
+
+    assert main(["backtest", "guard.py", "--agent", "qwen"]) == PROBLEMS
+    assert "There are no such events." in capsys.readouterr().err
