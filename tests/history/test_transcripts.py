@@ -634,6 +634,96 @@ def test_the_form_of_codex_before_items_is_read(tmp_path):
     assert len({event.key for event in events}) == 5
 
 
+def say(text, message):
+    block = {"type": "text", "text": text}
+    return {"type": "assistant", "message": {"id": message, "content": [block]}}
+
+
+def test_a_turn_after_the_next_prompt_was_not_continued_by_a_hook(tmp_path):
+    feedback = prompt("Stop hook feedback:\ngo on") | {"isMeta": True}
+    path = write_claude(
+        tmp_path, prompt("go"), say("1", "a"), feedback, say("2", "b"), prompt("x"), say("3", "c")
+    )
+
+    stops = [e.payload for e in read(path, "claude")[0] if e.event == "after_agent"]
+
+    assert [stop["stop_hook_active"] for stop in stops] == [False, True, False]
+
+
+def write_codex(tmp_path, *records):
+    path = tmp_path / "rollout.jsonl"
+    first = [
+        ("session_meta", {"id": "t", "cwd": "/p"}),
+        ("turn_context", {"turn_id": "1", "cwd": "/p", "approval_policy": "never", "model": "m"}),
+    ]
+    lines = [json.dumps({"type": kind, "payload": payload}) for kind, payload in [*first, *records]]
+    path.write_text("\n".join(lines), "utf-8")
+    return path
+
+
+def test_a_prompt_that_codex_wrote_in_two_forms_is_one_event(tmp_path):
+    item = {"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": "go"}]}
+    path = write_codex(
+        tmp_path,
+        ("event_msg", {"type": "user_message", "message": "go"}),
+        ("event_msg", {"type": "item_completed", "item": item}),
+    )
+
+    events = [event.event for event in read(path, "codex")[0]]
+
+    assert events == ["session_start", "before_prompt"]
+
+
+@pytest.mark.parametrize(
+    ("output", "events"),
+    [
+        ("fine", ["before_tool", "after_tool"]),
+        ("Tool call blocked by PreToolUse hook: no. Tool: view_image", ["before_tool"]),
+        ("unsupported call: view_image", []),
+    ],
+)
+def test_what_follows_a_call_of_codex_is_in_its_output(tmp_path, output, events):
+    call = {"type": "function_call", "name": "view_image", "arguments": "{}", "call_id": "c"}
+    result = {"type": "function_call_output", "call_id": "c", "output": output}
+    path = write_codex(tmp_path, ("response_item", call), ("response_item", result))
+
+    assert [event.event for event in read(path, "codex")[0][1:]] == events
+
+
+def test_hooks_of_qwen_got_the_text_of_a_shell_command():
+    home = DATA / "qwen" / "main"
+    sent = {}
+    for line in (home / "hooks.jsonl").read_text("utf-8").splitlines():
+        payload = json.loads(line)
+        if payload["hook_event_name"] == "PostToolUse":
+            sent[payload["tool_call_id"]] = payload["tool_response"]
+    [path] = home.glob(".qwen/projects/*/chats/*.jsonl")
+
+    responses = {
+        event.payload["tool_call_id"]: event.payload["tool_response"]
+        for event in read(path, "qwen")[0]
+        if event.event == "after_tool"
+    }
+
+    same = {call for call, response in responses.items() if response == sent[call]}
+    # The launch of a subagent and a skill are reported to hooks in another form.
+    assert responses.keys() - same == {"call_17", "call_18"}
+
+
+def test_values_that_are_nested_very_deep_become_their_text(tmp_path):
+    deep = "[" * 300 + "]" * 300
+    path = write_claude(tmp_path, prompt("go"), bash("c"))
+    text = path.read_text("utf-8").replace('"command": "x"', f'"command": {deep}')
+    path.write_text(text, "utf-8")
+
+    *_, event = read(path, "claude")[0]
+
+    value = event.payload["tool_input"]["command"]
+    while isinstance(value, list):
+        [value] = value
+    assert isinstance(value, str)
+
+
 # -- files that are damaged, or large
 
 
