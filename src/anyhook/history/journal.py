@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+# `json.dumps` makes an encoder for each call, which takes as long as the encoding.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 FORMAT = 1
 """Version of the lines. A release reads the formats up to its own."""
 SWITCH = "recording.json"
@@ -110,19 +112,15 @@ def encode_line(record: Mapping[str, Any]) -> bytes:
     Raises:
         ValueError: If the record holds what is no JSON.
     """
-    text = _dump(record)
+    text = _encode(record)
     if len(text) > LONGEST_LINE:
-        text = _dump({**_cut(record), "cut": True})
+        text = _encode({**_cut(record), "cut": True})
     from anyhook.history.redact import redact_json
 
     text, count = redact_json(text)
     if count:
         text = f'{text[:-1]},"redacted":{count}}}'
     return f"\n{text}\n".encode("utf-8", "backslashreplace")
-
-
-def _dump(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def _cut(value: Any) -> Any:
