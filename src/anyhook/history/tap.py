@@ -126,6 +126,7 @@ class Tap:
         closed = _open_standard_streams()
         forwarded = [n for n in FORWARDED if signal.getsignal(n) is not signal.SIG_IGN]
         signal.pthread_sigmask(signal.SIG_BLOCK, forwarded)
+        self._fork_witness()  # before the command, so that it misses no signal that this one gets
         stdin_read, stdin_write = os.pipe()
         out_read, out_write = os.pipe()
         err_read, err_write = os.pipe()
@@ -147,7 +148,6 @@ class Tap:
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
-        self._fork_witness()
         for number in forwarded:
             signal.signal(number, lambda number, _frame: self._forward(number))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, forwarded)
