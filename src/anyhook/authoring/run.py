@@ -51,7 +51,7 @@ LOG_ENV = "ANYHOOK_LOG"
 """Variable that names a file for tracebacks."""
 RECORDED_ENV = "ANYHOOK_RECORDED"
 """Variable of hooks whose result another process records: `anyhook.history.record.RECORDED`."""
-RECORD_SECONDS = 2.0
+RECORD_SECONDS = 5.0
 """Seconds that the record of an event may take: a network may not answer."""
 
 

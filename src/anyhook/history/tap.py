@@ -51,6 +51,8 @@ NOT_FOUND, NOT_EXECUTABLE = 127, 126
 SHELL = "/bin/sh"
 RECORDED = "ANYHOOK_RECORDED"
 """Environment variable of commands whose result another process records."""
+LESS_URGENT = 10
+"""Added to the niceness of the process that records when the agent has its answer."""
 LARGEST_INPUT = 16 * 1024 * 1024
 LARGEST_OUTPUT = 1024 * 1024
 """Bytes of a stream that the history keeps."""
@@ -516,6 +518,7 @@ class Journal(Sink):
         self, started: float, seconds: float, code: int | None, streams: tuple[Stream, ...]
     ) -> None:
         """Append the record."""
+        os.nice(LESS_URGENT)
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         sys.path.insert(0, package)
         from anyhook.history.tap_record import record_tap

@@ -50,6 +50,8 @@ CONNECTED, ANSWERED, FINISHED, MUST_END = b"A", b"D", b"F", b"E"
 output; it answered an event; it did what else was asked; the server has to end."""
 MESSAGE_SIZE = 5
 """Bytes of a report: kind and process."""
+LESS_URGENT = 10
+"""Added to the niceness of a child that records: its client, the agent and others go first."""
 MAX_OUTPUT = 16 << 20
 """Bytes of a hook's output that are sent."""
 
@@ -207,6 +209,7 @@ class Child:
         try:
             # The client waits no longer, and the server replaces this process.
             self._control.send(self._message(ANSWERED))
+            os.nice(LESS_URGENT)
             output.record()
         finally:  # the server may be gone
             os._exit(0)
