@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -266,3 +267,22 @@ def test_commands_that_make_up_events_record_none(here):
 
     assert not (here / "data/history/journal").exists()
     assert "ANYHOOK_RECORDED" not in os.environ
+
+
+def test_old_events_are_removed_by_the_limits(here):
+    record("on", "--agent", "claude", "--keep", "1d", "--yes")
+    journal = here / "data/history/journal"
+    journal.mkdir()
+    event = {
+        "agent": "claude",
+        "event": "before_tool",
+        "session": "s",
+        "source": "engine",
+        "payload": PAYLOAD,
+    }
+    lines = [json.dumps({**event, "time": moment}) for moment in (1e9, time.time())]
+    (journal / "1-1.jsonl").write_text("\n".join(["", *lines, ""]))
+
+    with History.open() as history:
+        assert ingest(history).events == 2
+        assert history.connection.execute("SELECT count(*) FROM events").fetchone() == (1,)

@@ -359,8 +359,6 @@ def _stored(store: Path, switch: RecordingSwitch | None) -> tuple[dict[str, int]
             " WHERE time >= ? GROUP BY agent",
             (midnight,),
         ).fetchall()
-        if switch is not None:
-            history.prune(switch.limits)
         return dict(rows), history.size(), problems
 
 

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.payloads import decode_event
+from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.journal import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.history.merge import Merger
+from anyhook.history.recording import read_switch
 from anyhook.model.events import ToolEvent
 
 if TYPE_CHECKING:
@@ -60,7 +62,21 @@ def ingest(history: History) -> Ingested:
         while _ingest_part(history, merger, file, done):
             pass
     _remove_old_files(history, journal, time.time())
+    _apply_limits(history, done)
     return done
+
+
+def _apply_limits(history: History, done: Ingested) -> None:
+    """Remove the oldest events above the limits that `anyhook record on` has set."""
+    if not done.events:
+        return
+    try:
+        switch = read_switch(str(history.path.parent))
+    except HistoryError as error:
+        done.problems.append(str(error))
+        return
+    if switch is not None:
+        history.prune(switch.limits)
 
 
 def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
