@@ -11,6 +11,7 @@ import os
 from anyhook.history.journal import append
 from anyhook.history.record import (
     RECORDER,
+    RECORDER_KIND,
     answer_record,
     event_record,
     project_directory,
@@ -100,7 +101,7 @@ def _append(directory: str, record: dict[str, Any]) -> bool:
 def _result_record(run: HookRun, answer: dict[str, Any]) -> dict[str, Any]:
     record: dict[str, Any] = {
         "hook": run.hook,
-        "kind": "recorder" if run.hook == RECORDER else "command",
+        "kind": RECORDER_KIND if run.hook == RECORDER else "command",
         "status": run.status,
         "duration": round(run.duration, 6),
         "exit_code": run.exit_code,

@@ -13,6 +13,7 @@ from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, make_table, print_json, show_path
 from anyhook.cli.past import (
     FAILED_STATUS,
+    OUTCOME_STYLE,
     Since,
     counts_text,
     event_json,
@@ -33,6 +34,7 @@ from anyhook.history.queries import (
     sessions,
     statistics,
 )
+from anyhook.history.record import RECORDER_KIND
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ history = typer.Typer(
 )
 Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
+BAR_WIDTH = 12
 MAX_REASON = 400
 """Characters of a reason in a timeline."""
 
@@ -131,13 +134,17 @@ def show(
         return OK
     out = console()
     out.print(_session_table([summary]))
-    shown = [found for found in events if everything or event or found.results or found.decision]
+    shown = [found for found in events if everything or event or _has_hooks(found)]
     for found in shown:
         print_event(out, found, full=bool(event))
     hidden = len(events) - len(shown)
     if hidden:
         out.print(f"{count_of(hidden, 'event')} without hooks; to see them: --all", style="dim")
     return OK
+
+
+def _has_hooks(event: RecordedEvent) -> bool:
+    return bool(event.decision) or any(result.kind != RECORDER_KIND for result in event.results)
 
 
 def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> None:
@@ -168,18 +175,32 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> No
 
 
 def _result_table(event: RecordedEvent) -> Table:
-    table = make_table("", "hook", "place", "time", "answer")
+    table = make_table("", "hook", "place", "bar", "time", "answer")
     table.show_header = False
-    for result in event.results:
+    shown = [result for result in event.results if result.kind != RECORDER_KIND]
+    total = max((r.started + (r.duration or 0.0) for r in shown), default=0.0)
+    for result in shown:
         duration = "" if result.duration is None else show_span(result.duration)
         table.add_row(
             "",
             Text(printable(result.hook)),
             Text(printable(result.place), style="dim"),
+            _bar(result, total),
             Text(duration, style="dim"),
             _answer_text(result),
         )
     return table
+
+
+def _bar(result: RecordedResult, total: float) -> Text:
+    """Return when a hook ran, from the start of the event to the end of its last hook."""
+    if result.duration is None or not total:
+        return Text("·" * BAR_WIDTH, style="dim")
+    start = min(round(result.started / total * BAR_WIDTH), BAR_WIDTH - 1)
+    length = min(max(round(result.duration / total * BAR_WIDTH), 1), BAR_WIDTH - start)
+    style = "red" if result.status in FAILED_STATUS else OUTCOME_STYLE[result.outcome]
+    rest = BAR_WIDTH - start - length
+    return Text.assemble(("─" * start, "dim"), ("━" * length, style), ("─" * rest, "dim"))
 
 
 def _answer_text(result: RecordedResult) -> Text:

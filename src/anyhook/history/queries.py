@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.record import RECORDER_KIND
 from anyhook.history.text import mark, query_of
 
 if TYPE_CHECKING:
@@ -350,8 +351,9 @@ def _hook_statistics(
         "SELECT label, place, count(DISTINCT hooks.id), count(*),"
         " sum(status IN ('failed', 'timed_out')), avg(duration), max(duration), sum(shadow),"
         f" max(time) FROM results JOIN events ON events.id = event_id"
-        f" JOIN hooks ON hooks.id = hook_id WHERE {where} GROUP BY 1, 2 ORDER BY 4 DESC",
-        values,
+        f" JOIN hooks ON hooks.id = hook_id WHERE {where} AND kind <> ?"
+        " GROUP BY 1, 2 ORDER BY 4 DESC",
+        (*values, RECORDER_KIND),
     ).fetchall()
     outcomes: dict[tuple[str, str], dict[str, int]] = {}
     counted = connection.execute(

@@ -25,6 +25,8 @@ LONGEST_STREAM = 4096
 """Characters of each stream of a command that are recorded."""
 RECORDED = "ANYHOOK_RECORDED"
 """Environment variable of commands whose result another process records."""
+RECORDER_KIND = "recorder"
+"""Kind of the results of the recorder, which answers nothing."""
 RECORDER = "anyhook recorder"
 """Name of the hook that answers nothing and records every event, and the kind of its results."""
 SOURCES = ("engine", "hook", "tap", "import")
