@@ -28,7 +28,7 @@ RECORDED = "ANYHOOK_RECORDED"
 RECORDER_KIND = "recorder"
 """Kind of the results of the recorder, which answers nothing."""
 RECORDER = "anyhook recorder"
-"""Name of the hook that answers nothing and records every event, and the kind of its results."""
+"""Name of the hook that answers nothing and records every event."""
 SOURCES = ("engine", "hook", "tap", "import")
 """Where an event was seen: in an engine, by a hook file, by a wrapper around a hook's command, in a
 transcript."""
