@@ -73,7 +73,7 @@ class Filter:
     def index_query(self) -> str:
         """Return the query to the full-text index; empty if it is not needed."""
         words = [query_of(self.text)] if self.text else []
-        for kind in ("agent", "event", "tool", "outcome", "hook"):
+        for kind in ("agent", "event", "tool", "outcome", "hook", "session"):
             value = getattr(self, kind)
             if value:
                 words.append(f"marks:{mark(kind, value)}")
@@ -249,7 +249,6 @@ def iterate(history: History, wanted: Filter, *, batch: int = 500) -> Iterator[R
 
 def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
     pairs = (
-        ("sessions.session = ?", wanted.session),
         ("events.time >= ?", wanted.since),
         ("events.time < ?", wanted.until),
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-MARKED = ("agent", "event", "tool", "outcome", "source")
+MARKED = ("agent", "event", "tool", "outcome", "source", "session")
 """Kinds of words in the index, beside those for hooks."""
 DIGEST_SIZE = 16
 """Bytes of a content hash."""
@@ -130,7 +130,7 @@ def keep(text: str) -> tuple[str, int]:
 def event_marks(event: RecordedEvent, hooks: Iterable[str]) -> str:
     """Return the words of the index for the properties of an event."""
     outcome = "stop" if event.stop and event.outcome == "none" else event.outcome
-    properties = (event.agent, event.event, event.tool, outcome, event.source)
+    properties = (event.agent, event.event, event.tool, outcome, event.source, event.session)
     return _marks_of(properties, tuple(hooks))
 
 
@@ -143,8 +143,8 @@ def _marks_of(properties: tuple[str | None, ...], hooks: tuple[str, ...]) -> str
 
 def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]:
     """Return the text and the marks under which a stored event was indexed."""
-    agent, event, tool, source, payload, decision = connection.execute(
-        "SELECT agent, event, tool, source, payload, decision FROM events"
+    agent, session, event, tool, source, payload, decision = connection.execute(
+        "SELECT agent, session, event, tool, source, payload, decision FROM events"
         " JOIN sessions ON sessions.id = session_id JOIN bodies ON event_id = events.id"
         " WHERE events.id = ?",
         (number,),
@@ -156,7 +156,9 @@ def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]
     ).fetchall()
     payload = json.loads(payload)
     decision = None if decision is None else json.loads(decision)
-    stored = RecordedEvent(agent, "", event, 0.0, payload, source, tool=tool, decision=decision)
+    stored = RecordedEvent(
+        agent, session, event, 0.0, payload, source, tool=tool, decision=decision
+    )
     return searched_text(payload, decision), event_marks(stored, [hook for (hook,) in hooks])
 
 

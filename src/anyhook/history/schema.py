@@ -39,6 +39,7 @@ CREATE TABLE events (
 CREATE INDEX events_session ON events (session_id, time);
 CREATE UNIQUE INDEX events_key ON events (key) WHERE key IS NOT NULL;
 CREATE INDEX events_time ON events (time);
+CREATE INDEX events_decided ON events (session_id, outcome, stop) WHERE outcome <> 'none' OR stop;
 CREATE INDEX events_outcome ON events (outcome, time) WHERE outcome <> 'none' OR stop;
 
 -- Apart from the events, so that lists and counts do not read the payloads.
