@@ -1,29 +1,41 @@
-"""Results that are kept: an interrupted run continues, and an unchanged one is instant."""
+"""Results that are kept: an interrupted run continues, and an unchanged one is instant.
+
+The content hash of each part of a file is kept with the stamp of the file, so that a file which has
+not changed is not read again.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
+import struct
 import time
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.results import Result
+from anyhook.backtest.results import PackedResult, Result
 
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from anyhook.backtest.sources import Part
+
+DAMAGED = (ValueError, KeyError, TypeError, struct.error, zlib.error)
 FILE = "backtest.sqlite"
 LARGEST = 1024**3
 """Bytes of results that are kept; the ones that were not used for the longest time go first."""
+MOST_STAMPS = 500_000
+"""Stamps that are kept: those of 4 TB of JSON lines."""
 _TABLES = """
-CREATE TABLE IF NOT EXISTS results (
-    subject TEXT NOT NULL, part TEXT NOT NULL, content BLOB NOT NULL, used REAL NOT NULL,
-    PRIMARY KEY (subject, part)
+CREATE TABLE IF NOT EXISTS part_results (
+    subject TEXT NOT NULL, part TEXT NOT NULL, counts BLOB NOT NULL, decided BLOB NOT NULL,
+    used REAL NOT NULL, PRIMARY KEY (subject, part)
+);
+CREATE TABLE IF NOT EXISTS stamps (
+    location TEXT PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL, used REAL NOT NULL
 ) WITHOUT ROWID;
 """
 
@@ -62,23 +74,54 @@ class ResultCache:
             part: Hash of the events.
         """
         row = self._execute(
-            "SELECT content FROM results WHERE subject = ? AND part = ?", (subject, part)
+            "SELECT counts, decided FROM part_results WHERE subject = ? AND part = ?",
+            (subject, part),
         )
         if not row:
             return None
         self._used.append((time.time(), subject, part))
         try:
-            return Result.from_json(json.loads(zlib.decompress(row[0][0])))
-        except (ValueError, KeyError, TypeError, zlib.error):  # damaged, or of another release
+            return Result.unpack(PackedResult(*row[0]))
+        except DAMAGED:  # or of another release
             return None
 
     def put(self, subject: str, part: str, result: Result) -> None:
         """Keep a result."""
-        content = zlib.compress(json.dumps(result.to_json(), default=str).encode(), 1)
         self._execute(
-            "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)",
-            (subject, part, content, time.time()),
+            "INSERT OR REPLACE INTO part_results VALUES (?, ?, ?, ?, ?)",
+            (subject, part, *result.pack(), time.time()),
         )
+
+    def digest_of(self, part: Part) -> str | None:
+        """Return the content hash of a part; `None` if the part was never seen.
+
+        It is only read again if the file has changed since.
+
+        Raises:
+            UsageError: If it cannot be read.
+        """
+        if not part.location:
+            return part.digest()
+        rows = self._execute(
+            "SELECT stamp, digest FROM stamps WHERE location = ?", (part.location,)
+        )
+        if not rows:
+            return None
+        stamp, digest = rows[0]
+        if stamp == part.stamp:
+            return str(digest)
+        # Something was appended, or the file was written again.
+        digest = part.digest()
+        self.put_digest(part, digest)
+        return str(digest)
+
+    def put_digest(self, part: Part, digest: str) -> None:
+        """Keep the content hash of a part."""
+        if part.location:
+            self._execute(
+                "INSERT OR REPLACE INTO stamps VALUES (?, ?, ?, ?)",
+                (part.location, part.stamp, digest, time.time()),
+            )
 
     def close(self) -> None:
         """Note what was used, remove what is too much, and close the file."""
@@ -88,7 +131,7 @@ class ResultCache:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("BEGIN")
             connection.executemany(
-                "UPDATE results SET used = ? WHERE subject = ? AND part = ?", self._used
+                "UPDATE part_results SET used = ? WHERE subject = ? AND part = ?", self._used
             )
             _remove_oldest(connection)
             connection.execute("COMMIT")
@@ -115,16 +158,22 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _remove_oldest(connection: sqlite3.Connection) -> None:
-    total = connection.execute("SELECT coalesce(sum(length(content)), 0) FROM results").fetchone()[
-        0
-    ]
+    connection.execute(
+        "DELETE FROM stamps WHERE location IN"
+        " (SELECT location FROM stamps ORDER BY used DESC LIMIT -1 OFFSET ?)",
+        (MOST_STAMPS,),
+    )
+    query = "SELECT coalesce(sum(length(counts) + length(decided)), 0) FROM part_results"
+    total = connection.execute(query).fetchone()[0]
     if total <= LARGEST:
         return
     rows = connection.execute(
-        "SELECT subject, part, length(content) FROM results ORDER BY used"
+        "SELECT subject, part, length(counts) + length(decided) FROM part_results ORDER BY used"
     ).fetchall()
     for subject, part, size in rows:
         if total <= LARGEST:
             break
-        connection.execute("DELETE FROM results WHERE subject = ? AND part = ?", (subject, part))
+        connection.execute(
+            "DELETE FROM part_results WHERE subject = ? AND part = ?", (subject, part)
+        )
         total -= size

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anyhook.backtest.blocks import BlockList
+from anyhook.backtest.results import Decided
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from anyhook.backtest.results import Decided, Result
+    from anyhook.backtest.results import Result
 
 EXAMPLES = 5
 """Examples of a group of changes."""
@@ -45,6 +48,25 @@ class Change:
             after.outcome if after is not None else "none",
         )
 
+    def to_json(self) -> list[Any]:
+        """Return it as JSON values."""
+        before, after = self.before, self.after
+        return [
+            None if before is None else before.to_json(),
+            None if after is None else after.to_json(),
+            list(self.fields),
+        ]
+
+    @classmethod
+    def from_json(cls, value: Iterable[Any]) -> Change:
+        """Return what `to_json` made."""
+        before, after, fields = value
+        return cls(
+            None if before is None else Decided.from_json(before),
+            None if after is None else Decided.from_json(after),
+            tuple(fields),
+        )
+
 
 @dataclass(slots=True)
 class ChangeGroup:
@@ -66,7 +88,7 @@ class ChangeGroup:
     tool: str | None
     hooks: tuple[str, ...]
     fields: tuple[str, ...]
-    changes: list[Change] = field(default_factory=list)
+    changes: BlockList[Change] = field(default_factory=lambda: BlockList(Change))
 
     @property
     def sessions(self) -> int:
@@ -74,17 +96,28 @@ class ChangeGroup:
         return len({change.event.session for change in self.changes})
 
 
-def find_changes(before: Result, after: Result) -> list[Change]:
+def find_changes(before: Result, after: Result) -> BlockList[Change]:
     """Compare the decisions of two results on the same events."""
-    first = {found.ref: found for found in before.decided}
-    second = {found.ref: found for found in after.decided}
-    changes: list[Change] = []
+    changes = BlockList(Change)
+    numbers = before.decided.numbers
+    if numbers and numbers == after.decided.numbers:  # of the same parts
+        for number in numbers:
+            _compare(before.decided.segment(number), after.decided.segment(number), changes)
+    else:
+        _compare(before.decided, after.decided, changes)
+    return changes
+
+
+def _compare(
+    before: Iterable[Decided], after: Iterable[Decided], changes: BlockList[Change]
+) -> None:
+    first = {found.ref: found for found in before}
+    second = {found.ref: found for found in after}
     for ref in dict.fromkeys([*second, *first]):
         old, new = first.get(ref), second.get(ref)
         fields = _differing(old.decision if old else {}, new.decision if new else {})
         if fields:
             changes.append(Change(old, new, fields))
-    return changes
 
 
 def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
@@ -107,7 +140,8 @@ def group_changes(changes: Iterable[Change]) -> list[ChangeGroup]:
     return sorted(groups.values(), key=lambda group: -len(group.changes))
 
 
-def new_denials(changes: Iterable[Change]) -> list[Change]:
+def new_denials(changes: Iterable[Change]) -> BlockList[Change]:
     """Return the changes that deny or stop what was not denied or stopped before."""
     strict = ("deny", "stop")
-    return [c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict]
+    denials = (c for c in changes if c.outcomes[1] in strict and c.outcomes[0] not in strict)
+    return BlockList(Change, denials)

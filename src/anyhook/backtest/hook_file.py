@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
@@ -18,7 +19,8 @@ from anyhook.authoring.functions import (
 from anyhook.authoring.load import load_hooks
 from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
 from anyhook.history.record import answer_record
-from anyhook.model.answers import NO_OPINION, Answer
+from anyhook.history.redact import redact_json, redact_text
+from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 200
 """Characters of an event that are shown in an example."""
+SEARCHED_TEXT = 5 * LONGEST_TEXT
+"""Characters among which secrets are searched: one that is cut would not be recognized."""
 
 
 class HookFile:
@@ -59,25 +63,15 @@ class HookFile:
         """Decide a recorded event, and add what comes out to a result."""
         if not self._may_cover(row.event, row.tool):
             return
-        payload = json.loads(row.payload)
+        payload = row.read_payload()
         answer, hooks = self._answer(row, payload, result)
         if answer is NO_OPINION:
             return
         decision = answer_record(answer)
         if not decision:
             return
-        result.decided.append(
-            Decided(
-                row.ref,
-                row.session,
-                row.event,
-                row.tool,
-                shown_text(payload),
-                decision,
-                tuple(hooks),
-                dependencies(row, payload, decision, lambda rest: self._decide(row, rest)),
-            )
-        )
+        made_up = dependencies(row, payload, decision, lambda rest: self._decide(row, rest))
+        result.add_decided(decided_of(row, payload, decision, hooks, made_up))
 
     def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> dict[str, Any]:
         return answer_record(self._answer(row, payload, Result())[0])
@@ -112,7 +106,7 @@ class HookFile:
             if answer is NO_OPINION:
                 tally.outcomes["none"] += 1
             else:
-                tally.outcomes[outcome_of(answer_record(answer))] += 1
+                tally.outcomes[_verdict_of(answer)] += 1
                 hooks.append(label)
             return answer
 
@@ -177,6 +171,51 @@ def dependencies(
     return tuple(found)
 
 
+def decided_of(
+    row: EventRow,
+    payload: Mapping[str, Any],
+    decision: Mapping[str, Any],
+    hooks: Iterable[str],
+    reconstructed: tuple[str, ...],
+) -> Decided:
+    """Return what is kept of a decision: it holds no secrets.
+
+    Args:
+        row: The recorded event.
+        payload: Its payload.
+        decision: Its decision.
+        hooks: Labels of the hooks with an opinion.
+        reconstructed: The members that it depends on and that were not recorded.
+    """
+    text = longest_text(payload)
+    if not row.is_redacted:
+        text = redact_text(text[:SEARCHED_TEXT])
+        decision = _without_secrets(decision)
+    text = text[:LONGEST_TEXT]
+    return Decided(
+        row.ref, row.session, row.event, row.tool, text, decision, tuple(hooks), reconstructed
+    )
+
+
+def _without_secrets(decision: Mapping[str, Any]) -> Mapping[str, Any]:
+    text, count = _redact_decision(json.dumps(decision, default=str))
+    if not count:
+        return decision
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+# Most decisions of a hook are equal.
+_redact_decision = lru_cache(maxsize=1024)(redact_json)
+
+
+def _verdict_of(answer: Answer) -> str:
+    """Return the verdict of an answer that is an opinion (`outcome_of`)."""
+    if answer.outcome is not Outcome.NONE:
+        return str(answer.outcome)
+    return outcome_of(answer_record(answer))
+
+
 def _may_cover(function: HookFunction, tool: str | None) -> bool:
     """Return whether a function may cover a tool by its canonical name or by an agent's."""
     has_other_names = any(name not in TOOLS for name in function.subjects)
@@ -184,11 +223,16 @@ def _may_cover(function: HookFunction, tool: str | None) -> bool:
 
 
 def shown_text(payload: Mapping[str, Any]) -> str:
+    """Return what an event was about, cut for an example."""
+    return longest_text(payload)[:LONGEST_TEXT]
+
+
+def longest_text(payload: Mapping[str, Any]) -> str:
     """Return what an event was about: the longest string of its arguments, else of the rest."""
     for name in ("tool_input", "toolArgs", "prompt", "command"):
         text = _longest_string(payload.get(name))
         if text:
-            return text[:LONGEST_TEXT]
+            return text
     return ""
 
 

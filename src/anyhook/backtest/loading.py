@@ -54,13 +54,18 @@ def digest_of(subject: Subject) -> str:
     return hasher.hexdigest()
 
 
+def hook_files(file: Path) -> list[Path]:
+    """Return a hook file, and the modules beside it that it may load."""
+    source = file.read_bytes().decode("utf-8", "replace")
+    return [file, *[path for path in sorted(code_beside(file.parent, source)) if path != file]]
+
+
 def _file_content(file: Path) -> bytes:
-    """Return a hook file and the modules beside it that it may load."""
-    source = file.read_bytes()
-    parts = [source]
-    for path in sorted(code_beside(file.parent, source.decode("utf-8", "replace"))):
-        if path != file:
-            parts += [path.name.encode("utf-8", "replace"), path.read_bytes()]
+    """Return the code of a hook file and of the modules that it may load."""
+    source, *modules = hook_files(file)
+    parts = [source.read_bytes()]
+    for path in modules:
+        parts += [path.name.encode("utf-8", "replace"), path.read_bytes()]
     return b"\0".join(parts)
 
 

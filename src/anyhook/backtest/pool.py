@@ -16,7 +16,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.backtest.loading import load_hooks_of
 from anyhook.backtest.results import Result
@@ -67,13 +67,25 @@ class Done:
     digest: str
 
 
+class Evaluated(NamedTuple):
+    """The results on a part.
+
+    Attributes:
+        result: What came out.
+        digest: Content hash of its events.
+    """
+
+    result: Result
+    digest: str
+
+
 def evaluate_part(
     evaluator: Evaluator,
     part: Part,
     *,
     skipped: dict[int, str] | None = None,
     note: Callable[[int], None] = lambda _position: None,
-) -> Result:
+) -> Evaluated:
     """Let hooks decide the events of a part.
 
     Args:
@@ -90,7 +102,9 @@ def evaluate_part(
             continue
         note(position)
         evaluator.evaluate(row, result)
-    return result
+    result.problems = rows.problems
+    result.problem_count = rows.problem_count
+    return Evaluated(result, rows.digest)
 
 
 def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: str) -> None:
@@ -118,33 +132,49 @@ class Pool:
         self._timeout = timeout
         self._jobs = jobs
         self._workers: list[_Worker] = []
-        self._directory = ""
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
 
     def run(self, parts: Iterable[tuple[int, Part]]) -> Iterator[Done]:
-        """Evaluate parts, and yield the results in any order.
+        """Evaluate parts, yield the results in any order, and end the processes.
+
+        Raises:
+            UsageError: If the hooks cannot be loaded.
+        """
+        try:
+            yield from self.evaluate(parts)
+        finally:
+            self.close()
+
+    def evaluate(self, parts: Iterable[tuple[int, Part]]) -> Iterator[Done]:
+        """Evaluate parts, yield the results in any order, and keep the processes for further ones.
 
         Raises:
             UsageError: If the hooks cannot be loaded.
         """
         waiting = deque(Task(number, part) for number, part in parts)
-        # A process that is killed cannot remove its copies of a project.
-        with tempfile.TemporaryDirectory(prefix="anyhook-backtest-") as directory:
-            self._directory = directory
-            yield from self._run(waiting)
-
-    def _run(self, waiting: deque[Task]) -> Iterator[Done]:
+        if self._directory is None:
+            # A process that is killed cannot remove its copies of a project.
+            self._directory = tempfile.TemporaryDirectory(prefix="anyhook-backtest-")
         while len(self._workers) < min(self._jobs, len(waiting)):
-            self._workers.append(_Worker(self._subject, self._directory))
-        try:
-            while waiting or any(worker.task for worker in self._workers):
-                for worker in self._workers:
-                    if worker.task is None and waiting:
-                        worker.give(waiting.popleft())
-                yield from self._collect(waiting)
-        finally:
+            self._workers.append(self._start_worker())
+        while waiting or any(worker.task for worker in self._workers):
             for worker in self._workers:
-                worker.end()
-            self._workers.clear()
+                if worker.task is None and waiting:
+                    worker.give(waiting.popleft())
+            yield from self._collect(waiting)
+
+    def close(self) -> None:
+        """End the processes."""
+        for worker in self._workers:
+            worker.end()
+        self._workers.clear()
+        if self._directory is not None:
+            self._directory.cleanup()
+            self._directory = None
+
+    def _start_worker(self) -> _Worker:
+        directory = "" if self._directory is None else self._directory.name
+        return _Worker(self._subject, directory)
 
     def _collect(self, waiting: deque[Task]) -> Iterator[Done]:
         """Wait for something to happen, and yield the parts that were done."""
@@ -166,7 +196,7 @@ class Pool:
         """Start another process in place of one that died or hangs."""
         task, position = worker.task, worker.position
         worker.end()
-        self._workers[self._workers.index(worker)] = _Worker(self._subject, self._directory)
+        self._workers[self._workers.index(worker)] = self._start_worker()
         if task is None:
             return
         if has_died:
@@ -249,8 +279,8 @@ def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> 
         try:
             if evaluator is None:
                 evaluator = load_hooks_of(subject)
-            result = evaluate_part(evaluator, task.part, skipped=task.skipped, note=note)
-            answer: Done | str = Done(task.number, result, task.part.digest())
+            found = evaluate_part(evaluator, task.part, skipped=task.skipped, note=note)
+            answer: Done | str = Done(task.number, found.result, found.digest)
         except AnyhookError as error:
             answer = str(error)
         at[0] = -1.0

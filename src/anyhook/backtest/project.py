@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.translate import decode_any_form, translate_event
-from anyhook.backtest.hook_file import dependencies, shown_text
-from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
+from anyhook.backtest.hook_file import decided_of, dependencies
+from anyhook.backtest.results import Result, bucket_of, outcome_of
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.files import DATA_VARIABLE
@@ -98,7 +98,7 @@ class ProjectHooks:
 
     def evaluate(self, row: EventRow, result: Result) -> None:
         """Decide a recorded event, and add what comes out to a result."""
-        payload = json.loads(row.payload)
+        payload = row.read_payload()
         decided = self._decide(row, payload)
         hooks = self._count(decided, result)
         decision = self._record(decided)
@@ -107,18 +107,7 @@ class ProjectHooks:
         reconstructed = dependencies(
             row, payload, decision, lambda rest: self._record(self._decide(row, rest))
         )
-        result.decided.append(
-            Decided(
-                row.ref,
-                row.session,
-                row.event,
-                row.tool,
-                shown_text(payload),
-                decision,
-                tuple(hooks),
-                reconstructed,
-            )
-        )
+        result.add_decided(decided_of(row, payload, decision, hooks, reconstructed))
 
     def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> Decision:
         source, target = get_agent(row.agent), self._engine.engine.agent

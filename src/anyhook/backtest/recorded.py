@@ -37,7 +37,7 @@ def recorded_result(history: History, selection: Selection, after: Result) -> Re
         hooks = labels.split("\n") if labels else []
         if fields:
             text = shown_text(json.loads(payload))
-            result.decided.append(
+            result.add_decided(
                 Decided(str(number), session, event, tool, text, fields, tuple(sorted(hooks)))
             )
     return result

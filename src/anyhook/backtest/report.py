@@ -15,7 +15,7 @@ from anyhook.backtest.changes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from anyhook.backtest.results import Decided, Result, Tally
     from anyhook.backtest.run import Run
@@ -38,11 +38,11 @@ class Comparison:
 
     title: str
     result: Result
-    changes: list[Change]
+    changes: Sequence[Change]
     groups: list[ChangeGroup]
 
     @property
-    def new_denials(self) -> list[Change]:
+    def new_denials(self) -> Sequence[Change]:
         """The changes that deny or stop what was not denied or stopped before."""
         return new_denials(self.changes)
 
@@ -154,8 +154,11 @@ def decided_json(found: Decided) -> dict[str, Any]:
 def examples(decided: Iterable[Decided], number: int) -> list[Decided]:
     """Return some decided events: denials first, and of different texts and sessions."""
     found: dict[tuple[str, str], Decided] = {}
-    for one in sorted(decided, key=lambda one: one.outcome not in STRICT):
-        found.setdefault((one.outcome, one.text), one)
+    others: dict[tuple[str, str], Decided] = {}
+    for one in decided:  # there may be millions
+        chosen = found if one.outcome in STRICT else others
+        if len(chosen) < number:
+            chosen.setdefault((one.outcome, one.text), one)
         if len(found) >= number:
             break
-    return list(found.values())
+    return [*found.values(), *others.values()][:number]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.backtest.blocks import BlockList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -14,6 +18,8 @@ STEPS = 8
 """Buckets of a histogram in which durations double: percentiles are exact to 9 %."""
 SHORTEST = 1e-7
 """Seconds of the first bucket."""
+MOST_PROBLEMS = 100
+"""Problems with a source that are kept; further ones are counted."""
 
 
 def bucket_of(seconds: float) -> int:
@@ -156,12 +162,28 @@ class Result:
         sessions: The sessions of these events.
         hooks: Label of a hook to its results.
         decided: The events on which hooks had an opinion, in the order of the source.
+        verdicts: Verdict to the number of events that got it.
+        verdict_sessions: Verdict to the sessions with at least one such event.
+        problems: The first problems with the source, each with its file and line.
+        problem_count: Number of all of them.
     """
 
     events: Counter[str] = field(default_factory=Counter)
     sessions: set[str] = field(default_factory=set)
     hooks: dict[str, Tally] = field(default_factory=dict)
-    decided: list[Decided] = field(default_factory=list)
+    decided: BlockList[Decided] = field(default_factory=lambda: BlockList(Decided))
+    verdicts: Counter[str] = field(default_factory=Counter)
+    verdict_sessions: dict[str, set[str]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    problem_count: int = 0
+
+    @classmethod
+    def of(cls, decided: Iterable[Decided]) -> Result:
+        """Return a result that has only decisions."""
+        result = cls()
+        for found in decided:
+            result.add_decided(found)
+        return result
 
     @property
     def total(self) -> int:
@@ -175,37 +197,85 @@ class Result:
             found = self.hooks[hook] = Tally()
         return found
 
-    def add(self, other: Result) -> None:
-        """Add the results on further events."""
+    def add_decided(self, decided: Decided) -> None:
+        """Add an event on which hooks had an opinion."""
+        self.decided.append(decided)
+        self.verdicts[decided.outcome] += 1
+        self.verdict_sessions.setdefault(decided.outcome, set()).add(decided.session)
+
+    def add(self, number: int, other: Result) -> None:
+        """Add the results on a part.
+
+        Args:
+            number: Position of the part in the source; parts may come in any order.
+            other: Its results.
+        """
         self.events += other.events
         self.sessions |= other.sessions
         for hook, tally in other.hooks.items():
             self.tally(hook).add(tally)
-        self.decided += other.decided
+        self.decided.add_segment(number, other.decided)
+        self.verdicts += other.verdicts
+        for verdict, sessions in other.verdict_sessions.items():
+            self.verdict_sessions.setdefault(verdict, set()).update(sessions)
+        self.problems += other.problems[: MOST_PROBLEMS - len(self.problems)]
+        self.problem_count += other.problem_count
 
     def outcomes(self) -> Counter[str]:
         """Return the verdict to the number of events that got it."""
-        return Counter(decided.outcome for decided in self.decided)
+        return Counter(self.verdicts)
 
     def sessions_with(self, outcome: str) -> int:
         """Return the number of sessions with at least one event of a verdict."""
-        return len({found.session for found in self.decided if found.outcome == outcome})
+        return len(self.verdict_sessions.get(outcome, ()))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON values, from which the same result can be made."""
-        return {
+    def pack(self) -> PackedResult:
+        """Return it as bytes, from which the same result can be made."""
+        values = {
             "events": dict(self.events),
             "sessions": sorted(self.sessions),
             "hooks": {hook: tally.to_json() for hook, tally in self.hooks.items()},
-            "decided": [decided.to_json() for decided in self.decided],
+            "verdicts": dict(self.verdicts),
+            "verdict_sessions": {
+                verdict: sorted(sessions) for verdict, sessions in self.verdict_sessions.items()
+            },
+            "problems": self.problems,
+            "problem_count": self.problem_count,
         }
+        return PackedResult(zlib.compress(json.dumps(values).encode(), 1), self.decided.pack())
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Result:
-        """Return what `to_json` made."""
+    def unpack(cls, packed: PackedResult) -> Result:
+        """Return what `pack` made.
+
+        Raises:
+            ValueError, KeyError, TypeError, struct.error, zlib.error: If it is damaged, or of
+                another release.
+        """
+        values = json.loads(zlib.decompress(packed.counts))
         return cls(
-            Counter(value["events"]),
-            set(value["sessions"]),
-            {hook: Tally.from_json(tally) for hook, tally in value["hooks"].items()},
-            [Decided.from_json(decided) for decided in value["decided"]],
+            Counter(values["events"]),
+            set(values["sessions"]),
+            {hook: Tally.from_json(tally) for hook, tally in values["hooks"].items()},
+            BlockList.unpack(Decided, packed.decided),
+            Counter(values["verdicts"]),
+            {verdict: set(found) for verdict, found in values["verdict_sessions"].items()},
+            values["problems"],
+            values["problem_count"],
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send it to another process as bytes that it need not decode."""
+        return Result.unpack, (self.pack(),)
+
+
+class PackedResult(NamedTuple):
+    """A result as bytes.
+
+    Attributes:
+        counts: All but the decisions.
+        decided: The decisions.
+    """
+
+    counts: bytes
+    decided: bytes

@@ -111,10 +111,9 @@ def run_backtest(
     started = time.monotonic()
     run = Run(subject, Result(), Progress(len(parts)))
     digest = digest_of(subject)
-    results: dict[int, Result] = {}
 
     def add(number: int, result: Result) -> None:
-        results[number] = result
+        run.result.add(number, result)
         run.progress.done += 1
         run.progress.events += result.total
         run.progress.seconds = time.monotonic() - started
@@ -123,7 +122,8 @@ def run_backtest(
     with ResultCache(directory) as cache:
         missing: list[tuple[int, Part]] = []
         for number, part in enumerate(parts):
-            known = cache.get(digest, part.digest())
+            content = cache.digest_of(part)
+            known = None if content is None else cache.get(digest, content)
             if known is None:
                 missing.append((number, part))
             else:
@@ -133,11 +133,10 @@ def run_backtest(
         try:
             for done in executor.run(missing) if missing else ():
                 cache.put(digest, done.digest, done.result)
+                cache.put_digest(parts[done.number], done.digest)
                 add(done.number, done.result)
         except KeyboardInterrupt:
             run.is_complete = False
-    for number in sorted(results):  # in the order of the source, whatever process was faster
-        run.result.add(results[number])
     return run
 
 

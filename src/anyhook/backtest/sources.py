@@ -7,16 +7,18 @@ be kept.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from anyhook.backtest.results import MOST_PROBLEMS
 from anyhook.history.rows import DIGEST_SIZE
 from anyhook.history.store import FILE, History
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 PART = 4096
 """Numbers of events in one part of the history."""
@@ -31,9 +33,10 @@ class EventRow(NamedTuple):
         event: Canonical name.
         tool: Canonical name of the tool; `None` for other events.
         session: `AGENT/SESSION`.
-        payload: The payload as JSON text.
+        payload: The payload, or its JSON text.
         reconstructed: Names of members that were not recorded, with commas between them.
         redacted: Number of secrets that were replaced.
+        is_redacted: Whether all secrets were; otherwise they are when a decision is kept.
     """
 
     ref: str
@@ -41,38 +44,72 @@ class EventRow(NamedTuple):
     event: str
     tool: str | None
     session: str
-    payload: str
+    payload: str | Mapping[str, Any]
     reconstructed: str | None = None
     redacted: int = 0
+    is_redacted: bool = True
+
+    def read_payload(self) -> Mapping[str, Any]:
+        """Return the payload as an object.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        payload = json.loads(self.payload) if isinstance(self.payload, str) else self.payload
+        if not isinstance(payload, dict):
+            raise ValueError("the payload is no object")  # noqa: TRY004 - one exception for a bad row
+        return payload
 
 
 @dataclass(slots=True)
 class Rows:
-    """The events of a part.
+    """The events of a part. The other attributes are complete when `rows` is at its end.
 
     Attributes:
         events: Canonical name to number, of all events.
         sessions: Their sessions.
         rows: The events with a wanted name, in the order of the source.
+        digest: Hash of their content.
+        problems: The first things that could not be read, each with its file and line.
+        problem_count: Number of all of them.
     """
 
     events: Counter[str]
     sessions: set[str]
-    rows: list[EventRow]
+    rows: Iterable[EventRow]
+    digest: str = ""
+    problems: list[str] = field(default_factory=list)
+    problem_count: int = 0
+
+    def report(self, problem: str) -> None:
+        """Add a problem."""
+        self.problem_count += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
 
 
 class Part(Protocol):
     """Some events of a source."""
 
+    @property
+    def location(self) -> str:
+        """Identifies the part, whatever its content; empty if `digest` takes no time."""
+        ...
+
+    @property
+    def stamp(self) -> str:
+        """Changes whenever the content at the location changes, and is there without reading it."""
+        ...
+
     def digest(self) -> str:
         """Return a hash of the content of the events."""
         ...
 
-    def read(self, wanted: frozenset[str]) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> Rows:
         """Return the events.
 
         Args:
-            wanted: Canonical names of the events whose payloads are needed.
+            wanted: Canonical names of the events whose payloads are needed; `None` for all.
         """
         ...
 
@@ -110,6 +147,24 @@ class Selection:
         used = [(text, value) for text, value in comparisons if value]
         return " AND ".join(["1", *[text for text, _ in used]]), [value for _, value in used]
 
+    def takes(self, row: EventRow, time: float) -> bool:
+        """Return whether an event takes part that is not in the history.
+
+        Args:
+            row: The event.
+            time: Its Unix timestamp.
+        """
+        pairs = (
+            (self.agent, row.agent),
+            (self.tool, row.tool),
+            (self.event, row.event),
+            (self.session and f"{row.agent}/{self.session}", row.session),
+        )
+        for wanted, actual in pairs:
+            if wanted and wanted != actual:
+                return False
+        return self.since <= time and not (self.until and time >= self.until)
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryPart:
@@ -126,6 +181,8 @@ class HistoryPart:
     first: int
     end: int
     selection: Selection
+    location = ""
+    stamp = ""
 
     def digest(self) -> str:
         """Return a hash of the identities of the events."""
@@ -135,21 +192,24 @@ class HistoryPart:
             hasher.update(row[1])
         return hasher.hexdigest()
 
-    def read(self, wanted: frozenset[str]) -> Rows:
+    def read(self, wanted: frozenset[str] | None) -> Rows:
         """Return the events."""
-        found = Rows(Counter(), set(), [])
+        found = Rows(Counter(), set(), (), self.digest())
         columns = "event, agent || '/' || session, count(*)"
         for event, session, number in self._query(columns, "GROUP BY event, events.session_id"):
             found.events[event] += number
             found.sessions.add(session)
-        if not wanted & found.events.keys():
-            return found
-        names = ", ".join(f"'{name}'" for name in sorted(wanted))
+        names = ""
+        if wanted is not None:
+            if not wanted & found.events.keys():
+                return found
+            listed = ", ".join(f"'{name}'" for name in sorted(wanted))
+            names = f"AND event IN ({listed}) "
         columns = (
             "CAST(events.id AS TEXT), agent, event, tool, agent || '/' || session, payload,"
             " reconstructed, redacted"
         )
-        rows = self._query(columns, f"AND event IN ({names}) ORDER BY events.id", bodies=True)
+        rows = self._query(columns, f"{names}ORDER BY events.id", bodies=True)
         found.rows = [EventRow(*row) for row in rows]
         return found
 

@@ -1,0 +1,407 @@
+"""Files as a source of events: exports, conversations and transcripts, of any size.
+
+JSON lines are split into ranges of bytes and Parquet into its row groups, so that no file is read
+whole. A transcript is one part, because what an event is depends on what came before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections import Counter
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents import AGENTS, get_agent
+from anyhook.agents.payloads import decode_event
+from anyhook.agents.transcripts import (
+    LONGEST_LINE,
+    TranscriptEvent,
+    describe_line,
+    get_transcripts,
+    parse_line,
+)
+from anyhook.backtest.sources import EventRow, Rows, Selection
+from anyhook.backtest.storage import StoredFile, count_lines, find_files, read_range
+from anyhook.errors import UsageError
+from anyhook.history import trajectories
+from anyhook.history.export import EXPORT_FIELDS, REQUIRED, names_of
+from anyhook.history.recognize import (
+    HEAD,
+    PARQUET_MARK,
+    FileKind,
+    Recognized,
+    recognize,
+    recognize_members,
+)
+from anyhook.history.rows import DIGEST_SIZE
+from anyhook.model.events import ToolEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from anyhook.agents.spec import AgentSpec
+
+PART_BYTES = 8 * 1024**2
+"""Bytes of a part of JSON lines."""
+COUNTED_BYTES = 4 * 1024**3
+"""Bytes in which lines are counted to name the line of a problem."""
+BATCH_ROWS = 1024
+"""Rows of Parquet that are decoded at once."""
+
+
+def parts_of_files(
+    places: Iterable[str],
+    selection: Selection,
+    on_problem: Callable[[str], object] = lambda _text: None,
+) -> Iterator[FilePart]:
+    """Yield the parts of files, in the order of the places; directories are read in order of names.
+
+    Args:
+        places: Paths and URIs of files and directories.
+        selection: Which events take part.
+        on_problem: Takes a message about each file of a directory that holds no events.
+
+    Raises:
+        UsageError: If there is no such file, it holds no events, or pyarrow is missing.
+    """
+    for place in places:
+        for file in find_files(place):
+            form = _recognize_file(file)
+            if form is not None:
+                yield from _split(file, form, selection)
+            elif file.is_named:
+                raise UsageError(
+                    f"{file.name} holds no events; it may be an export of anyhook, conversations "
+                    "with calls in the form of OpenAI's API, or a transcript of an agent"
+                )
+            elif not file.name.endswith(".json"):  # a directory has many that are something else
+                on_problem(f"{file.name}: holds no events; skipped")
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """A part of a file.
+
+    Attributes:
+        file: The file.
+        form: What it is.
+        selection: Which of its events take part.
+        first: First byte of a range of lines, or number of a row group; -1 for a whole file.
+        end: Byte after the range.
+        is_parquet: Whether it is Parquet.
+    """
+
+    file: StoredFile
+    form: Recognized
+    selection: Selection
+    first: int = -1
+    end: int = -1
+    is_parquet: bool = False
+
+    @property
+    def location(self) -> str:
+        """Identifies the part and how it is read, whatever the content."""
+        return f"{self.file.name} {self.first} {self.end} {self.form} {self.selection}"
+
+    @property
+    def stamp(self) -> str:
+        """Changes whenever the content of the file changes."""
+        return self.file.stamp
+
+    def digest(self) -> str:
+        """Return a hash of the content, which is read for it."""
+        rows = self.read(frozenset())
+        for _ in rows.rows:
+            pass
+        return rows.digest
+
+    def read(self, wanted: frozenset[str] | None) -> Rows:
+        """Return the events, read while they are iterated over."""
+        rows = Rows(Counter(), set(), ())
+        reader = _PartReader(self, rows, wanted)
+        if self.is_parquet:
+            rows.rows = reader.read_row_group()
+        elif self.first >= 0:
+            rows.rows = reader.read_lines()
+        else:
+            rows.rows = reader.read_whole()
+        return rows
+
+
+# -- what a file is, and where it is split
+
+
+def _recognize_file(file: StoredFile) -> Recognized | None:
+    with closing(file.open()) as stream:
+        head = stream.read(HEAD)
+        if head.startswith(PARQUET_MARK):
+            return _recognize_parquet(file)
+        while len(head) < min(file.size, LONGEST_LINE) and b"\n" not in head:
+            head += stream.read(HEAD)
+        found = recognize(head)
+        if found is None and len(head) < file.size <= LONGEST_LINE:  # a document
+            found = recognize(head + stream.read(file.size))
+    return found
+
+
+def _recognize_parquet(file: StoredFile) -> Recognized | None:
+    with _open_parquet(file) as table:
+        kind = recognize_members(table.schema_arrow.names)
+    return None if kind is None else Recognized(kind)
+
+
+@contextmanager
+def _open_parquet(file: StoredFile) -> Iterator[Any]:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        advice = 'pip install "anyhook[parquet]"'
+        raise UsageError(f"{file.name} is Parquet, which needs pyarrow: {advice}") from error
+    with closing(file.open()) as stream:
+        try:
+            table = ParquetFile(stream if file.store else file.path)
+        except (OSError, ArrowException) as error:
+            raise UsageError(f"{file.name} is no valid Parquet: {error}") from error
+        with table:
+            yield table
+
+
+def _split(file: StoredFile, form: Recognized, selection: Selection) -> Iterator[FilePart]:
+    if form.kind is FileKind.TRANSCRIPT:
+        yield FilePart(file, form, selection)
+    elif form.is_lines:
+        for first in range(0, file.size, PART_BYTES):
+            yield FilePart(file, form, selection, first, min(first + PART_BYTES, file.size))
+    elif _is_parquet(file):
+        with _open_parquet(file) as table:
+            for number in range(table.num_row_groups):
+                yield FilePart(file, form, selection, number, is_parquet=True)
+    else:
+        yield FilePart(file, form, selection)
+
+
+def _is_parquet(file: StoredFile) -> bool:
+    with closing(file.open()) as stream:
+        return stream.read(len(PARQUET_MARK)) == PARQUET_MARK
+
+
+# -- reading
+
+
+class _PartReader:
+    """Reads the events of one part.
+
+    Args:
+        part: The part.
+        rows: Takes the counts, the problems and the digest.
+        wanted: Names of the events that are yielded; `None` for all.
+    """
+
+    def __init__(self, part: FilePart, rows: Rows, wanted: frozenset[str] | None) -> None:
+        self._part = part
+        self._file = part.file
+        self._rows = rows
+        self._wanted = wanted
+        self._hasher = hashlib.blake2b(digest_size=DIGEST_SIZE)
+        self._hasher.update(part.location.encode("utf-8", "replace"))
+        self._lines_before: int | None = None
+
+    def read_lines(self) -> Iterator[EventRow]:
+        """Yield the events of the lines that begin in the range of bytes."""
+        start, data = read_range(self._file, self._part.first, self._part.end)
+        self._hasher.update(data)
+        is_export = self._part.form.kind is FileKind.EXPORT
+        ending = b"\n" if data.endswith(b"\n") else b""
+        for number, line in enumerate(data.split(b"\n"), 1):
+            record = parse_line(line)
+            place = f"{self._file.name}@{start}"
+            start += len(line) + 1
+            if not isinstance(record, dict):
+                if record is not None:
+                    self._report(number, f"{describe_line(line + ending, record)}; skipped")
+            elif is_export:
+                yield from self._read_exported(record, place, number)
+            else:
+                yield from self._read_conversation(record, place, number)
+        self._rows.digest = self._hasher.hexdigest()
+
+    def read_row_group(self) -> Iterator[EventRow]:
+        """Yield the events of a row group of Parquet."""
+        from pyarrow import ArrowException
+
+        is_export = self._part.form.kind is FileKind.EXPORT
+        names = [field.name for field in EXPORT_FIELDS if field.name != "results"]
+        if not is_export:
+            names = [*trajectories.MESSAGE_LISTS, *trajectories.IDS]
+        number = 0
+        with _open_parquet(self._file) as table:
+            columns = [name for name in table.schema_arrow.names if name in names]
+            group = [self._part.first]
+            try:
+                for batch in table.iter_batches(BATCH_ROWS, group, columns):
+                    self._hasher.update(batch.serialize())
+                    for row in batch.to_pylist():
+                        number += 1
+                        place = f"{self._file.name}@{self._part.first}.{number}"
+                        if is_export:
+                            yield from self._read_exported(row, place, number)
+                        else:
+                            record = trajectories.drop_nulls(row)
+                            yield from self._read_conversation(record, place, number)
+            except (OSError, ArrowException) as error:
+                self._report(number + 1, f"cannot be read: {error}")
+        self._rows.digest = self._hasher.hexdigest()
+
+    def read_whole(self) -> Iterator[EventRow]:
+        """Yield the events of a transcript or a document."""
+        with tempfile.TemporaryDirectory(prefix="anyhook-backtest-") as directory:
+            path = self._local_copy(directory)
+            for beside in sorted(path.parent.glob(f"{path.stem}.*")):  # what is known of a subagent
+                if beside.is_file():
+                    self._hasher.update(hashlib.blake2b(beside.read_bytes()).digest())
+
+            def report(problem: str) -> None:
+                self._rows.report(problem.replace(str(path), self._file.name))
+
+            if self._part.form.kind is FileKind.TRANSCRIPT:
+                transcripts = get_transcripts(self._part.form.agent)
+                events = transcripts.read(path, report) if transcripts else iter(())
+            else:
+                events = trajectories.read(path, report)
+            agent = self._part.form.agent or trajectories.TRAJECTORIES.name
+            yield from self._rows_of(events, agent, self._file.name)
+        self._rows.digest = self._hasher.hexdigest()
+
+    def _local_copy(self, directory: str) -> Path:
+        """Return a file of this machine with the content."""
+        if not self._file.store:
+            return Path(self._file.path)
+        copy = Path(directory, PurePosixPath(self._file.path).name)
+        with closing(self._file.open()) as stream, copy.open("wb") as target:
+            shutil.copyfileobj(stream, target)
+        return copy
+
+    def _read_exported(
+        self, record: Mapping[str, Any], place: str, number: int
+    ) -> Iterator[EventRow]:
+        try:
+            row = _exported_row(record, place)
+            time = float(record.get("time") or 0)
+        except (KeyError, TypeError, ValueError) as error:
+            self._report(number, f"is no exported event: {_describe(error)}; skipped")
+            return
+        if not self._take(row, time):
+            return
+        try:
+            yield row._replace(payload=row.read_payload())
+        except (ValueError, RecursionError):
+            self._report(number, "payload is no object; skipped")
+
+    def _read_conversation(
+        self, record: dict[str, Any], place: str, number: int
+    ) -> Iterator[EventRow]:
+        stem = PurePosixPath(self._file.path).stem
+        if self._part.first > 0:  # rows without an id are numbered within their part
+            stem += f"@{self._part.first}"
+        conversation = trajectories.Conversation(self._file.name, stem, number, record)
+
+        def report(problem: str) -> None:
+            # The conversation names its number in the part.
+            prefix = f"{self._file.name}:{number}: "
+            self._report(number, problem.removeprefix(prefix))
+
+        yield from self._rows_of(conversation.read(report), trajectories.TRAJECTORIES.name, place)
+
+    def _rows_of(
+        self, events: Iterable[TranscriptEvent], agent: str, place: str
+    ) -> Iterator[EventRow]:
+        spec = get_agent(agent)
+        for number, event in enumerate(events):
+            row = EventRow(
+                f"{place}#{number}",
+                agent,
+                event.event,
+                _tool_of(spec, event.payload),
+                f"{agent}/{_session_of(event.payload)}",
+                event.payload,
+                ",".join(event.reconstructed) or None,
+                is_redacted=False,
+            )
+            if self._take(row, event.time or 0.0):
+                yield row
+
+    def _take(self, row: EventRow, time: float) -> bool:
+        """Count an event, and return whether it is evaluated."""
+        if not self._part.selection.takes(row, time):
+            return False
+        self._rows.events[row.event] += 1
+        self._rows.sessions.add(row.session)
+        return self._wanted is None or row.event in self._wanted
+
+    # -- problems
+
+    def _report(self, number: int, problem: str) -> None:
+        """Report a problem with a line or row of the part, of which the first is 1."""
+        if self._part.is_parquet:
+            place = f"row {number} of row group {self._part.first}"
+        elif self._part.first > COUNTED_BYTES:
+            place = f"line {number} after byte {self._part.first}"
+        else:
+            place = str(self._count_lines_before() + number)
+        self._rows.report(f"{self._file.name}:{place}: {problem}")
+
+    def _count_lines_before(self) -> int:
+        """Return the number of lines that begin before the range."""
+        if self._lines_before is None:
+            self._lines_before = count_lines(self._file, self._part.first)
+        return self._lines_before
+
+
+def _describe(error: Exception) -> str:
+    return f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+
+
+def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:
+    """Return the event of an exported row.
+
+    Raises:
+        KeyError, TypeError, ValueError: If it is none.
+    """
+    agent, session, event, payload = [record[name] for name in REQUIRED]
+    if agent not in AGENTS:
+        raise ValueError(f"{agent!r} is no agent")
+    if not isinstance(event, str):
+        raise TypeError("event is no text")
+    if not isinstance(payload, str | dict):
+        raise TypeError("payload is neither an object nor its JSON text")
+    tool = record.get("tool")
+    if tool is None and "tool" not in record:
+        payload = json.loads(payload) if isinstance(payload, str) else payload
+        tool = _tool_of(get_agent(agent), payload)
+    return EventRow(
+        place,
+        agent,
+        event,
+        tool,
+        f"{agent}/{session}",
+        payload,
+        ",".join(names_of(record.get("reconstructed"))) or None,
+        int(record.get("redacted") or 0),
+        is_redacted=False,
+    )
+
+
+def _tool_of(agent: AgentSpec, payload: Mapping[str, Any]) -> str | None:
+    """Return the canonical name of the tool of a payload; `None` if it has none."""
+    event, _ = decode_event(agent.form_of(payload), payload)
+    return event.tool if isinstance(event, ToolEvent) else None
+
+
+def _session_of(payload: Mapping[str, Any]) -> str:
+    return str(payload.get("session_id") or payload.get("sessionId") or "")

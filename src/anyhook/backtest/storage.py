@@ -1,0 +1,200 @@
+"""Files on this machine and in object stores, as a source of events.
+
+`pyarrow.fs` reads every URI: it knows the credentials of each store, and reads ranges of files.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import url2pathname
+
+from anyhook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".parquet", ".traj"})
+"""Endings of the files that are read of a directory."""
+BLOCK = 1024**2
+"""Bytes that are read at once where lines are searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that holds events.
+
+    Attributes:
+        name: Its path or URI for messages, without credentials.
+        path: Its path in the store.
+        size: Bytes.
+        stamp: Changes whenever the content changes: size and time or entity tag.
+        store: A URI of the store; empty for a file of this machine.
+        is_named: Whether the user named it, and not its directory.
+    """
+
+    name: str
+    path: str
+    size: int
+    stamp: str
+    store: str = ""
+    is_named: bool = False
+
+    def open(self) -> BinaryIO:
+        """Open it for reading at any position.
+
+        Raises:
+            UsageError: If it cannot be read.
+        """
+        try:
+            if self.store:
+                stream = _open_store(self.store)[0].open_input_file(self.path)
+                return cast("BinaryIO", stream)
+            return Path(self.path).open("rb", buffering=0)
+        except OSError as error:
+            raise unreadable(self.name, error) from error
+
+
+def unreadable(name: str, error: OSError) -> UsageError:
+    """Return the error for a file that cannot be read."""
+    return UsageError(f"{name} cannot be read: {error.strerror or error}")
+
+
+def find_files(place: str) -> Iterator[StoredFile]:
+    """Yield the files of a path or URI; of a directory those with a suffix in `SUFFIXES`.
+
+    Args:
+        place: A path, or a URI that `pyarrow.fs` reads.
+
+    Raises:
+        UsageError: If there is no such file, or it cannot be read.
+    """
+    scheme, separator, _ = place.partition("://")
+    if separator and scheme != "file":
+        try:
+            yield from _find_in_store(place)
+        except OSError as error:
+            raise unreadable(_without_credentials(place), error) from error
+        return
+    path = Path(url2pathname(urlsplit(place).path) if separator else place).expanduser()
+    try:
+        if path.is_dir():
+            for file in sorted(path.rglob("*")):
+                if file.suffix in SUFFIXES and file.is_file():
+                    yield _local_file(file, is_named=False)
+        else:
+            yield _local_file(path, is_named=True)
+    except OSError as error:
+        raise unreadable(str(path), error) from error
+
+
+def _local_file(path: Path, *, is_named: bool) -> StoredFile:
+    status = path.stat()
+    absolute = os.path.abspath(path)  # noqa: PTH100 - links stay as they are
+    stamp = f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
+    return StoredFile(str(path), absolute, status.st_size, stamp, is_named=is_named)
+
+
+def _find_in_store(uri: str) -> Iterator[StoredFile]:
+    from pyarrow import fs
+
+    name = _without_credentials(uri).rstrip("/")
+    store, path = _open_store(uri)
+    info = store.get_file_info(path)
+    if info.type == fs.FileType.NotFound:
+        raise UsageError(f"there is no {name}")
+    if info.type == fs.FileType.File:
+        yield _stored_file(store, uri, name, info, is_named=True)
+        return
+    inner = store.get_file_info(fs.FileSelector(path, recursive=True))
+    for file in sorted(inner, key=lambda file: file.path):
+        if file.type == fs.FileType.File and os.path.splitext(file.path)[1] in SUFFIXES:  # noqa: PTH122 - no path of this machine
+            rest = file.path[len(path.rstrip("/")) :]
+            yield _stored_file(store, uri, name + rest, file, is_named=False)
+
+
+def _stored_file(store: Any, uri: str, name: str, info: Any, *, is_named: bool) -> StoredFile:
+    # The times of S3 are whole seconds, so the entity tag counts where there is one.
+    with closing(store.open_input_file(info.path)) as stream:
+        metadata = stream.metadata() or {}
+    tag = metadata.get(b"ETag", b"").decode("ascii", "replace")
+    stamp = f"{info.size} {info.mtime_ns} {tag}"
+    return StoredFile(name, info.path, info.size, stamp, store=uri, is_named=is_named)
+
+
+@lru_cache(maxsize=16)
+def _open_store(uri: str) -> tuple[Any, str]:
+    """Return the store of a URI, and the path in it."""
+    name = _without_credentials(uri)
+    try:
+        from pyarrow import ArrowException, fs
+    except ImportError as error:
+        advice = 'pip install "anyhook[parquet]"'
+        raise UsageError(f"{name} needs pyarrow: {advice}") from error
+    try:
+        store, path = fs.FileSystem.from_uri(uri)
+    except (OSError, ArrowException) as error:
+        raise UsageError(f"{name}: {str(error).replace(uri, name)}") from None
+    return store, path
+
+
+def _without_credentials(uri: str) -> str:
+    """Return a URI without its user, password and options."""
+    parts = urlsplit(uri)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+# -- lines
+
+
+def read_range(file: StoredFile, first: int, end: int) -> tuple[int, bytes]:
+    """Return the lines that begin in a range of bytes, and the position of the first one."""
+    with closing(file.open()) as stream:
+        # The byte before shows whether the range begins with a line.
+        before = 1 if first else 0
+        stream.seek(first - before)
+        data = _read_exactly(stream, end - first + before)
+        if first:
+            newline = data.find(b"\n")
+            if newline < 0:
+                return end, b""
+            data = data[newline + 1 :]
+            first += newline
+        if not data:
+            return first, b""
+        parts = [data]
+        while not parts[-1].endswith(b"\n"):
+            more = stream.read(BLOCK)
+            if not more:
+                break
+            parts.append(more[: more.find(b"\n") + 1] or more)
+        return first, b"".join(parts)
+
+
+def _read_exactly(stream: Any, size: int) -> bytes:
+    """Read as many bytes as there are; an unbuffered file may return fewer at once."""
+    parts: list[bytes] = []
+    while size and (data := stream.read(size)):
+        parts.append(data)
+        size -= len(data)
+    return b"".join(parts)
+
+
+def count_lines(file: StoredFile, end: int) -> int:
+    """Return the number of lines that begin before a line that begins at or after a byte."""
+    count = 0
+    with closing(file.open()) as stream:
+        position = 0
+        while position < end:
+            data = stream.read(min(BLOCK, end - position))
+            if not data:
+                break
+            count += data.count(b"\n")
+            position += len(data)
+            is_cut = not data.endswith(b"\n")
+    return count + (1 if end and is_cut else 0)
