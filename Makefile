@@ -4,7 +4,7 @@ VENV   := .venv
 RUN    := $(VENV)/bin/
 STAMP  := $(VENV)/.synced
 
-.PHONY: help demo agent test test-slow test-all e2e drift differential bench check fix coverage docs stubs picture clean
+.PHONY: help demo agent test test-slow test-all e2e drift test-ray differential bench check fix coverage docs stubs picture clean
 
 help:           ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -30,6 +30,10 @@ test: $(STAMP)  ## what a change needs, in about 3 minutes on two cores
 
 test-slow: $(STAMP)  ## the tests that `test` leaves out
 	@$(RUN)python -m pytest -n 3 --dist worksteal -m slow
+
+test-ray: $(STAMP) ## backtests on a cluster of two nodes; fetches Ray
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(RUN)uv sync --quiet --frozen --active --group agents --group cluster
+	@$(RUN)python -m pytest tests/backtest/test_on_ray.py
 
 test-all: test test-slow  ## all tests
 
