@@ -25,7 +25,7 @@ from anyhook import BeforeTool, Engine, __version__
 from anyhook.handlers.kinds import get_kind
 from anyhook.settings import load as loading
 from anyhook.testing import make_payload
-from benchmarks import against, sustained, telemetry, warm
+from benchmarks import against, backtest, sustained, telemetry, warm
 from benchmarks.agents import FRAMEWORKS, engine_without_hooks
 from benchmarks.floor import spawn_bare
 from benchmarks.measure import in_turns, timed
@@ -67,7 +67,7 @@ WARM: dict[str, Callable[[Worker, Path, asyncio.Runner, float], Section]] = {
     "memory": lambda worker, root, _runner, _scale: warm.memory(worker, root),
 }
 """Parts that need a worker, each one of its own."""
-PARTS = (*WARM, "cold", "telemetry", "dispatch")
+PARTS = (*WARM, "cold", "telemetry", "backtest", "dispatch")
 
 
 def main() -> None:
@@ -105,6 +105,8 @@ def _sections(parts: Sequence[str], scale: float) -> Iterator[Section]:
                 yield warm.cold(scale)
             elif part == "telemetry":
                 yield telemetry.measure(Path(directory), runner, scale)
+            elif part == "backtest":
+                yield backtest.measure(Path(directory), scale)
             else:
                 yield _dispatch(Path(directory), runner, scale)
 

@@ -1,0 +1,291 @@
+"""Backtests, imports and searches at scale, on the synthetic corpus of `benchmarks.corpus`.
+
+python -m benchmarks.backtest HOOK SOURCE CACHE JOBS      (one run, in a process of its own)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.agents.claude.transcripts import read
+from anyhook.backtest.files import parts_of_files
+from anyhook.backtest.run import run_backtest
+from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.subjects import Subject
+from anyhook.history.events import RecordedEvent
+from anyhook.history.export import export_jsonl
+from anyhook.history.store import FILE, History
+from anyhook.history.text import query_of
+from benchmarks.corpus import recorded_events, write_transcripts
+from benchmarks.floor import spawn_bare
+from benchmarks.measure import in_turns, timed
+from benchmarks.table import Fact, Row, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EVENTS = 200_000
+LARGE_VARIABLE = "ANYHOOK_BENCH_EVENTS"
+"""Environment variable: events of the corpus, like 10000000; building the store takes long."""
+TRANSCRIPT_BYTES = 60_000_000
+COMMANDS = 200
+SEARCHES = ("pytest", "git commit", "render table", "curl token", "nothingatall")
+GUARD = """
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    if "rm -rf" in event.call.command:
+        return deny("no")
+"""
+STRICT = """
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+
+@hooks.before_tool
+def refuse(event):
+    return deny("no")
+"""
+COMMAND = "cat >/dev/null; echo '{}'"
+MIB = 1024**2
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """What one run in a process of its own took.
+
+    Attributes:
+        events: Number of events.
+        wall: Seconds.
+        cpu: Seconds of processors, of all its processes.
+        parent: Peak bytes of the process that adds up.
+        child: Peak bytes of the largest process that evaluates.
+        denied: Number of denials.
+    """
+
+    events: int
+    wall: float
+    cpu: float
+    parent: int
+    child: int
+    denied: int
+
+
+def measure(root: Path, scale: float) -> Section:
+    """Measure all of it in a directory."""
+    count = int(os.environ.get(LARGE_VARIABLE, EVENTS * scale))
+    corpus = _build(root, count)
+    facts = [*_speed(corpus), *_imports(root, scale), _commands(root, scale)]
+    notes = [f"Synthetic corpus of {count:,} events: benchmarks/corpus.py."]
+    rows = _searches(corpus.history, scale)
+    return Section("backtests and history", rows, facts=facts, notes=notes)
+
+
+@dataclass(frozen=True)
+class _Corpus:
+    """The corpus as the history and as a file, and two hook files."""
+
+    root: Path
+    history: Path
+    file: Path
+    guard: Path
+    strict: Path
+
+
+def _build(root: Path, count: int) -> _Corpus:
+    corpus = _Corpus(
+        root, root / "history", root / "e.jsonl", root / "guard.py", root / "strict.py"
+    )
+    corpus.guard.write_text(GUARD)
+    corpus.strict.write_text(STRICT)
+    with History.open(corpus.history) as history:
+        history.add(islice(recorded_events(root), count))
+    with corpus.file.open("w", encoding="utf-8") as stream:
+        export_jsonl(islice(recorded_events(root), count), stream)
+    return corpus
+
+
+# -- speed and memory of backtests
+
+
+def _speed(corpus: _Corpus) -> Iterator[Fact]:
+    first = _run(corpus.guard, corpus.history, corpus.root / "c1", 1)
+    again = _run(corpus.guard, corpus.history, corpus.root / "c1", 1)
+    strict = _run(corpus.strict, corpus.history, corpus.root / "c2", 1)
+    of_file = _run(corpus.guard, corpus.file, corpus.root / "c3", 1)
+    two = _run(corpus.guard, corpus.file, corpus.root / "c4", 2)
+    for name, run in (("checks commands", first), ("denies every call", strict)):
+        rate = run.events / run.cpu * 60
+        words = f"{rate:,.0f} a minute and core ({run.cpu / run.events * 1e6:.0f} µs each)"
+        yield Fact(f"events of the history, a hook that {name}", rate, words, "≥ 1,000,000",
+                   rate >= 1e6)  # fmt: skip
+    for name, run, bare in (
+        ("history", first, _loop_over_history(corpus.history)),
+        ("JSON lines", of_file, _loop_over_file(corpus.file)),
+    ):
+        ratio = run.cpu / bare
+        yield Fact(f"{name} beside a loop of json.loads and the function", ratio,
+                   f"{ratio:.1f} of {bare:.1f} s", "≤ 4", ratio <= 4)  # fmt: skip
+    share = again.wall / first.wall
+    yield Fact("a second run of the same", share, f"{share:.1%} of the first, {again.wall:.2f} s",
+               "≤ 5 %", share <= 0.05)  # fmt: skip
+    share = of_file.wall / two.wall
+    yield Fact("two processes", share, f"{share:.2f} times one", "≥ 1.8", share >= 1.8)
+    peak = max(strict.parent, strict.child)
+    words = f"{strict.parent / MIB:.0f} MiB adds up, {strict.child / MIB:.0f} MiB evaluates"
+    yield Fact(f"memory, {strict.denied:,} denials", peak, words, "≤ 500 MiB", peak <= 500 * MIB)
+
+
+def _run(hook: Path, source: Path, cache: Path, jobs: int) -> RunFigures:
+    """Run a backtest in a process of its own."""
+    names = [str(path) for path in (hook, source, cache)]
+    line = [sys.executable, "-m", "benchmarks.backtest", *names, str(jobs)]
+    done = subprocess.run(line, check=True, capture_output=True, text=True)
+    return RunFigures(**json.loads(done.stdout))
+
+
+def _run_here(hook: str, source: str, cache: str, jobs: str) -> None:
+    """Run a backtest, and print its figures as JSON."""
+    started = time.perf_counter()
+    if (Path(source) / FILE).exists():
+        parts = list[object](parts_of_history(source, Selection()))
+    else:
+        parts = list[object](parts_of_files([source], Selection()))
+    run = run_backtest(Subject(hook, hook), parts, cache, jobs=int(jobs))  # type: ignore[arg-type] # parts
+    wall = time.perf_counter() - started
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    figures = RunFigures(
+        run.result.total,
+        wall,
+        sum((own.ru_utime, own.ru_stime, children.ru_utime, children.ru_stime)),
+        own.ru_maxrss * 1024,
+        children.ru_maxrss * 1024,
+        run.result.outcomes()["deny"],
+    )
+    print(json.dumps(vars(figures)))
+
+
+def _is_denied(payload: dict[str, object]) -> bool:
+    if payload["hook_event_name"] != "PreToolUse" or payload["tool_name"] != "Bash":
+        return False
+    arguments = payload["tool_input"]
+    return isinstance(arguments, dict) and "rm -rf" in arguments["command"]
+
+
+def _loop_over_file(file: Path) -> float:
+    started = time.process_time()
+    with file.open() as stream:
+        for line in stream:
+            _is_denied(json.loads(line)["payload"])
+    return time.process_time() - started
+
+
+def _loop_over_history(directory: Path) -> float:
+    started = time.process_time()
+    with History.open(directory) as history:
+        for (payload,) in history.connection.execute("SELECT payload FROM bodies"):
+            _is_denied(json.loads(payload))
+    return time.process_time() - started
+
+
+# -- the history
+
+
+def _imports(root: Path, scale: float) -> Iterator[Fact]:
+    """Read and store transcripts."""
+    transcripts = root / "transcripts"
+    size = write_transcripts(transcripts, int(TRANSCRIPT_BYTES * scale))
+    bare = time.process_time()
+    for path in transcripts.iterdir():
+        with path.open() as stream:
+            for line in stream:
+                json.loads(line)
+    bare = time.process_time() - bare
+    started = time.process_time()
+    with History.open(root / "imported") as history:
+        history.add(_events_of(transcripts))
+    seconds = time.process_time() - started
+    rate = size / seconds / 1e6
+    words = f"{rate:.0f} MB/s per core; json.loads alone {size / bare / 1e6:.0f} MB/s"
+    yield Fact("transcripts read, freed of secrets, indexed and stored", rate, words, "≥ 30 MB/s",
+               rate >= 30)  # fmt: skip
+
+
+def _events_of(directory: Path) -> Iterator[RecordedEvent]:
+    for path in sorted(directory.iterdir()):
+        for event in read(path, print):
+            tool = event.payload.get("tool_name")
+            yield RecordedEvent(
+                "claude", path.stem, event.event, event.time or 0.0, event.payload, "import",
+                tool=None if tool is None else str(tool).lower(), key=event.key,
+            )  # fmt: skip
+
+
+def _searches(directory: Path, scale: float) -> list[Row]:
+    """Search for words, and read the page of a session."""
+    with History.open(directory) as history:
+        connection = history.connection
+        sessions = [row[0] for row in connection.execute("SELECT id FROM sessions LIMIT 500")]
+        state = {"number": 0}
+
+        def search() -> None:
+            state["number"] += 1
+            connection.execute(
+                "SELECT payload FROM texts CROSS JOIN bodies ON event_id = texts.rowid"
+                " WHERE texts MATCH ? ORDER BY texts.rowid DESC LIMIT 50",
+                (query_of(SEARCHES[state["number"] % len(SEARCHES)]),),
+            ).fetchall()
+
+        def page() -> None:
+            state["number"] += 1
+            connection.execute(
+                "SELECT payload, decision FROM events JOIN bodies ON event_id = events.id"
+                " WHERE session_id = ? ORDER BY time LIMIT 200",
+                (sessions[state["number"] % len(sessions)],),
+            ).fetchall()
+
+        found = in_turns(
+            int(300 * scale) or 1, 10, search=lambda: timed(search), page=lambda: timed(page)
+        )
+    goal = "p95 ≤ 100 ms"
+    return [
+        Row(what, found[name], goal=goal, reached=found[name].p95 <= 0.1)
+        for name, what in (("search", "search the history"), ("page", "200 events of a session"))
+    ]
+
+
+def _commands(root: Path, scale: float) -> Fact:
+    """Run a command hook on events, beside spawning the command as often."""
+    count = max(20, int(COMMANDS * scale))
+    project, home = root / "project", root / "home"
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    home.mkdir()
+    hook = {"type": "command", "command": COMMAND}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}}))
+    events = (event for event in recorded_events(root) if event.event == "before_tool")
+    with History.open(root / "few") as history:
+        history.add(islice(events, count))
+    parts = list(parts_of_history(str(root / "few"), Selection()))
+    subject = Subject(str(project), "project", agent="claude", trusted=True)
+    started = time.perf_counter()
+    run_backtest(subject, parts, str(root / "few"), jobs=1)
+    seconds = time.perf_counter() - started
+    bare = timed(lambda: [spawn_bare([COMMAND], b"{}") for _ in range(count)])
+    words = f"{seconds / count * 1e3:.1f} ms each, start included; bare {bare / count * 1e3:.1f} ms"
+    return Fact("command hooks, events one after the other", seconds / bare, words)
+
+
+if __name__ == "__main__":
+    _run_here(*sys.argv[1:])
