@@ -70,6 +70,14 @@ def test_an_event_without_a_proper_name_is_recognized_by_the_environment(name):
     assert recognise({"hook_event_name": name}, {"CLAUDECODE": "1"}) == "claude"
 
 
+def without_last_break(arguments):
+    """Return arguments without the line break after a patch, which may be there or not."""
+    text = arguments.get("command")
+    if not isinstance(text, str):
+        return arguments
+    return {**arguments, "command": text.removesuffix("\n")}
+
+
 @pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
 def test_the_generic_form_keeps_everything_and_comes_back(agent, payload):
     source, generic = get_agent(agent), get_agent("generic")
@@ -83,9 +91,11 @@ def test_the_generic_form_keeps_everything_and_comes_back(agent, payload):
     assert made["platform"] == agent
     assert made["event"] == event.name == back.name
     if isinstance(event, ToolEvent):
-        assert made["tool_name"] == event.tool
+        # A patch that only adds a file is a call that writes one.
+        is_patch = "*** Add File:" in str(event.tool_input)
+        assert made["tool_name"] == ("write_file" if is_patch else event.tool)
         again = translate_event(back, generic, source)
-        assert again.tool_input == event.tool_input
+        assert without_last_break(again.tool_input) == without_last_break(event.tool_input)
         assert source.vocabulary.canonical.get(again.tool_name) == event.tool or (
             again.tool_name == event.tool_name
         )

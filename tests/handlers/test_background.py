@@ -123,7 +123,7 @@ def make_job(engine, decision, run):
     """Return a job for the first handler of a decision."""
     event = make_event("before_tool", agent="claude", **TOOL)
     context = engine._make_context(
-        engine.rules.by_canonical["before_tool"], event, engine.plan(event)
+        engine.rules.by_canonical["before_tool"], event, engine.plan(event), {}
     )
     handler = decision.results[0].handler
     return Job(handler.label, run=run, fail=partial(failed_result, context, handler))
