@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -19,6 +21,7 @@ from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent
 from anyhook.history.store import History
 from anyhook.testing import make_payload
+from tests.waiting import until
 
 GUARD = """
 from anyhook.authoring import Hooks, deny
@@ -194,6 +197,33 @@ def test_a_killed_process_changes_nothing(recorded):
     assert result.hooks["guard"].crashed == 0
 
 
+PARENT = """
+import sys
+from anyhook.backtest.run import run_backtest
+from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.subjects import Subject
+if __name__ == "__main__":
+    parts = list(parts_of_history(sys.argv[1], Selection()))
+    run_backtest(Subject(sys.argv[2], "guard"), parts, sys.argv[1], jobs=1)
+"""
+
+
+def test_no_process_is_left_behind_when_the_run_is_killed(recorded, tmp_path):
+    recorded.add(shell(1, "ls"))
+    mark = tmp_path / "pid"
+    endless = f"import os; open({str(mark)!r}, 'w').write(str(os.getpid()))\n    while True: pass"
+    subject = recorded.hook(before_check(endless))
+    (tmp_path / "parent.py").write_text(PARENT)
+    command = [sys.executable, tmp_path / "parent.py", recorded.directory, subject.path]
+    parent = subprocess.Popen(command)
+    until(lambda: mark.exists() and mark.read_text())
+
+    parent.kill()
+    parent.wait()
+
+    until(lambda: not Path(f"/proc/{mark.read_text()}").exists())
+
+
 def _children(pid):
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(c) for c in children if "spawn_main" in Path(f"/proc/{c}/cmdline").read_text()]
@@ -251,6 +281,8 @@ def test_a_selection_leaves_out_events(recorded):
     assert total(session="s2") == 1
     assert total(agent="gemini") == 1
     assert total(tool="read_file") == 0
+    assert total(words="rm rf") == 1
+    assert total(words='"ls rm"') == 0
 
 
 def test_a_file_that_is_no_hook_file_is_an_error(recorded):

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
@@ -264,6 +265,7 @@ class _Worker:
 def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> None:
     """Evaluate parts until the connection is closed; runs in a process of its own."""
     silence()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     tempfile.tempdir = directory
     evaluator: Evaluator | None = None
 
@@ -285,6 +287,14 @@ def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> 
             answer = str(error)
         at[0] = -1.0
         connection.send(answer)
+
+
+def _end_with_parent() -> None:
+    """End this process, whatever a hook does in it, when the one that started it was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def silence() -> None:

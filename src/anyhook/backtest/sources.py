@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from anyhook.backtest.results import MOST_PROBLEMS
-from anyhook.history.rows import DIGEST_SIZE
+from anyhook.history.rows import DIGEST_SIZE, dump
 from anyhook.history.store import FILE, History
+from anyhook.history.text import has_words, query_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -125,6 +126,7 @@ class Selection:
         tool: Canonical name of the tool; empty for all.
         event: Canonical name of the event; empty for all.
         session: The session; empty for all.
+        words: Words that must all occur, as in a search; empty for all.
     """
 
     since: float = 0.0
@@ -133,6 +135,7 @@ class Selection:
     tool: str = ""
     event: str = ""
     session: str = ""
+    words: str = ""
 
     def condition(self) -> tuple[str, list[Any]]:
         """Return the condition on the tables `events` and `sessions`, and its values."""
@@ -143,6 +146,7 @@ class Selection:
             ("events.tool = ?", self.tool),
             ("events.event = ?", self.event),
             ("sessions.session = ?", self.session),
+            (_HAS_WORDS, query_of(self.words)),
         )
         used = [(text, value) for text, value in comparisons if value]
         return " AND ".join(["1", *[text for text, _ in used]]), [value for _, value in used]
@@ -163,7 +167,13 @@ class Selection:
         for wanted, actual in pairs:
             if wanted and wanted != actual:
                 return False
+        payload = row.payload if isinstance(row.payload, str) else dump(row.payload)
+        if not has_words(payload, self.words):
+            return False
         return self.since <= time and not (self.until and time >= self.until)
+
+
+_HAS_WORDS = "events.id IN (SELECT rowid FROM texts WHERE texts MATCH ?)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ here needs a new `anyhook.history.schema.VERSION`, with which the index is built
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -74,9 +75,31 @@ def query_of(text: str) -> str:
     Words in quotation marks must follow each other. Nothing else has a meaning, so that a command
     line can be searched as it is.
     """
+    return " AND ".join([f'text:"{phrase}"' for phrase in _phrases(text)])
+
+
+def has_words(payload: str, text: str) -> bool:
+    """Return whether all words occur that a user typed, in a payload that is not in the index.
+
+    Args:
+        payload: The payload as JSON text.
+        text: The words, as in `query_of`.
+    """
+    if not text:
+        return True
+    words = re.findall(r"\w+", payload.casefold())
+    joined = f" {' '.join(words)} "
+    for phrase in _phrases(text):
+        wanted = " ".join(re.findall(r"\w+", phrase.casefold()))
+        if f" {wanted} " not in joined:
+            return False
+    return True
+
+
+def _phrases(text: str) -> list[str]:
+    """Return the words that a user typed; those in quotation marks are one phrase."""
     phrases: list[str] = []
     for number, part in enumerate(text.split('"')):
         is_quoted = number % 2 == 1
         phrases += [part] if is_quoted else part.split()
-    words = [phrase for phrase in phrases if any(letter.isalnum() for letter in phrase)]
-    return " AND ".join([f'text:"{word}"' for word in words])
+    return [phrase for phrase in phrases if any(letter.isalnum() for letter in phrase)]
