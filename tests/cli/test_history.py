@@ -151,6 +151,22 @@ def test_events_are_found(home, capsys, arguments, numbers):
     assert code == (OK if numbers else PROBLEMS)
 
 
+def test_a_page_that_is_damaged_says_what_to_do(home, capsys):
+    store = home / "data" / "history" / "history.sqlite"
+    with History.open(store.parent) as history:
+        history.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = history.connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'bodies'"
+        ).fetchone()
+    content = bytearray(store.read_bytes())
+    content[(page - 1) * 4096 : page * 4096] = b"x" * 4096
+    store.write_bytes(content)
+
+    assert main(["history", "search", "rm"]) == USAGE
+
+    assert "is damaged" in capsys.readouterr().err
+
+
 def test_a_time_that_is_none_is_an_error(home, capsys):
     assert main(["history", "--since", "yesterday"]) == USAGE
     assert "write 90d, 12h" in capsys.readouterr().err

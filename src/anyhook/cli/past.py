@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import sqlite3
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,9 +13,9 @@ import typer
 from rich.text import Text
 
 from anyhook.cli.output import console, count_of
-from anyhook.errors import UsageError
+from anyhook.errors import HistoryError, UsageError
 from anyhook.history.ingest import ingest
-from anyhook.history.store import History
+from anyhook.history.store import History, is_damaged
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -49,13 +50,25 @@ def open_history() -> Iterator[History]:
         HistoryError: If it cannot be opened.
     """
     with History.open() as history:
-        problems = ingest(history).problems
-        if history.damaged is not None:
-            problems.insert(
-                0, f"the history was damaged; it is kept as {history.damaged}, and a new one begun"
-            )
-        print_problems(problems)
-        yield history
+        try:
+            problems = ingest(history).problems
+            if history.damaged is not None:
+                kept = f"it is kept as {history.damaged}, and a new one begun"
+                problems.insert(0, f"the history was damaged; {kept}")
+            print_problems(problems)
+            yield history
+        except sqlite3.DatabaseError as error:
+            raise _explain(history, error) from error
+
+
+def _explain(history: History, error: sqlite3.DatabaseError) -> HistoryError:
+    """Return an error that says what to do about one of the database."""
+    if not is_damaged(error):
+        return HistoryError(f"{history.path} cannot be read: {error}")
+    return HistoryError(
+        f"{history.path} is damaged ({error}). Rename it, and a new one is begun with what was "
+        "recorded in the last two days; anyhook history import reads older sessions again"
+    )
 
 
 def print_problems(problems: list[str]) -> None:

@@ -91,7 +91,7 @@ class History:
                 f"{path} was written by a newer release of anyhook; update this one to read it"
             ) from None
         except sqlite3.DatabaseError as error:
-            if not _is_damaged(error):
+            if not is_damaged(error):
                 raise HistoryError(f"{path} cannot be opened: {error}") from error
             moved = _set_aside(path)
             history = cls(path, _connect(path))
@@ -362,7 +362,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _is_damaged(error: sqlite3.DatabaseError) -> bool:
+def is_damaged(error: sqlite3.DatabaseError) -> bool:
+    """Return whether an error means that the content of the file is damaged."""
     return error.sqlite_errorcode in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
