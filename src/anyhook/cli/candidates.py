@@ -315,7 +315,7 @@ def _matching_event(
     engine: _Engine, definition: HookDefinition, handler: HandlerSpec, spec: EventSpec
 ) -> Event | None:
     """Make an event that reaches a handler; of tools, the first that its matcher takes."""
-    for fields in _subject_fields(engine.agent, definition, spec):
+    for fields in subject_fields(engine.agent, definition, spec):
         event = make_event(
             spec.canonical, agent=engine.agent.name, cwd=str(engine.project_dir), **fields
         )
@@ -325,7 +325,7 @@ def _matching_event(
     return None
 
 
-def _subject_fields(
+def subject_fields(
     agent: AgentSpec, definition: HookDefinition, spec: EventSpec
 ) -> Iterator[dict[str, Any]]:
     """Yield the fields of events with different subjects, the usual ones first."""

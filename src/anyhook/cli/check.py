@@ -109,7 +109,7 @@ def check(
     findings: list[Finding] = []
     for engine in engines:
         # Several hooks can lead to the same diagnostic.
-        unique = dict.fromkeys(_diagnostics(engine))
+        unique = dict.fromkeys(find_problems(engine))
         findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
     findings.sort(key=_sort_key)
     diagnostics = [finding.diagnostic for finding in findings]
@@ -135,7 +135,8 @@ def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
 # -- what is checked
 
 
-def _diagnostics(engine: Engine) -> Iterator[Diagnostic]:
+def find_problems(engine: Engine) -> Iterator[Diagnostic]:
+    """Yield what `anyhook check` reports about the hooks of one agent; no hook is run."""
     yield from engine.hooks.diagnostics
     yield from engine.switched_off()
     yield from engine.guard.diagnostics()

@@ -155,7 +155,7 @@ def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
     table = make_table(*headings, no_wrap=("event", "state", "timeout", "layer"))
     previous_event = ""
     for row in rows:
-        event = _event_name(engine, row)
+        event = event_name(engine, row)
         handler = row.handler
         layer = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
         cells = [
@@ -180,7 +180,7 @@ def _narrow_table(engine: Engine, rows: list[HookRow]) -> Table:
     table = make_table("hook", "matcher", "state", "timeout", "place", no_wrap=no_wrap)
     previous_event = ""
     for row in rows:
-        event = _event_name(engine, row)
+        event = event_name(engine, row)
         if event != previous_event:
             table.add_row(Text(event, style="bold cyan"))
         table.add_row(
@@ -194,7 +194,8 @@ def _narrow_table(engine: Engine, rows: list[HookRow]) -> Table:
     return table
 
 
-def _event_name(engine: Engine, row: HookRow) -> str:
+def event_name(engine: Engine, row: HookRow) -> str:
+    """Return the event of a hook by the agent's name."""
     return engine.agent.by_canonical[row.definition.event].wire
 
 
@@ -237,7 +238,7 @@ def _row_json(engine: Engine, row: HookRow) -> dict[str, Any]:
     handler, definition = row.handler, row.definition
     return {
         "agent": engine.agent.name,
-        "event": _event_name(engine, row),
+        "event": event_name(engine, row),
         "name": row.label,
         "identifier": handler.shown_identifier,
         "state": row.state,

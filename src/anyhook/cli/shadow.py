@@ -16,7 +16,8 @@ from anyhook.cli import OK
 from anyhook.cli.editing import Edit, WriteOptions, read_text, write_edits
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, make_table, print_json
-from anyhook.cli.switch import EDITABLE_LAYERS, HookName, find_hook, load_engine
+from anyhook.cli.switch import HookName, load_engine
+from anyhook.cli.switching import EDITABLE_LAYERS, find_hook
 from anyhook.errors import HistoryError, SettingsError, UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import history_directory, is_recording

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.editing import read_text
 from anyhook.cli.options import (
     HERE,
     AgentName,
@@ -19,29 +18,17 @@ from anyhook.cli.options import (
     one_agent,
     scope_of,
 )
-from anyhook.cli.output import console, print_error, print_json, show_path, show_place
+from anyhook.cli.output import console, print_error, print_json, show_path
+from anyhook.cli.switching import handlers_named, switch_off, switch_on
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.errors import SettingsError, UnknownNameError, UsageError
-from anyhook.migrate.commands import unwrap
-from anyhook.model.definitions import unique_labels
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.edit import add_item, prune, remove_item
-from anyhook.settings.kept import forget_entry, keep, kept_hooks, put_back, take_out
-from anyhook.settings.write import stay_inside, write_atomically
+from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from anyhook.cli.switching import SwitchResult
 
-    from anyhook.agents.spec import AgentSpec
-    from anyhook.model.definitions import HandlerSpec
-    from anyhook.settings.kept import KeptHook
-    from anyhook.settings.reader import LoadedFile
-    from anyhook.settings.sources import Source
-
-EDITABLE_LAYERS = (Layer.PROJECT, Layer.LOCAL, Layer.USER)
-"""Layers whose files belong to the user."""
 HookName = Annotated[
     str,
     typer.Argument(
@@ -65,16 +52,7 @@ def disable(
         anyhook disable settings.json:12
     """
     engine = load_engine(project, agent, name)
-    kept = kept_hooks(engine.agent, engine.hooks.files)
-    already_off = _handlers_named(name, [hook.handler for hook in kept])
-    if already_off and not _handlers_named(name, configured_handlers(engine)):
-        return _report(engine, name, already_off[0], [], as_json=as_json)
-    handlers = find_hook(engine, name, kept)
-    if _disabled_lists(engine.agent):
-        changed = _add_to_disabled(engine, handlers)
-    else:
-        changed = _take_out(engine, handlers)
-    return _report(engine, name, handlers[0], changed, as_json=as_json)
+    return _report(engine, name, switch_off(engine, name), as_json=as_json)
 
 
 def enable(
@@ -91,157 +69,7 @@ def enable(
         anyhook enable settings.json:12
     """
     engine = load_engine(project, agent, name)
-    kept = kept_hooks(engine.agent, engine.hooks.files)
-    handler = find_hook(engine, name, kept)[0]
-    changed = _put_back(engine, handler, kept)
-    changed += _remove_from_disabled(engine, handler)
-    return _report(engine, name, handler, changed, as_json=as_json, should_be_on=True)
-
-
-# -- agents with a list of disabled hooks
-
-
-def _disabled_lists(agent: AgentSpec) -> list[tuple[str, ...]]:
-    """Return the keys to the agent's lists of disabled hooks, those of older releases last."""
-    switches = [switch for switch in agent.hook_toggles if switch.kind == "disabled"]
-    switches.sort(key=lambda switch: switch.legacy)
-    return [switch.path for switch in switches]
-
-
-def _add_to_disabled(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
-    # A hook can be configured in several layers: a switch of the strongest one covers them all.
-    authority = engine.agent.authority
-    layer = max((handler.layer for handler in handlers), key=lambda layer: authority[layer])
-    file = _file_with_switches(engine, layer)
-    before = _read_for_edit(engine, file.source)
-    path = file.source.path
-    after = add_item(
-        before or "", _list_for(engine.agent, file), handlers[0].identifier, file=str(path)
-    )
-    if after == before:
-        return []
-    write_atomically(path, after, expected=before)
-    return [path]
-
-
-def _file_with_switches(engine: Engine, layer: Layer) -> LoadedFile:
-    """Return the file that switches hooks of a layer off: its own, or the user's."""
-    authority = engine.agent.authority
-    files = {file.source.layer: file for file in reversed(engine.hooks.files)}
-    if layer in EDITABLE_LAYERS:
-        # In the home directory, the files of the project and of the user are the same.
-        return files.get(layer) or files[Layer.USER]
-    if authority[layer] > authority[Layer.USER]:
-        raise SettingsError(
-            f"the hook belongs to the {layer} layer; only its administrator can switch it off",
-            path=str(files[layer].source.path),
-        )
-    return files[Layer.USER]
-
-
-def _list_for(agent: AgentSpec, file: LoadedFile) -> tuple[str, ...]:
-    """Return the list of disabled hooks that stands beside the switches that a file has."""
-    lists = _disabled_lists(agent)
-    parents = [
-        switch.path[:-1]
-        for switch in agent.hook_toggles
-        if _value_at(file.values, switch.path) is not None
-    ]
-    for path in lists:
-        if path[:-1] in parents:
-            return path
-    return lists[0]
-
-
-def _value_at(value: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def _remove_from_disabled(engine: Engine, handler: HandlerSpec) -> list[Path]:
-    changed: list[Path] = []
-    for file in engine.hooks.files:
-        is_listed = handler.identifier in file.disabled
-        if not is_listed or file.source.layer not in EDITABLE_LAYERS:
-            continue
-        path = file.source.path
-        before = after = _read_for_edit(engine, file.source) or ""
-        for keys in _disabled_lists(engine.agent):
-            shorter = remove_item(after, keys, handler.identifier, file=str(path))
-            if shorter != after:
-                after = prune(shorter, keys, file=str(path))
-        if after != before:
-            write_atomically(path, after, expected=before)
-            changed.append(path)
-    return changed
-
-
-# -- agents without one: the hook is taken out of its file
-
-
-def _take_out(engine: Engine, handlers: list[HandlerSpec]) -> list[Path]:
-    """Take hooks out of their settings files and keep them in a record.
-
-    Raises:
-        SettingsError: If a file does not belong to the user or cannot be edited.
-    """
-    for handler in handlers:
-        if handler.layer not in EDITABLE_LAYERS:
-            raise SettingsError(
-                f"the hook belongs to the {handler.layer} layer, where {engine.agent.title} cannot "
-                "switch off a single hook",
-                path=handler.place.file,
-                line=handler.place.line,
-            )
-    sources = {str(file.source.path): file.source for file in engine.hooks.files}
-    changed: list[Path] = []
-    # From the end of a file, so that the places of the others stay valid.
-    for handler in sorted(handlers, key=_position, reverse=True):
-        source = sources[handler.place.file]
-        before = _read_for_edit(engine, source)
-        after, entry = take_out(engine.agent, before or "", handler)
-        # First the record: a crash between the two writes must not lose the hook.
-        record = keep(source, entry)
-        try:
-            write_atomically(source.path, after, expected=before)
-        except BaseException:
-            forget_entry(record, entry)
-            raise
-        changed += [source.path, record]
-    return list(dict.fromkeys(changed))
-
-
-def _position(handler: HandlerSpec) -> tuple[int, int]:
-    return handler.place.line or 0, handler.place.column or 0
-
-
-def _put_back(engine: Engine, handler: HandlerSpec, kept: Sequence[KeptHook]) -> list[Path]:
-    """Put the hooks that were taken out back into their files, the last one first."""
-    changed: list[Path] = []
-    for hook in reversed(kept):
-        if hook.handler.identifier != handler.identifier:
-            continue
-        path = hook.source.path
-        before = _read_for_edit(engine, hook.source)
-        write_atomically(path, put_back(engine.agent, before or "", hook), expected=before)
-        forget_entry(hook.record, hook.entry)
-        changed += [path, hook.record]
-    return list(dict.fromkeys(changed))
-
-
-def _read_for_edit(engine: Engine, source: Source) -> str | None:
-    """Read a settings file that is going to be edited; `None` if it does not exist.
-
-    Raises:
-        SettingsError: If it cannot be read, or a link leads out of the project.
-    """
-    if source.layer is not Layer.USER:
-        stay_inside(engine.project_dir, source.path)
-    return read_text(source.path)
-
-
-# -- the hook that a name stands for
+    return _report(engine, name, switch_on(engine, name), as_json=as_json, should_be_on=True)
 
 
 def load_engine(project: Path, agent: str | None, name: str) -> Engine:
@@ -260,96 +88,20 @@ def load_engine(project: Path, agent: str | None, name: str) -> Engine:
 def _has_hook(engine: Engine, name: str) -> bool:
     kept = kept_hooks(engine.agent, engine.hooks.files)
     handlers = [*configured_handlers(engine), *(hook.handler for hook in kept)]
-    return bool(_handlers_named(name, handlers))
-
-
-def find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[HandlerSpec]:
-    """Return all handlers of the hook that a name stands for.
-
-    Raises:
-        UsageError: If the name stands for several hooks.
-        UnknownNameError: If it stands for none.
-    """
-    handlers = [*configured_handlers(engine), *(hook.handler for hook in kept)]
-    matches = _handlers_named(name, handlers)
-    if len({handler.identifier for handler in matches}) > 1:
-        places = ", ".join(show_place(handler.place, engine.project_dir) for handler in matches)
-        raise UsageError(
-            f"{printable(name)!r} is short for several hooks; name one by its place: {places}"
-        )
-    if matches:
-        return matches
-    # The hook may be in the file that cannot be read.
-    for diagnostic in engine.hooks.diagnostics:
-        if diagnostic.code.startswith("settings-"):
-            raise UsageError(
-                f"no hook named {name!r} can be found while a file is broken: {diagnostic}"
-            )
-    raise UnknownNameError("hook", name, dict.fromkeys(h.shown_identifier for h in handlers))
-
-
-def _handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSpec]:
-    """Return the handlers with an identifier of that name, else a label, a place, or a script."""
-    labels = unique_labels(handlers)
-    by_identifier: list[HandlerSpec] = []
-    by_label: list[HandlerSpec] = []
-    by_place: list[HandlerSpec] = []
-    by_script: list[HandlerSpec] = []
-    for handler in handlers:
-        if name == handler.identifier:
-            by_identifier.append(handler)
-        if name in (handler.label, labels[id(handler)]):
-            by_label.append(handler)
-        if _is_place(name, handler):
-            by_place.append(handler)
-        if name in _script_names(handler):
-            by_script.append(handler)
-    return by_identifier or by_label or by_place or by_script
-
-
-def _is_place(name: str, handler: HandlerSpec) -> bool:
-    """Return whether a name is the line of a handler, behind its path or the end of its path."""
-    path = f"/{Path(handler.place.file).as_posix()}:{handler.place.line}"
-    return name == str(handler.place) or path.endswith(f"/{name}")
-
-
-def _script_names(handler: HandlerSpec) -> set[str]:
-    """Return the file names in a command, also in one that `anyhook shim` runs."""
-    command = handler.command or ""
-    shim = unwrap(command)
-    if shim is not None:
-        is_shell_line = len(shim.command) == 1
-        command = shim.command[0] if is_shell_line else shlex.join(shim.command)
-    try:
-        words = [*shlex.split(command), *(handler.argv or ())]
-    except ValueError:
-        words = command.split()
-    names = {word.rpartition("/")[2] for word in words}
-    return {name for name in names if "." in name.strip(".")}
-
-
-# -- the report
+    return bool(handlers_named(name, handlers))
 
 
 def _report(
     engine: Engine,
     name: str,
-    handler: HandlerSpec,
-    changed: list[Path],
+    result: SwitchResult,
     *,
     as_json: bool,
     should_be_on: bool = False,
 ) -> int:
     """Print the state of a hook after an edit. Returns the exit code."""
-    # The state is what the files say now: another file can still switch the hook off.
-    engine.reload()
-    records = [
-        hook.record
-        for hook in kept_hooks(engine.agent, engine.hooks.files)
-        if hook.handler.identifier == handler.identifier
-    ]
-    switched_off_by = str(records[0]) if records else engine.hooks.switched_off(handler)
-    state = "off" if switched_off_by else "on"
+    state, switched_off_by, handler = result.state, result.switched_off_by, result.handler
+    changed = result.changed
     exit_code = PROBLEMS if switched_off_by and should_be_on else OK
     if as_json:
         print_json(
@@ -365,7 +117,7 @@ def _report(
     files = ", ".join(show_path(str(path)) for path in changed)
     action = f"switched {state} in {files}" if changed else f"was {state} already"
     out.print(f"{printable(name)!r} {action}", markup=False)
-    if records and changed:
+    if result.taken_out and changed:
         command = f"anyhook enable {shlex.quote(name)} --agent {engine.agent.name}"
         out.print(
             f"{engine.agent.title} cannot switch off a single hook, so it was taken out of the "

@@ -113,7 +113,7 @@ def trust(
     scope = scope_of(project, agent)
     if revoke:
         return _revoke(store, scope.project, as_json=as_json)
-    reviews = [_review(store, scope.project, get_agent(name)) for name in scope.agents]
+    reviews = [review_hooks(store, scope.project, get_agent(name)) for name in scope.agents]
     changed = [review for review in reviews if review.changes]
     # With --json alone, programs get what would be asked and nothing is trusted.
     should_ask = bool(changed) and not (show or yes or as_json)
@@ -123,7 +123,7 @@ def trust(
     if not as_json:
         print_project(out, scope.project)
         for review in reviews:
-            _print_review(out, scope.project, review)
+            print_review(out, scope.project, review)
     is_agreed = yes
     if should_ask:
         is_agreed = typer.confirm("Trust these hooks and scripts as they are?", default=False)
@@ -155,7 +155,8 @@ def _is_interactive() -> bool:
     return sys.stdin is not None and sys.stdin.isatty()
 
 
-def _review(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
+def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
+    """Read the project's hooks of one agent, with what is not trusted of them."""
     hooks = load_hooks(agent, Location.of(project, home_variable=agent.home_variable))
     subjects = Guard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects)
@@ -200,7 +201,7 @@ def _print_native(out: Console, review: Review) -> None:
 # -- what a user reviews
 
 
-def _print_review(out: Console, project: Path, review: Review) -> None:
+def print_review(out: Console, project: Path, review: Review) -> None:
     """Print what is not trusted, and what the hooks depend on without trust being bound to it."""
     for change in review.changes:
         _print_change(out, project, review, change)
