@@ -20,6 +20,7 @@ GROUPS = {
     "Inspect and control hooks": {
         "fire": "fire:fire",
         "list": "listing:list_hooks",
+        "hooks": "hooks:hooks",
         "check": "check:check",
         "probe": "probe:probe",
         "trust": "trust:trust",

@@ -45,7 +45,7 @@ from anyhook.trust.scripts import named_files
 from anyhook.trust.trees import LARGEST_SCRIPT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from rich.console import Console
@@ -106,12 +106,7 @@ def check(
     """
     scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
-    findings: list[Finding] = []
-    for engine in engines:
-        # Several hooks can lead to the same diagnostic.
-        unique = dict.fromkeys(find_problems(engine))
-        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
-    findings.sort(key=_sort_key)
+    findings = find_problems(engines)
     diagnostics = [finding.diagnostic for finding in findings]
     severities = {diagnostic.severity for diagnostic in diagnostics}
     failed = Severity.ERROR in severities or (strict and Severity.WARNING in severities)
@@ -135,8 +130,18 @@ def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
 # -- what is checked
 
 
-def find_problems(engine: Engine) -> Iterator[Diagnostic]:
-    """Yield what `anyhook check` reports about the hooks of one agent; no hook is run."""
+def find_problems(engines: Iterable[Engine]) -> list[Finding]:
+    """Return what `anyhook check` reports about the hooks of some agents, sorted by place."""
+    findings: list[Finding] = []
+    for engine in engines:
+        # Several hooks can lead to the same diagnostic.
+        unique = dict.fromkeys(_diagnostics(engine))
+        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
+    findings.sort(key=_sort_key)
+    return findings
+
+
+def _diagnostics(engine: Engine) -> Iterator[Diagnostic]:
     yield from engine.hooks.diagnostics
     yield from engine.switched_off()
     yield from engine.guard.diagnostics()

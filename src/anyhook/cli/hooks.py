@@ -1,0 +1,43 @@
+"""`anyhook hooks`: the hooks of every agent in an interactive panel."""
+
+from __future__ import annotations
+
+import sys
+
+from anyhook.cli import OK
+from anyhook.cli.options import HERE, AgentName, Project
+from anyhook.errors import UsageError
+
+INSTALL = "anyhook hooks needs textual: pip install 'anyhook[panel]'; without it: anyhook list"
+
+
+def hooks(project: Project = HERE, agent: AgentName = None) -> int:
+    """Show the hooks in a panel, and switch, trust, fire and repair them there.
+
+    The keys are shown with `?`. Everything that the panel does is a command too, and the panel
+    shows the command line. It needs `pip install 'anyhook[panel]'`.
+
+    For example:
+
+        anyhook hooks
+        anyhook hooks --project ~/code/app --agent claude
+    """
+    try:
+        from anyhook.cli.panel.app import PanelApp
+        from anyhook.cli.panel.snapshot import take_snapshot
+        from anyhook.cli.panel.state import PanelState
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        raise UsageError(INSTALL) from None
+    if not _is_terminal():
+        raise UsageError("anyhook hooks needs a terminal; without one: anyhook list")
+    state = PanelState(project, agent, take_snapshot(project, agent))
+    app = PanelApp(state)
+    app.run()
+    return app.return_code or OK
+
+
+def _is_terminal() -> bool:
+    # textual draws on standard error.
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))

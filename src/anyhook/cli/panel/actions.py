@@ -1,0 +1,126 @@
+"""What keys of the panel do, by the functions of the commands, and the command line for each."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.cli.options import configured_handlers
+from anyhook.cli.output import show_path, show_place
+from anyhook.cli.panel.snapshot import command_line
+from anyhook.cli.switching import handlers_named, switch_off, switch_on
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.model.layers import Layer
+from anyhook.settings.kept import kept_hooks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.cli.panel.snapshot import PanelHook
+    from anyhook.model.diagnostics import Place
+
+LINE_OPTIONS = {
+    "code": ("--goto", "{file}:{line}"),
+    "codium": ("--goto", "{file}:{line}"),
+    "cursor": ("--goto", "{file}:{line}"),
+    "subl": ("{file}:{line}",),
+    "hx": ("{file}:{line}",),
+    "helix": ("{file}:{line}",),
+    "zed": ("{file}:{line}",),
+}
+"""Program to the arguments with which it opens a line; all others take `+LINE FILE`."""
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
+"""Programs to try if the user has named none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """What an action has done.
+
+    Attributes:
+        text: The result for people.
+        command: The command line that does the same.
+        warning: What the user should know besides; empty for nothing.
+        is_problem: Whether it did not do what it should.
+    """
+
+    text: str
+    command: str
+    warning: str = ""
+    is_problem: bool = False
+
+
+def switch_command(hook: PanelHook) -> str:
+    """Return the command line that switches a hook: on if it is off, otherwise off."""
+    command = "disable" if hook.is_on else "enable"
+    engine = hook.engine
+    return command_line(engine.project_dir, command, _name_of(hook), "--agent", engine.agent.name)
+
+
+def _name_of(hook: PanelHook) -> str:
+    """Return the shortest name by which commands find a hook and no other one."""
+    engine, handler = hook.engine, hook.handler
+    kept = kept_hooks(engine.agent, engine.hooks.files)
+    handlers = [*configured_handlers(engine), *(item.handler for item in kept)]
+    for name in (hook.row.label, show_place(handler.place, short=True)):
+        matches = handlers_named(name, handlers)
+        if matches and all(match.identifier == handler.identifier for match in matches):
+            return name
+    return str(handler.place)
+
+
+def switch(hook: PanelHook) -> ActionResult:
+    """Switch a hook on if it is off, otherwise off.
+
+    Raises:
+        AnyhookError: If its file cannot be edited, or the hook is gone.
+    """
+    # The settings are read again: they may have changed since the hook was drawn.
+    command = switch_command(hook)
+    engine = Engine.load(hook.engine.project_dir, agent=hook.engine.agent.name, on_message=discard)
+    should_be_on = not hook.is_on
+    identifier = hook.handler.identifier
+    result = switch_on(engine, identifier) if should_be_on else switch_off(engine, identifier)
+    files = ", ".join(show_path(str(path), engine.project_dir) for path in result.changed)
+    state = "on" if result.state == "on" else "off"
+    text = f"{hook.row.label} is {state} now: {files}" if files else f"{hook.row.label} is {state}"
+    if should_be_on and result.switched_off_by:
+        off_by = show_path(result.switched_off_by, engine.project_dir)
+        return ActionResult(f"{hook.row.label} stays off: {off_by}", command, is_problem=True)
+    warning = ""
+    if result.taken_out and result.changed and hook.handler.layer is Layer.PROJECT:
+        warning = "the file is shared: it is off for every user of the project"
+    return ActionResult(text, command, warning)
+
+
+def editor_command(place: Place, environ: Mapping[str, str] | None = None) -> list[str]:
+    """Return the command that opens a place in the user's editor; empty if there is none.
+
+    Args:
+        place: The place.
+        environ: Environment; by default this process's.
+    """
+    variables = os.environ if environ is None else environ
+    text = variables.get("VISUAL") or variables.get("EDITOR") or ""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        words = [text]
+    if not words:
+        words = [name for name in EDITORS if shutil.which(name)][:1]
+    if not words:
+        return []
+    name = os.path.basename(words[0])  # noqa: PTH119 - a name, no path
+    if place.line is None:
+        return [*words, place.file]
+    templates = LINE_OPTIONS.get(name, ("+{line}", "{file}"))
+    values = {"{file}": place.file, "{line}": str(place.line)}
+    arguments: list[str] = []
+    for template in templates:
+        argument = template.replace("{line}", values["{line}"])
+        arguments.append(argument.replace("{file}", values["{file}"]))
+    return [*words, *arguments]

@@ -1,0 +1,94 @@
+"""The application: it reads the files again and again, and shows the screens."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on, work
+from textual.app import App
+from textual.binding import Binding
+
+from anyhook.cli.panel.hook_list import HookList
+from anyhook.cli.panel.past_results import read_past_results
+from anyhook.cli.panel.snapshot import take_snapshot
+from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
+from anyhook.errors import AnyhookError
+
+if TYPE_CHECKING:
+    from textual.binding import BindingType
+
+RELOAD_SECONDS = 1.5
+"""Seconds between two looks at the files; reading unchanged ones takes milliseconds."""
+PAST_SECONDS = 15.0
+"""Seconds between two looks at the history."""
+
+
+class PanelApp(App[None]):
+    """The panel.
+
+    Args:
+        state: What is shown first, and kept up to date.
+    """
+
+    ENABLE_COMMAND_PALETTE = False
+    CSS_PATH = "panel.tcss"
+    TITLE = "anyhook hooks"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
+    ]
+
+    def __init__(self, state: PanelState) -> None:
+        super().__init__()
+        self.state = state
+        # Without colour, only attributes like bold and reverse are used, and no shades of grey.
+        self.theme = "ansi-dark" if self.no_color else "textual-dark"
+
+    def on_mount(self) -> None:
+        """Show the list, and begin to look for changes."""
+        self.push_screen(HookList(self.state))
+        self.set_interval(RELOAD_SECONDS, self.reload)
+        self.set_interval(PAST_SECONDS, self.read_past)
+        self.read_past()
+        loop = asyncio.get_running_loop()
+        for name in ("SIGTERM", "SIGHUP"):
+            # The terminal is restored, and hooks that run are ended. Not on all systems.
+            with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(getattr(signal, name), self.exit)
+
+    @on(FilesChanged)
+    def _files_changed(self) -> None:
+        self.reload()
+
+    @work(exclusive=True, group="reload")
+    async def reload(self) -> None:
+        """Read the settings, the trust store and the scripts again."""
+        before = self.state.snapshot, self.state.problem
+        try:
+            # The project that was found first: a settings file that vanishes must not change it.
+            snapshot = await asyncio.to_thread(
+                take_snapshot, self.state.snapshot.project, self.state.agent
+            )
+        except (AnyhookError, OSError) as error:
+            self.state.problem = str(error)
+        else:
+            self.state.problem = ""
+            self.state.snapshot = snapshot
+        if self.state.problem != before[1] or not self.state.snapshot.shows_the_same(before[0]):
+            self._show_changes()
+
+    @work(exclusive=True, group="past")
+    async def read_past(self) -> None:
+        """Count the results in the history."""
+        past = await asyncio.to_thread(read_past_results)
+        is_same = past == self.state.past
+        self.state.past = past
+        if not is_same:
+            self._show_changes()
+
+    def _show_changes(self) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, PanelScreen):
+                screen.state_changed()

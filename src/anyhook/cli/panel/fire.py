@@ -1,0 +1,215 @@
+"""The screen that fires an event at a hook and shows the timeline."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.binding import Binding
+from textual.containers import Horizontal
+from textual.widgets import Input, Label, OptionList
+from textual.widgets.option_list import Option
+
+from anyhook.cli.event_input import EventOptions, build_event
+from anyhook.cli.panel.actions import ActionResult
+from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.past_results import read_events
+from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event, takes_tool
+from anyhook.cli.panel.state import PanelScreen
+from anyhook.cli.past import outcome_text, show_time, subject_of, verdict_of
+from anyhook.cli.timeline import print_background_results, print_timeline
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.errors import AnyhookError
+from anyhook.model.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from textual.binding import BindingType
+    from textual.timer import Timer
+    from textual.widget import Widget
+
+    from anyhook.cli.panel.snapshot import PanelHook
+    from anyhook.cli.panel.state import PanelState
+    from anyhook.history.events import RecordedEvent
+    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.events import Event
+
+BACKGROUND_SECONDS = 30.0
+"""Seconds that the answers of hooks in the background are waited for, as `anyhook fire` does."""
+
+
+class FireScreen(PanelScreen):
+    """An event, a sample or a recorded one, and what the hooks decide about it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "fire", "fire"),
+        Binding("tab", "app.focus_next", "next field"),
+        Binding("escape", "leave", "cancel, back"),
+        Binding("q", "leave", "back", show=False),
+    ]
+
+    def __init__(self, state: PanelState, hook: PanelHook) -> None:
+        super().__init__(state)
+        self.hook = hook
+        self._fields: list[str] = []
+        self._recorded: dict[str, RecordedEvent] = {}
+        self._started: float | None = None
+        self._clock: Timer | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the fields of the event, the recorded ones, and the timeline."""
+        if takes_tool(self.hook):
+            yield Horizontal(Label("tool"), Input(id="tool", compact=True), classes="field")
+        yield Horizontal(Label("input"), Input(id="input", compact=True), classes="field")
+        yield OptionList(id="events", compact=True)
+        yield ConsoleView(id="timeline")
+
+    def on_mount(self) -> None:
+        """Show a sample event."""
+        self.show_title(f"fire {self.hook.event}  {self.hook.engine.agent.title}")
+        self.query_one("#events").display = False
+        self.query_one("#input").focus()
+        self._prepare()
+
+    @work(exclusive=True, group="prepare")
+    async def _prepare(self) -> None:
+        options = await asyncio.to_thread(sample_event, self.hook)
+        self._fill(options)
+        self._show_command(options)
+        events = await asyncio.to_thread(read_events, self.hook)
+        if not events:
+            return
+        items: list[Option] = []
+        for number, event in enumerate(events):
+            self._recorded[str(number)] = event
+            items.append(Option(_event_text(event), id=str(number)))
+        recorded = self.query_one("#events", OptionList)
+        recorded.add_options(items)
+        recorded.display = True
+
+    def _fill(self, options: EventOptions) -> None:
+        if takes_tool(self.hook):
+            self.query_one("#tool", Input).value = options.tool or ""
+        self.query_one("#input", Input).value = options.input or ""
+        self._fields = options.fields
+
+    def _options(self) -> EventOptions:
+        tool = self.query_one("#tool", Input).value.strip() if takes_tool(self.hook) else ""
+        text = self.query_one("#input", Input).value.strip()
+        return EventOptions(self.hook.event, tool or None, text or None, self._fields)
+
+    def _show_command(self, options: EventOptions) -> None:
+        command = fire_command(self.hook.engine, options)
+        self.report(ActionResult("Enter fires this event:", command))
+
+    @on(Input.Changed)
+    def _edited(self) -> None:
+        if self._started is None:
+            self._show_command(self._options())
+
+    @on(Input.Submitted)
+    def action_fire(self) -> None:
+        """Fire the event that the fields describe."""
+        self._fire(self._options())
+
+    @on(OptionList.OptionSelected, "#events")
+    def _fire_recorded(self, message: OptionList.OptionSelected) -> None:
+        recorded = self._recorded[message.option.id or ""]
+        try:
+            options = recorded_event(self.hook.engine.agent, recorded)
+        except AnyhookError as error:
+            self.report_problem(str(error))
+            return
+        with self.prevent(Input.Changed):
+            self._fill(options)
+        self._fire(options)
+
+    # -- a run
+
+    @work(exclusive=True, group="fire")
+    async def _fire(self, options: EventOptions) -> None:
+        """Dispatch an event. Cancelling ends the hooks that run."""
+        command = fire_command(self.hook.engine, options)
+        self._begin()
+        try:
+            engine = await asyncio.to_thread(self._load)
+            with tempfile.TemporaryDirectory(prefix="anyhook-") as scratch:
+                async with engine:
+                    event = engine.complete(build_event(engine, options, Path(scratch)))
+                    decision = await engine.dispatch(event)
+                    self._show(engine, event, decision, [])
+                    late = await _background_results(engine)
+                    if late:
+                        self._show(engine, event, decision, late)
+            self.report(ActionResult("fired", command))
+        except asyncio.CancelledError:
+            if self.is_running:
+                self.report(ActionResult("cancelled: the hooks were ended", command))
+            raise
+        except (AnyhookError, OSError) as error:
+            self.report_problem(str(error))
+        finally:
+            self._end()
+
+    def _load(self) -> Engine:
+        # The settings and the trust store, as they are now.
+        engine = self.hook.engine
+        return Engine.load(engine.project_dir, agent=engine.agent.name, on_message=discard)
+
+    def _show(
+        self, engine: Engine, event: Event, decision: Decision, late: list[HandlerResult]
+    ) -> None:
+        def draw(out: Console) -> None:
+            print_timeline(out, engine, event, decision)
+            if late:
+                print_background_results(out, late)
+
+        self.query_one("#timeline", ConsoleView).show(draw)
+
+    def _begin(self) -> None:
+        self._started = time.monotonic()
+        self._show_running()
+        if self._clock is not None:
+            self._clock.stop()
+        self._clock = self.set_interval(1.0, self._show_running)
+
+    def _end(self) -> None:
+        self._started = None
+        if self._clock is not None:
+            self._clock.stop()
+            self._clock = None
+
+    def _show_running(self) -> None:
+        if self._started is not None:
+            seconds = time.monotonic() - self._started
+            self.report_text(f"the hooks run since {seconds:.0f} s; Escape ends them")
+
+    def action_leave(self) -> None:
+        """End the hooks that run; if none runs, go back."""
+        if self._started is not None:
+            self.workers.cancel_group(self, "fire")
+        else:
+            self.dismiss()
+
+
+async def _background_results(engine: Engine) -> list[HandlerResult]:
+    """Wait for hooks in the background without blocking the screen."""
+    # Closing the engine, as a cancelled run does, ends them, and with them the thread that waits.
+    await asyncio.to_thread(engine.background.wait, BACKGROUND_SECONDS)
+    return engine.background.collect()
+
+
+def _event_text(event: RecordedEvent) -> Text:
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(f"{show_time(event.time)[5:]}  ", style="dim")
+    text.append_text(outcome_text(verdict_of(event)))
+    text.append(f"  {printable(event.tool or '')}  ", style="cyan")
+    return text.append(subject_of(event))

@@ -1,0 +1,72 @@
+"""The screen with the keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.rows import MARKS
+from anyhook.cli.panel.state import PanelScreen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from textual.widget import Widget
+
+KEYS = (
+    ("up down j k", "select a hook", "anyhook list"),
+    ("enter", "everything about it, and its last results", "anyhook history search --hook HOOK"),
+    ("space", "switch it on or off", "anyhook enable HOOK, anyhook disable HOOK"),
+    ("t", "review what is not trusted, and trust it", "anyhook trust"),
+    ("f", "fire an event at it and see the timeline", "anyhook fire EVENT"),
+    ("e", "open its line in $EDITOR", ""),
+    ("p", "problems, and remedies for some", "anyhook check, anyhook check --fix"),
+    ("/", "filter by words: a name, an event, off, a file", ""),
+    ("escape", "clear the filter, go back, cancel what runs", ""),
+    ("r", "read the files now; changes show up by themselves", ""),
+    ("q", "quit; on other screens: back", ""),
+)
+"""Key, what it does, and the command that does the same."""
+STATES = {
+    "on": "it runs",
+    "off": "a settings file switches it off; the details name the line",
+    "not trusted": "it does not run until you trust it",
+    "changed": "it changed since you trusted it, and does not run",
+}
+
+
+class HelpScreen(PanelScreen):
+    """The keys, and the commands that do the same."""
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the text."""
+        yield ConsoleView(id="help")
+
+    def on_mount(self) -> None:
+        """Show the keys."""
+        self.show_title("anyhook hooks: keys")
+        view = self.query_one("#help", ConsoleView)
+        view.show(print_keys)
+        view.focus()
+
+
+def print_keys(out: Console) -> None:
+    """Print the keys and the states."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for key, effect, command in KEYS:
+        text = Text(effect)
+        if command:
+            text.append(f"\n{command}", style="dim")
+        table.add_row(Text(key, style="bold"), text)
+    out.print(table)
+    out.print()
+    states = Table.grid(padding=(0, 2))
+    for state, meaning in STATES.items():
+        states.add_row(Text(f"{MARKS[state]} {state}", style="bold"), Text(meaning))
+    out.print(states)

@@ -1,0 +1,306 @@
+"""The first screen: the hooks of every agent, and the details of one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.binding import Binding
+from textual.containers import Container
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from anyhook.cli.options import print_no_hooks
+from anyhook.cli.output import count_of, show_path
+from anyhook.cli.panel.actions import switch
+from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.details import DetailScreen
+from anyhook.cli.panel.fire import FireScreen
+from anyhook.cli.panel.help import HelpScreen
+from anyhook.cli.panel.past_results import read_results
+from anyhook.cli.panel.problems import ProblemScreen
+from anyhook.cli.panel.rows import columns_of, heading_text, print_details, row_text
+from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.panel.trust_review import TrustScreen
+from anyhook.errors import AnyhookError
+from anyhook.model.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from anyhook.cli.panel.past_results import Results
+    from anyhook.cli.panel.snapshot import HookKey, PanelHook
+    from anyhook.cli.panel.state import PanelState
+
+SHOWN_RESULTS = 3
+"""Last results in the details."""
+WIDE_COLUMNS = 130
+"""Columns from which on the details stand beside the list."""
+FEW_LINES = 18
+"""Lines below which there are no details beside the list; Enter shows them."""
+RESULTS_DELAY = 0.1
+"""Seconds that a hook is selected before the history is asked for its results."""
+
+
+class HookList(PanelScreen):
+    """The hooks by agent and event; those that a filter lets through."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "switch", "on/off"),
+        Binding("t", "trust", "trust"),
+        Binding("f", "fire", "fire"),
+        Binding("e", "edit", "edit"),
+        Binding("p", "problems", "problems"),
+        Binding("slash", "filter", "filter", key_display="/"),
+        Binding("question_mark", "help", "help", key_display="?"),
+        Binding("q", "quit", "quit"),
+        Binding("escape", "clear", "clear the filter", show=False),
+        Binding("enter", "details", "details", show=False),
+        Binding("r", "reload", "read again", show=False),
+        Binding("j,down", "move(1)", "down", show=False),
+        Binding("k,up", "move(-1)", "up", show=False),
+    ]
+
+    def __init__(self, state: PanelState) -> None:
+        super().__init__(state)
+        self._shown: dict[str, PanelHook] = {}
+        self._selected: HookKey | None = None
+        self._results: Results = []
+        self._results_of: HookKey | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the filter, the list and the details."""
+        yield Input(
+            id="filter", placeholder="words that must occur: guard PreToolUse off", compact=True
+        )
+        yield Container(OptionList(id="hooks", compact=True), ConsoleView(id="details"), id="body")
+
+    def on_mount(self) -> None:
+        """Show the hooks."""
+        self.query_one("#details").can_focus = False
+        self.query_one("#hooks").focus()
+        self._arrange()
+
+    def on_resize(self) -> None:
+        """Show other columns in another width."""
+        self._arrange()
+
+    def on_screen_resume(self) -> None:
+        """Show what other screens have changed."""
+        self._arrange()
+
+    def state_changed(self) -> None:
+        """Show what was read again."""
+        self._show_hooks()
+
+    # -- drawing
+
+    def _arrange(self) -> None:
+        size = self.app.size
+        body = self.query_one("#body")
+        body.set_class(size.width >= WIDE_COLUMNS, "-wide")
+        body.set_class(size.height < FEW_LINES, "-low")
+        self._show_hooks()
+
+    def _list_width(self) -> int:
+        width = self.app.size.width
+        if width >= WIDE_COLUMNS:
+            width = width * 3 // 5
+        return width - 4  # margins and the scroll bar
+
+    def _show_hooks(self) -> None:
+        """Fill the list, and keep the hook that is selected."""
+        hooks = self._filtered()
+        self._show_counts(len(hooks))
+        options = self.query_one("#hooks", OptionList)
+        columns = columns_of(self._list_width())
+        self._shown = {}
+        lines: list[Option] = []
+        group = ("", "")
+        index = first = None
+        for number, hook in enumerate(hooks):
+            title = hook.engine.agent.title
+            if group != (title, hook.event):
+                group = (title, hook.event)
+                lines.append(Option(heading_text(title, hook.event), disabled=True))
+            identifier = str(number)
+            self._shown[identifier] = hook
+            if first is None:
+                first = len(lines)
+            if hook.key == self._selected:
+                index = len(lines)
+            text = row_text(hook, self.state.past.of(hook), columns)
+            lines.append(Option(text, id=identifier))
+        top = options.scroll_offset
+        with self.prevent(OptionList.OptionHighlighted):
+            options.clear_options()
+            options.add_options(lines)
+            options.highlighted = index if index is not None else first
+        if index is not None:
+            options.scroll_to(top.x, top.y, animate=False)
+        self.query_one("#body").set_class(not self.state.snapshot.hooks, "-empty")
+        self._show_details()
+
+    def _filtered(self) -> list[PanelHook]:
+        words = self.query_one("#filter", Input).value.casefold().split()
+        return [hook for hook in self.state.snapshot.hooks if hook.matches(words)]
+
+    def _show_counts(self, shown: int) -> None:
+        snapshot = self.state.snapshot
+        states = Counter(hook.row.state for hook in snapshot.hooks)
+        total = len(snapshot.hooks)
+        parts = [count_of(total, "hook") if shown == total else f"{shown} of {total} hooks"]
+        parts += [
+            f"{states[name]} {name}" for name in ("off", "not trusted", "changed") if states[name]
+        ]
+        problems = sum(
+            finding.diagnostic.severity is not Severity.INFO for finding in snapshot.findings
+        )
+        text = Text(", ".join(parts))
+        if problems:
+            text.append(f", {count_of(problems, 'problem')}", style="yellow")
+        if self.state.problem:
+            text = Text("the settings cannot be read", style="bold red")
+        self.show_title(f"anyhook hooks  {show_path(str(snapshot.project))}", text)
+
+    def _show_details(self) -> None:
+        view = self.query_one("#details", ConsoleView)
+        hook = self._current()
+        if hook is None:
+            self._selected = None
+            view.show(self._print_nothing)
+            return
+        self._selected = hook.key
+        results = self._results if self._results_of == hook.key else []
+        counts = self.state.past.of(hook)
+
+        def draw(out: Console) -> None:
+            print_details(out, hook, counts, results)
+
+        view.show(draw)
+        if self._results_of != hook.key and counts is not None:
+            self._read_results(hook)
+
+    def _print_nothing(self, out: Console) -> None:
+        if self.state.snapshot.hooks:
+            out.print("No hook has these words; Escape shows all hooks again.")
+        else:
+            print_no_hooks(out, self.state.snapshot.scope)
+
+    @work(exclusive=True, group="results")
+    async def _read_results(self, hook: PanelHook) -> None:
+        await asyncio.sleep(RESULTS_DELAY)
+        results = await asyncio.to_thread(read_results, hook, SHOWN_RESULTS)
+        self._results, self._results_of = results, hook.key
+        if self._selected == hook.key and results:
+            self._show_details()
+
+    def _current(self) -> PanelHook | None:
+        options = self.query_one("#hooks", OptionList)
+        if options.highlighted is None:
+            return None
+        option = options.get_option_at_index(options.highlighted)
+        return self._shown.get(option.id or "")
+
+    @on(OptionList.OptionHighlighted, "#hooks")
+    def _select(self) -> None:
+        self._show_details()
+
+    @on(OptionList.OptionSelected, "#hooks")
+    def action_details(self) -> None:
+        """Show everything that is known about the hook."""
+        hook = self._current()
+        if hook is not None:
+            self.app.push_screen(DetailScreen(self.state, hook))
+
+    # -- the filter
+
+    def action_filter(self) -> None:
+        """Ask for words that must occur."""
+        field = self.query_one("#filter", Input)
+        field.add_class("-shown")
+        field.focus()
+
+    def action_clear(self) -> None:
+        """Show all hooks again."""
+        field = self.query_one("#filter", Input)
+        field.value = ""
+        field.remove_class("-shown")
+        self.query_one("#hooks").focus()
+
+    @on(Input.Changed, "#filter")
+    def _filter(self) -> None:
+        self._show_hooks()
+
+    @on(Input.Submitted, "#filter")
+    def _end_filter(self) -> None:
+        if not self.query_one("#filter", Input).value.strip():
+            self.action_clear()
+        self.query_one("#hooks").focus()
+
+    # -- the keys
+
+    def action_move(self, step: int) -> None:
+        """Select the next hook, or the one before."""
+        options = self.query_one("#hooks", OptionList)
+        options.focus()
+        if step > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
+
+    def action_switch(self) -> None:
+        """Switch the hook on or off."""
+        hook = self._current()
+        if hook is not None:
+            self._switch(hook)
+
+    @work(exclusive=True, group="switch")
+    async def _switch(self, hook: PanelHook) -> None:
+        try:
+            self.report(await asyncio.to_thread(switch, hook))
+        except (AnyhookError, OSError) as error:
+            self.report_problem(str(error))
+        self.post_message(FilesChanged())
+
+    def action_trust(self) -> None:
+        """Review what is not trusted of the agent's hooks."""
+        hook = self._current()
+        if hook is not None:
+            self.app.push_screen(TrustScreen(self.state, hook.engine.agent))
+
+    def action_fire(self) -> None:
+        """Fire an event that reaches the hook."""
+        hook = self._current()
+        if hook is not None:
+            self.app.push_screen(FireScreen(self.state, hook))
+
+    def action_edit(self) -> None:
+        """Open the hook's place in the user's editor."""
+        hook = self._current()
+        if hook is not None:
+            self.open_editor(hook.handler.place)
+
+    def action_problems(self) -> None:
+        """Show what `anyhook check` reports."""
+        self.app.push_screen(ProblemScreen(self.state))
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        self.app.push_screen(HelpScreen(self.state))
+
+    def action_reload(self) -> None:
+        """Read the files now."""
+        self.report_text("")
+        self.post_message(FilesChanged())
+
+    def action_quit(self) -> None:
+        """End the panel."""
+        self.app.exit()

@@ -1,0 +1,162 @@
+"""The screen with the problems that `anyhook check` reports."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual import on, work
+from textual.binding import Binding
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from anyhook.agents import get_agent
+from anyhook.cli.output import SEVERITY_STYLE, count_of, print_diagnostics, show_place
+from anyhook.cli.panel.actions import ActionResult
+from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.snapshot import command_line
+from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.panel.trust_review import TrustScreen
+from anyhook.cli.remedies import remedy_for
+from anyhook.errors import AnyhookError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from anyhook.cli.check import Finding
+    from anyhook.cli.panel.state import PanelState
+    from anyhook.cli.remedies import Remedy
+
+TRUST_CODES = frozenset({"project-untrusted", "trust-changed"})
+"""Codes of what a review settles."""
+
+
+class ProblemScreen(PanelScreen):
+    """The problems by place, and the whole text and the remedy of one."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("x", "fix", "fix"),
+        Binding("t", "trust", "trust"),
+        Binding("e,enter", "edit", "edit"),
+    ]
+
+    def __init__(self, state: PanelState) -> None:
+        super().__init__(state)
+        self._findings: tuple[Finding, ...] = ()
+        self._selected: Finding | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the list and the text of a problem."""
+        yield OptionList(id="problems", compact=True)
+        yield ConsoleView(id="details")
+
+    def on_mount(self) -> None:
+        """Show the problems."""
+        self.query_one("#details").can_focus = False
+        self.query_one("#problems").focus()
+        self.state_changed()
+
+    def on_resize(self) -> None:
+        """Show the title in the new width."""
+        self.state_changed()
+
+    def on_screen_resume(self) -> None:
+        """Show what other screens have changed."""
+        self.state_changed()
+
+    def state_changed(self) -> None:
+        """Show the problems that there are now."""
+        findings = self._findings = self.state.snapshot.findings
+        self.show_title("problems", Text(count_of(len(findings), "problem")))
+        lines: list[Option] = []
+        index = 0
+        for number, finding in enumerate(findings):
+            if finding == self._selected:
+                index = number
+            lines.append(Option(self._line(finding)))
+        options = self.query_one("#problems", OptionList)
+        with self.prevent(OptionList.OptionHighlighted):
+            options.clear_options()
+            options.add_options(lines)
+            options.highlighted = min(index, len(lines) - 1) if lines else None
+        self._show_details()
+
+    def _line(self, finding: Finding) -> Text:
+        diagnostic = finding.diagnostic
+        text = Text(no_wrap=True, overflow="ellipsis")
+        text.append(f"{diagnostic.severity!s:<8}", style=SEVERITY_STYLE[diagnostic.severity])
+        text.append(f"{diagnostic.code}  ", style="bold")
+        place = show_place(diagnostic.place, self.state.snapshot.project)
+        return text.append(place, style="dim")
+
+    def _current(self) -> Finding | None:
+        index = self.query_one("#problems", OptionList).highlighted
+        return None if index is None else self._findings[index]
+
+    @on(OptionList.OptionHighlighted, "#problems")
+    def _show_details(self) -> None:
+        finding = self._selected = self._current()
+        project = self.state.snapshot.project
+
+        def draw(out: Console) -> None:
+            if finding is None:
+                out.print("no problems", style="bold green")
+                return
+            print_diagnostics(out, [finding.diagnostic], project)
+            remedy = self._remedy(finding)
+            if remedy is not None:
+                out.print(Text.assemble(("x  ", "bold"), f"{remedy.text}  ({remedy.command})"))
+            elif finding.diagnostic.code in TRUST_CODES:
+                command = command_line(project, "trust", "--agent", finding.agent)
+                out.print(Text.assemble(("t  ", "bold"), f"review it, and trust it  ({command})"))
+
+        self.query_one("#details", ConsoleView).show(draw)
+        self.refresh_bindings()
+
+    def _remedy(self, finding: Finding) -> Remedy | None:
+        engine = self.state.snapshot.engine_of(finding.agent)
+        return None if engine is None else remedy_for(engine, finding.diagnostic)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Offer what can be done about the problem."""
+        finding = self._selected
+        if action == "fix":
+            return finding is not None and self._remedy(finding) is not None
+        if action == "trust":
+            return finding is not None and finding.diagnostic.code in TRUST_CODES
+        if action == "edit":
+            return finding is not None and finding.diagnostic.place is not None
+        return True
+
+    @on(OptionList.OptionSelected, "#problems")
+    def action_edit(self) -> None:
+        """Open the place of the problem in the user's editor."""
+        finding = self._current()
+        if finding is not None and finding.diagnostic.place is not None:
+            self.open_editor(finding.diagnostic.place)
+
+    def action_trust(self) -> None:
+        """Review what is not trusted of the agent's hooks."""
+        finding = self._current()
+        if finding is not None:
+            self.app.push_screen(TrustScreen(self.state, get_agent(finding.agent)))
+
+    @work(exclusive=True)
+    async def action_fix(self) -> None:
+        """Apply the remedy."""
+        finding = self._current()
+        remedy = None if finding is None else self._remedy(finding)
+        if remedy is None:
+            return
+        try:
+            await asyncio.to_thread(remedy.apply)
+        except (AnyhookError, OSError) as error:
+            self.report_problem(str(error))
+        else:
+            self.report(ActionResult(f"done: {remedy.text}", remedy.command))
+        self.post_message(FilesChanged())

@@ -1,0 +1,208 @@
+"""How a hook looks in the list and in the details."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+from rich.table import Table
+from rich.text import Text
+
+from anyhook.cli.listing import STATE_STYLE
+from anyhook.cli.output import count_of, show_path
+from anyhook.cli.panel.actions import switch_command
+from anyhook.cli.past import (
+    FAILED_STATUS,
+    counts_text,
+    outcome_text,
+    show_span,
+    show_time,
+    subject_of,
+)
+from anyhook.model.text import printable
+from anyhook.settings.detect import trust_command
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from anyhook.cli.panel.snapshot import PanelHook
+    from anyhook.history.events import RecordedEvent, RecordedResult
+    from anyhook.history.queries import HookStatistics
+
+MARKS = {"on": "●", "off": "○", "not trusted": "!", "changed": "!"}
+"""State to its mark, which shows it without colour too."""
+STATE_WIDTH = 11
+RUNS_WIDTH = 16
+MIN_LABEL_WIDTH = 14
+MATCHER_WIDTH = 24
+WIDE_ENOUGH_FOR_PLACE = 96
+"""Columns of the list from which on it shows places."""
+COMMAND_LINES = 3
+"""Lines of a command in the details beside the list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Widths of the columns of the list, in cells; a column of width 0 is left out."""
+
+    label: int
+    matcher: int
+    state: int
+    runs: int
+    place: int
+
+
+def columns_of(width: int) -> Columns:
+    """Return the columns that fit into a list of some width."""
+    rest = width - 2 - (STATE_WIDTH + 2)  # the mark and the state are always there
+    runs = RUNS_WIDTH if rest >= MIN_LABEL_WIDTH + RUNS_WIDTH + 10 else 0
+    rest -= runs + 2 if runs else 0
+    place = 0
+    if width >= WIDE_ENOUGH_FOR_PLACE:
+        place = rest // 3
+        rest -= place + 2
+    matcher = min(MATCHER_WIDTH, rest * 2 // 5) if rest >= MIN_LABEL_WIDTH + 10 else 0
+    rest -= matcher + 2 if matcher else 0
+    return Columns(max(rest, 4), matcher, STATE_WIDTH, runs, place)
+
+
+def row_text(hook: PanelHook, counts: HookStatistics | None, columns: Columns) -> Text:
+    """Return the line of a hook in the list."""
+    row = hook.row
+    style = STATE_STYLE[row.state]
+    label_style = "dim" if row.state == "off" else "bold"
+    text = Text(no_wrap=True, overflow="crop")
+    text.append(f"{MARKS[row.state]} ", style=style)
+    cells = (
+        (row.label, columns.label, label_style),
+        (hook.matcher, columns.matcher, ""),
+        (row.state, columns.state, style),
+        (_runs(counts), columns.runs, "dim"),
+        (hook.place, columns.place, "dim"),
+    )
+    for content, width, cell_style in cells:
+        if width:
+            text.append(_fit(content, width), style=cell_style)
+            text.append("  ")
+    text.rstrip()
+    return text
+
+
+def _fit(content: str, width: int) -> str:
+    """Return a text with exactly some number of cells; a longer one ends with `…`."""
+    line = " ".join(printable(content).split())
+    if cell_len(line) > width:
+        line = set_cell_size(line, width - 1) + "…"
+    return set_cell_size(line, width)
+
+
+def _runs(counts: HookStatistics | None) -> str:
+    if counts is None:
+        return ""
+    runs = count_of(counts.runs, "run")
+    return runs if counts.seconds is None else f"{runs:<8} {show_span(counts.seconds)}"
+
+
+def heading_text(title: str, event: str) -> Text:
+    """Return the line above the hooks of an event."""
+    return Text.assemble((title, "bold"), ("  ", ""), (event, "bold cyan"))
+
+
+# -- the details
+
+
+def print_details(
+    out: Console,
+    hook: PanelHook,
+    counts: HookStatistics | None,
+    results: list[tuple[RecordedEvent, RecordedResult]],
+    *,
+    full: bool = False,
+) -> None:
+    """Print what is known about a hook.
+
+    Args:
+        out: Where to print.
+        hook: The hook.
+        counts: Its counts; `None` if it did not run.
+        results: Its last results.
+        full: Whether there is room for the whole command.
+    """
+    row, handler, engine = hook.row, hook.handler, hook.engine
+    heading = Text.assemble((row.label, "bold"), "  ", (row.state, STATE_STYLE[row.state]))
+    if row.switched_off_by:
+        off_by = show_path(row.switched_off_by, engine.project_dir)
+        heading.append(f"  {off_by} switches it off", style="yellow")
+    out.print(heading)
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    place = f"{hook.place}  {handler.layer} {printable(handler.origin or '')}".rstrip()
+    table.add_row("place", Text(place))
+    table.add_row("runs", Text(_command(hook, out.width, full=full)))
+    table.add_row("on", _conditions(hook))
+    if handler.description:
+        table.add_row("about", Text(printable(handler.description)))
+    if row.native:
+        table.add_row("trust", Text(f"{row.native} in {engine.agent.title}"))
+    table.add_row("history", _history(counts))
+    for event, result in results:
+        table.add_row("", _result(event, result))
+    table.add_row("space", Text(switch_command(hook)))
+    if row.state in ("not trusted", "changed"):
+        table.add_row("t", Text(trust_command(engine.agent.name, engine.project_dir)))
+    out.print(table)
+
+
+def _command(hook: PanelHook, width: int, *, full: bool) -> str:
+    handler = hook.handler
+    text = handler.command or shlex.join(handler.argv or ()) or handler.label
+    text = printable(text.strip())
+    if full:
+        return text
+    line = " ".join(text.split())
+    limit = max(width - 10, 20) * COMMAND_LINES
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _conditions(hook: PanelHook) -> Text:
+    handler = hook.handler
+    text = Text.assemble((hook.event, "cyan"), f" {hook.matcher}")
+    parts = [f"timeout {handler.timeout:g} s"]
+    if hook.row.definition.sequential:
+        parts.append("in order")
+    if handler.condition:
+        parts.append(f"if {printable(handler.condition)}")
+    if handler.background:
+        parts.append("in the background")
+    if handler.on_failure != "continue":
+        parts.append(f"on failure {printable(handler.on_failure)}")
+    return text.append(f"  {', '.join(parts)}", style="dim")
+
+
+def _history(counts: HookStatistics | None) -> Text:
+    if counts is None:
+        return Text("no run is recorded", style="dim")
+    text = Text(f"{count_of(counts.runs, 'run')} in 30 days")
+    if counts.outcomes:
+        text.append("  ").append_text(counts_text(counts.outcomes))
+    if counts.failures:
+        text.append(f"  {counts.failures} failed", style="red")
+    if counts.seconds is not None and counts.slowest is not None:
+        times = f"mean {show_span(counts.seconds)}, slowest {show_span(counts.slowest)}"
+        text.append(f"  {times}", style="dim")
+    return text
+
+
+def _result(event: RecordedEvent, result: RecordedResult) -> Text:
+    text = Text(show_time(event.time)[5:], style="dim", no_wrap=True, overflow="ellipsis")
+    text.append("  ")
+    if result.status in FAILED_STATUS:
+        text.append(printable(result.status.replace("_", " ")), style="red")
+    else:
+        text.append_text(outcome_text(result.outcome))
+    if result.duration is not None:
+        text.append(f"  {show_span(result.duration)}")
+    return text.append(f"  {printable(event.tool or '')} {subject_of(event)}", style="default")

@@ -1,0 +1,158 @@
+"""What the panel shows: the hooks of every agent and the problems, as they are now."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.cli.check import find_problems
+from anyhook.cli.listing import event_name, hook_rows
+from anyhook.cli.options import HERE, scope_of
+from anyhook.cli.output import show_place
+from anyhook.model.text import printable
+from anyhook.settings.detect import find_project
+
+if TYPE_CHECKING:
+    from anyhook.cli.check import Finding
+    from anyhook.cli.listing import HookRow
+    from anyhook.cli.options import Scope
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec
+
+HookKey = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelHook:
+    """A hook of the list.
+
+    Attributes:
+        engine: The hooks of its agent.
+        row: Its row in `anyhook list`.
+        event: The agent's name of its event.
+        key: What it is found by after its file was edited.
+    """
+
+    engine: Engine
+    row: HookRow
+    event: str
+    key: HookKey
+
+    @property
+    def handler(self) -> HandlerSpec:
+        """The hook."""
+        return self.row.handler
+
+    @property
+    def matcher(self) -> str:
+        """The matcher for people."""
+        return " ".join(printable(self.row.definition.matcher or "*").split())
+
+    @property
+    def place(self) -> str:
+        """`FILE:LINE` for people."""
+        return show_place(self.handler.place, self.engine.project_dir)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether no settings file switches it off."""
+        return self.row.switched_off_by is None
+
+    def facts(self) -> tuple[object, ...]:
+        """Return everything that the list and the details show of it."""
+        row = self.row
+        return (self.key, row.label, row.state, row.switched_off_by, row.native, row.handler)
+
+    def matches(self, words: list[str]) -> bool:
+        """Return whether every word occurs in what is shown of it; case is ignored."""
+        handler = self.handler
+        texts = (
+            self.row.label,
+            self.engine.agent.name,
+            self.engine.agent.title,
+            self.event,
+            self.row.definition.event,
+            self.matcher,
+            self.row.state,
+            self.place,
+            str(handler.layer),
+            handler.command or " ".join(handler.argv or ()),
+            handler.description or "",
+        )
+        text = "\n".join(texts).casefold()
+        return all(word in text for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The hooks of a project and their problems at one time.
+
+    Attributes:
+        scope: The project and its agents.
+        engines: One engine for each agent.
+        hooks: The hooks by agent, event and layer.
+        findings: What `anyhook check` reports.
+    """
+
+    scope: Scope
+    engines: tuple[Engine, ...]
+    hooks: tuple[PanelHook, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def project(self) -> Path:
+        """Directory of the project."""
+        return self.scope.project
+
+    def engine_of(self, agent: str) -> Engine | None:
+        """Return the engine of an agent; `None` if it has no hooks any more."""
+        for engine in self.engines:
+            if engine.agent.name == agent:
+                return engine
+        return None
+
+    def shows_the_same(self, other: Snapshot) -> bool:
+        """Return whether another snapshot looks the same on the screen."""
+        if self.findings != other.findings or self.scope != other.scope:
+            return False
+        return [hook.facts() for hook in self.hooks] == [hook.facts() for hook in other.hooks]
+
+
+def take_snapshot(project: Path, agent: str | None) -> Snapshot:
+    """Read the settings, the trust store and the scripts of the hooks; no hook is run.
+
+    Args:
+        project: The option `--project`.
+        agent: The option `--agent`; `None` for every agent with hooks here.
+    """
+    scope = scope_of(project, agent)
+    engines = tuple(scope.engines(default=True))
+    hooks: list[PanelHook] = []
+    numbers: dict[HookKey, int] = {}
+    for engine in engines:
+        for row in hook_rows(engine):
+            definition = row.definition
+            name = row.handler.identifier
+            key = (engine.agent.name, definition.event, name, definition.matcher or "")
+            number = numbers[key] = numbers.get(key, 0) + 1
+            event = event_name(engine, row)
+            hooks.append(PanelHook(engine, row, event, (*key, str(number))))
+    return Snapshot(scope, engines, tuple(hooks), tuple(find_problems(engines)))
+
+
+def command_line(project: Path, *words: str) -> str:
+    """Return a command line of anyhook for a project, which is named if it is not the current one.
+
+    Args:
+        project: Directory of the project.
+        words: The command and its arguments, without quotes.
+    """
+    try:
+        is_current = os.path.realpath(find_project(HERE)) == os.path.realpath(project)
+    except OSError:  # the current directory is gone
+        is_current = False
+    more = () if is_current else ("--project", str(project))
+    return printable(shlex.join(("anyhook", *words, *more)))

@@ -1,0 +1,141 @@
+"""What the screens of the panel share, and the frame that every screen has."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.text import Text
+from textual.app import SuspendNotSupported
+from textual.binding import Binding
+from textual.message import Message
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from anyhook.cli.output import show_path
+from anyhook.cli.panel.actions import editor_command
+from anyhook.cli.panel.past_results import PastResults
+from anyhook.model.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from textual.app import ComposeResult
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from anyhook.cli.panel.actions import ActionResult
+    from anyhook.cli.panel.snapshot import Snapshot
+    from anyhook.model.diagnostics import Place
+
+
+@dataclass(slots=True)
+class PanelState:
+    """What is shown, as it was last read.
+
+    Attributes:
+        project: The option `--project`.
+        agent: The option `--agent`.
+        snapshot: The hooks and the problems.
+        past: The counts of the history.
+        problem: Why the settings could not be read again; empty if they could.
+    """
+
+    project: Path
+    agent: str | None
+    snapshot: Snapshot
+    past: PastResults = field(default_factory=PastResults)
+    problem: str = ""
+
+
+class FilesChanged(Message):
+    """An action has written files, which are to be read now."""
+
+
+class PanelScreen(Screen[None]):
+    """A screen with a title, a part of its own, a line for results, and the keys.
+
+    Args:
+        state: What the screens share.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "leave", "back"),
+    ]
+
+    def __init__(self, state: PanelState) -> None:
+        super().__init__()
+        self.state = state
+
+    def compose(self) -> ComposeResult:
+        """Return the frame."""
+        yield Static(id="title")
+        yield from self.compose_body()
+        yield Static(id="status")
+        yield Footer()
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the widgets between the title and the line for results."""
+        return ()
+
+    def state_changed(self) -> None:
+        """Show what was read again."""
+
+    def action_leave(self) -> None:
+        """Go back to the screen before."""
+        self.dismiss()
+
+    def show_title(self, title: str, right: Text | None = None) -> None:
+        """Show a title on the left and a text on the right, if there is room for it."""
+        text = Text.assemble((printable(title), "bold"), no_wrap=True, overflow="ellipsis")
+        width = self.app.size.width - 2
+        if right is not None and text.cell_len + right.cell_len + 2 <= width:
+            text.append(" " * (width - text.cell_len - right.cell_len))
+            text.append_text(right)
+        self.query_one("#title", Static).update(text)
+
+    def report(self, result: ActionResult) -> None:
+        """Show what an action has done, and the command line that does the same."""
+        text = Text(result.text, style="bold red" if result.is_problem else "green")
+        if result.warning:
+            text.append(f"\n{result.warning}", style="yellow")
+        if result.command:
+            text.append(f"\n$ {result.command}", style="cyan")
+        self._show_status(text)
+
+    def report_problem(self, message: str) -> None:
+        """Show why something could not be done."""
+        self._show_status(Text(printable(message), style="bold red"))
+
+    def report_text(self, message: str) -> None:
+        """Show a text; an empty one removes what was there."""
+        self._show_status(Text(message))
+
+    def _show_status(self, text: Text) -> None:
+        status = self.query_one("#status", Static)
+        status.update(text)
+        status.display = bool(text.plain)
+
+    def open_editor(self, place: Place) -> None:
+        """Open a place in the user's editor, which has the terminal until it ends."""
+        words = editor_command(place)
+        if not words:
+            self.report_problem("no editor is set; set the variable EDITOR")
+            return
+        try:
+            with self.app.suspend():
+                exit_code = subprocess.run(words, check=False).returncode
+        except SuspendNotSupported:
+            self.report_problem("this terminal cannot be given to an editor")
+            return
+        except OSError as error:
+            self.report_problem(f"{words[0]} cannot be started: {error.strerror}; set EDITOR")
+            return
+        name = printable(words[0])
+        if exit_code:
+            self.report_problem(f"{name} ended with exit code {exit_code}")
+        else:
+            self.report_text(f"edited {show_path(place.file, self.state.snapshot.project)}")
+        self.post_message(FilesChanged())

@@ -1,0 +1,109 @@
+"""The screen on which a user reviews hooks and trusts them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.binding import Binding
+
+from anyhook.cli.output import count_of
+from anyhook.cli.panel.actions import ActionResult
+from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.snapshot import command_line
+from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.trust import print_review, review_hooks
+from anyhook.errors import AnyhookError
+from anyhook.trust.store import TrustStore
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from anyhook.agents.spec import AgentSpec
+    from anyhook.cli.panel.state import PanelState
+    from anyhook.cli.trust import Review
+
+
+class TrustScreen(PanelScreen):
+    """What is not trusted of the project's hooks of one agent, as `anyhook trust` shows it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "trust", "trust what is shown"),
+        Binding("n", "leave", "do not", show=False),
+    ]
+
+    def __init__(self, state: PanelState, agent: AgentSpec) -> None:
+        super().__init__(state)
+        self.agent = agent
+        self.store = TrustStore()
+        self._review: Review | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the review."""
+        yield ConsoleView(id="review")
+
+    def on_mount(self) -> None:
+        """Read the hooks."""
+        self.show_title(f"{self.agent.title}: trust")
+        self.query_one("#review").focus()
+        self._read()
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        project = self.state.snapshot.project
+        try:
+            review = await asyncio.to_thread(review_hooks, self.store, project, self.agent)
+        except (AnyhookError, OSError) as error:
+            self.report_problem(str(error))
+            return
+        # What is trusted is what is shown here, whatever happens to the files meanwhile.
+        self._review = review
+
+        def draw(out: Console) -> None:
+            self._print(out, review)
+
+        self.query_one("#review", ConsoleView).show(draw)
+        self.refresh_bindings()
+
+    def _print(self, out: Console, review: Review) -> None:
+        if not review.subjects:
+            out.print("This project has no hooks of its own; there is nothing to trust.")
+            return
+        print_review(out, self.state.snapshot.project, review)
+        if review.changes:
+            out.print(
+                "\nTrust these hooks and scripts as they are? y trusts them, Escape does not."
+            )
+        else:
+            out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Offer to trust only if something is not trusted."""
+        if action == "trust":
+            return self._review is not None and bool(self._review.changes)
+        return True
+
+    @work(exclusive=True)
+    async def action_trust(self) -> None:
+        """Trust what is shown."""
+        review = self._review
+        if review is None:
+            return
+        project = self.state.snapshot.project
+        try:
+            await asyncio.to_thread(
+                self.store.trust, project, review.subjects, agent=self.agent.name
+            )
+        except (AnyhookError, OSError) as error:
+            self.report_problem(str(error))
+            return
+        hooks = count_of(len(review.subjects), "hook")
+        command = command_line(project, "trust", "--yes", "--agent", self.agent.name)
+        self.report(ActionResult(f"trusted: {hooks} of {self.agent.title}", command))
+        self.post_message(FilesChanged())
+        self._read()
