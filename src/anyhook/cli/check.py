@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +19,7 @@ from anyhook.cli.options import (
     AgentName,
     AsJson,
     Project,
+    Yes,
     configured_handlers,
     print_no_hooks,
     print_project,
@@ -32,8 +34,10 @@ from anyhook.cli.output import (
     print_json,
     show_path,
 )
+from anyhook.cli.remedies import remedy_for
 from anyhook.engine.checks import check_hooks
 from anyhook.engine.script_checks import POWERLESS, is_powerless
+from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.model.suggest import closest
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.inspect import Use
     from anyhook.cli.options import Scope
+    from anyhook.cli.remedies import Remedy
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
@@ -90,6 +95,10 @@ def check(
             "--format", help="github: annotations of a workflow; sarif: for code scanning."
         ),
     ] = Format.TEXT,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Apply the remedies that take no decision, first.")
+    ] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> int:
     """Check settings and hook scripts for mistakes.
@@ -98,15 +107,23 @@ def check(
     scripts, hooks that are switched off or not trusted, and common mistakes in scripts. It covers
     every agent that has hooks here. Exits with 1 if there are errors.
 
+    `--fix` makes scripts executable, renews files without which an agent runs no hooks, sets a
+    switch that an agent needs, and removes names of hooks that are gone.
+
     For example:
 
         anyhook check
+        anyhook check --fix
         anyhook check --strict --format github
         anyhook check --project ~/code/app --json
     """
     scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
     findings = find_problems(engines)
+    if fix and _apply_remedies(engines, findings, yes=yes, as_json=as_json):
+        for engine in engines:
+            engine.reload()
+        findings = find_problems(engines)
     diagnostics = [finding.diagnostic for finding in findings]
     severities = {diagnostic.severity for diagnostic in diagnostics}
     failed = Severity.ERROR in severities or (strict and Severity.WARNING in severities)
@@ -209,6 +226,39 @@ def _check_subjects(engine: Engine, use: Use, path: Path) -> Iterator[Diagnostic
             hint = f"did you mean {suggestion!r}?"
         text = f"{use.name}: {subject!r} is not a tool; {hint}"
         yield diagnose("unknown-subject", text, Place(str(path), use.line))
+
+
+# -- remedies
+
+
+def _apply_remedies(
+    engines: list[Engine], findings: list[Finding], *, yes: bool, as_json: bool
+) -> bool:
+    """Show the remedies, ask, and apply them. Returns whether any was applied.
+
+    Raises:
+        UsageError: If there is no terminal to ask on.
+        SettingsError: If a file cannot be written.
+    """
+    by_agent = {engine.agent.name: engine for engine in engines}
+    remedies: dict[str, Remedy] = {}
+    for finding in findings:
+        remedy = remedy_for(by_agent[finding.agent], finding.diagnostic)
+        if remedy is not None:
+            remedies.setdefault(remedy.text, remedy)
+    if not remedies:
+        return False
+    out = console(stderr=as_json)
+    for text in remedies:
+        out.print(Text.assemble(("fix", "green"), f"  {text}"))
+    if not yes:
+        if as_json or sys.stdin is None or not sys.stdin.isatty():
+            raise UsageError("there is no terminal to ask on; add --yes to apply the remedies")
+        if not typer.confirm("Apply this?", default=False):
+            return False
+    for remedy in remedies.values():
+        remedy.apply()
+    return True
 
 
 # -- the report

@@ -43,6 +43,8 @@ class PanelApp(App[None]):
     def __init__(self, state: PanelState) -> None:
         super().__init__()
         self.state = state
+        self._is_reading = False
+        self._should_read = False
         # Without colour, only attributes like bold and reverse are used, and no shades of grey.
         self.theme = "ansi-dark" if self.no_color else "textual-dark"
 
@@ -60,11 +62,27 @@ class PanelApp(App[None]):
 
     @on(FilesChanged)
     def _files_changed(self) -> None:
+        self._should_read = True
         self.reload()
 
-    @work(exclusive=True, group="reload")
-    async def reload(self) -> None:
-        """Read the settings, the trust store and the scripts again."""
+    def reload(self) -> None:
+        """Read the settings, the trust store and the scripts again, unless they are being read."""
+        # A slow read is not cut short by the next one: otherwise none of them would end.
+        if not self._is_reading:
+            self._is_reading = True
+            self._read()
+
+    @work(group="reload")
+    async def _read(self) -> None:
+        try:
+            self._should_read = True
+            while self._should_read:
+                self._should_read = False
+                await self._read_once()
+        finally:
+            self._is_reading = False
+
+    async def _read_once(self) -> None:
         before = self.state.snapshot, self.state.problem
         try:
             # The project that was found first: a settings file that vanishes must not change it.

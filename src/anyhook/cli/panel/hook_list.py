@@ -40,7 +40,9 @@ if TYPE_CHECKING:
     from anyhook.cli.panel.state import PanelState
 
 SHOWN_RESULTS = 3
-"""Last results in the details."""
+"""Last results in the details below the list."""
+MORE_RESULTS = 15
+"""Last results in the details beside the list."""
 WIDE_COLUMNS = 130
 """Columns from which on the details stand beside the list."""
 FEW_LINES = 18
@@ -106,7 +108,7 @@ class HookList(PanelScreen):
         size = self.app.size
         body = self.query_one("#body")
         body.set_class(size.width >= WIDE_COLUMNS, "-wide")
-        body.set_class(size.height < FEW_LINES, "-low")
+        self.set_class(size.height < FEW_LINES, "-low")
         self._show_hooks()
 
     def _list_width(self) -> int:
@@ -197,7 +199,8 @@ class HookList(PanelScreen):
     @work(exclusive=True, group="results")
     async def _read_results(self, hook: PanelHook) -> None:
         await asyncio.sleep(RESULTS_DELAY)
-        results = await asyncio.to_thread(read_results, hook, SHOWN_RESULTS)
+        limit = MORE_RESULTS if self.app.size.width >= WIDE_COLUMNS else SHOWN_RESULTS
+        results = await asyncio.to_thread(read_results, hook, limit)
         self._results, self._results_of = results, hook.key
         if self._selected == hook.key and results:
             self._show_details()
@@ -211,6 +214,7 @@ class HookList(PanelScreen):
 
     @on(OptionList.OptionHighlighted, "#hooks")
     def _select(self) -> None:
+        self.report_text("")  # it was about another hook
         self._show_details()
 
     @on(OptionList.OptionSelected, "#hooks")

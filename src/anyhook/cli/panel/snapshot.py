@@ -133,14 +133,22 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
     hooks: list[PanelHook] = []
     numbers: dict[HookKey, int] = {}
     for engine in engines:
+        of_agent: list[PanelHook] = []
         for row in hook_rows(engine):
             definition = row.definition
             name = row.handler.identifier
             key = (engine.agent.name, definition.event, name, definition.matcher or "")
             number = numbers[key] = numbers.get(key, 0) + 1
             event = event_name(engine, row)
-            hooks.append(PanelHook(engine, row, event, (*key, str(number))))
+            of_agent.append(PanelHook(engine, row, event, (*key, str(number))))
+        hooks += _by_event(engine, of_agent)
     return Snapshot(scope, engines, tuple(hooks), tuple(find_problems(engines)))
+
+
+def _by_event(engine: Engine, hooks: list[PanelHook]) -> list[PanelHook]:
+    """Sort hooks by event: those that were taken out of their file stand among the others."""
+    events = [spec.canonical for spec in engine.agent.events]
+    return sorted(hooks, key=lambda hook: events.index(hook.row.definition.event))
 
 
 def command_line(project: Path, *words: str) -> str:
