@@ -170,7 +170,7 @@ class HookList(PanelScreen):
             text.append(f", {count_of(problems, 'problem')}", style="yellow")
         if self.state.problem:
             text = Text("the settings cannot be read", style="bold red")
-        self.show_title(f"anyhook hooks  {show_path(str(snapshot.project))}", text)
+        self.show_title("anyhook hooks", text, show_path(str(snapshot.project)))
 
     def _show_details(self) -> None:
         view = self.query_one("#details", ConsoleView)

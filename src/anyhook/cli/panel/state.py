@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Place
 
 
+MIN_PATH_WIDTH = 8
+"""Columns of a path below which it is not shown."""
+
+
 @dataclass(slots=True)
 class PanelState:
     """What is shown, as it was last read.
@@ -87,13 +91,17 @@ class PanelScreen(Screen[None]):
         """Go back to the screen before."""
         self.dismiss()
 
-    def show_title(self, title: str, right: Text | None = None) -> None:
-        """Show a title on the left and a text on the right, if there is room for it."""
-        text = Text.assemble((printable(title), "bold"), no_wrap=True, overflow="ellipsis")
+    def show_title(self, title: str, counts: Text | None = None, path: str = "") -> None:
+        """Show a title, as much of the end of a path as there is room for, and counts."""
         width = self.app.size.width - 2
-        if right is not None and text.cell_len + right.cell_len + 2 <= width:
-            text.append(" " * (width - text.cell_len - right.cell_len))
-            text.append_text(right)
+        text = Text.assemble((printable(title), "bold"), no_wrap=True, overflow="ellipsis")
+        counts = counts or Text()
+        room = width - text.cell_len - counts.cell_len - 4
+        if path and room >= MIN_PATH_WIDTH:
+            text.append(f"  {path if len(path) <= room else '…' + path[1 - room :]}")
+        if text.cell_len + counts.cell_len + 2 <= width:
+            text.append(" " * (width - text.cell_len - counts.cell_len))
+            text.append_text(counts)
         self.query_one("#title", Static).update(text)
 
     def report(self, result: ActionResult) -> None:
