@@ -26,6 +26,7 @@ exit 0
 def hooks(world):
     """Hooks of two agents: one is named, one is a script, one belongs to the user."""
     world.write(world.project / "guard.sh", GUARD)
+    world.write(world.project / "log.sh", "exit 0\n")
     world.settings(
         "project",
         {
@@ -84,7 +85,7 @@ def remember(project, *, decision="deny", payload=None):
         results=(
             RecordedResult(
                 hook="guard.sh",
-                place=f"{project}/.gemini/settings.json:8",
+                place=f"{project}/.gemini/settings.json:7",
                 outcome=decision,
                 duration=0.012,
             ),
@@ -127,14 +128,12 @@ async def test_the_details_name_the_place_and_the_command_line(hooks):
     async with panel() as driver:
         await driver.select("guard.sh")
 
-        await driver.shows(".gemini/settings.json:8  project", "timeout 5 s", "./guard.sh")
+        await driver.shows(".gemini/settings.json:7  project", "timeout 5 s", "./guard.sh")
         await driver.shows("anyhook disable guard.sh --agent gemini", "no run is recorded")
 
 
 @in_loop
 async def test_the_details_name_the_file_and_line_that_switches_a_hook_off(hooks):
-    file = hooks.settings("local", "{}") if "local" in hooks.files else None
-    del file
     hooks.settings(
         "user",
         '{\n"hooksConfig": {\n"disabled": ["greet"]},\n"hooks": {"SessionStart": '
@@ -152,7 +151,7 @@ async def test_the_history_is_shown_in_list_and_details(hooks):
     async with panel() as driver:
         await driver.select("guard.sh")
 
-        await driver.shows("1 run    12 ms", "1 run in 30 days  1 deny", "mean 12 ms")
+        await driver.shows("1 run 12 ms", "1 run in 30 days  1 deny", "mean 12 ms")
         await driver.shows("deny  12 ms  write_file a.txt")
 
         await driver.press("enter")
@@ -600,9 +599,13 @@ async def test_a_file_that_breaks_meanwhile_is_a_problem_and_no_end(trusted):
 
 @in_loop
 async def test_a_project_that_vanishes_meanwhile_is_reported(hooks, monkeypatch):
-    monkeypatch.chdir("/")
     async with panel() as driver:
-        del driver  # the panel of another directory
+        monkeypatch.chdir("/")
+        hooks.project.rename(hooks.root / "elsewhere")
+        await driver.shows("the settings cannot be read")
+
+        (hooks.root / "elsewhere").rename(hooks.project)
+        await driver.shows("4 hooks, 3 not trusted")
 
 
 @in_loop
@@ -700,7 +703,7 @@ async def test_a_terminal_of_80_columns_shows_all_keys(hooks):
 @in_loop
 async def test_a_wide_terminal_shows_places_beside_the_details(hooks):
     async with panel(size=(160, 40)) as driver:
-        await driver.shows("│ guard.sh")
+        await driver.shows("│ greet")
 
 
 # -- when it cannot start

@@ -147,7 +147,11 @@ class HookList(PanelScreen):
             options.highlighted = index if index is not None else first
         if index is not None:
             options.scroll_to(top.x, top.y, animate=False)
-        self.query_one("#body").set_class(not self.state.snapshot.hooks, "-empty")
+        is_empty = not self.state.snapshot.hooks
+        if is_empty != self.query_one("#body").has_class("-empty"):
+            self.query_one("#body").set_class(is_empty, "-empty")
+            self.query_one("#details").can_focus = is_empty  # to scroll it
+            self.query_one("#details" if is_empty else "#hooks").focus()
         self._show_details()
 
     def _filtered(self) -> list[PanelHook]:
@@ -194,6 +198,7 @@ class HookList(PanelScreen):
         if self.state.snapshot.hooks:
             out.print("No hook has these words; Escape shows all hooks again.")
         else:
+            out.print("To write a hook and configure it for your agent: anyhook init\n")
             print_no_hooks(out, self.state.snapshot.scope)
 
     @work(exclusive=True, group="results")
