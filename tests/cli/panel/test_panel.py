@@ -625,19 +625,19 @@ async def test_a_hook_that_is_gone_cannot_be_switched(trusted, monkeypatch):
 
 @in_loop
 async def test_names_from_files_are_shown_as_text(world):
-    name = "\x1b[31mred\x1b]0;title\x07‮gnp.exe [bold]x[/bold] [/nope]"
+    name = "\x1b[31mred\x1b]0;title\x07\u202egnp.exe [bold]x[/bold] [/nope]"
     world.settings(
         "project",
         {
             "hooks": {
                 "BeforeTool": [
                     {
-                        "matcher": "a\nb\x1b[2J|‮",
+                        "matcher": "a\nb\x1b[2J|\u202e",
                         "hooks": [
                             {
                                 "type": "command",
                                 "name": name,
-                                "command": "echo \x1b[2J\n\x9b31m ‮",
+                                "command": "echo \x1b[2J\n\x9b31m \u202e",
                                 "description": "\x1b[8mhidden",
                             }
                         ],
@@ -651,10 +651,10 @@ async def test_names_from_files_are_shown_as_text(world):
         for keys in (("enter",), ("escape", "t"), ("escape", "p"), ("escape", "f", "enter")):
             await driver.press(*keys)
             await driver.pilot.pause(0.2)
-            assert not {"\x1b", "\x9b", "‮", "\x07"} & set(driver.text)
+            assert not {"\x1b", "\x9b", "\u202e", "\x07"} & set(driver.text)
         await driver.press("escape", "space")
         await driver.until(lambda: driver.status)
-        assert not {"\x1b", "‮"} & set(driver.status)
+        assert not {"\x1b", "\u202e"} & set(driver.status)
 
 
 @in_loop

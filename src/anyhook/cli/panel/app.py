@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
@@ -41,12 +42,13 @@ class PanelApp(App[None]):
     ]
 
     def __init__(self, state: PanelState) -> None:
-        super().__init__()
+        # Without colour, only attributes like bold and reverse are used, and no shades of grey.
+        is_plain = "NO_COLOR" in os.environ
+        super().__init__(ansi_color=True if is_plain else None)
+        self.theme = "ansi-dark" if is_plain else "textual-dark"
         self.state = state
         self._is_reading = False
         self._should_read = False
-        # Without colour, only attributes like bold and reverse are used, and no shades of grey.
-        self.theme = "ansi-dark" if self.no_color else "textual-dark"
 
     def on_mount(self) -> None:
         """Show the list, and begin to look for changes."""

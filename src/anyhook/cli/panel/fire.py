@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from anyhook.cli.event_input import EventOptions, build_event
 from anyhook.cli.panel.actions import ActionResult
+from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import read_events
 from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event, takes_tool
@@ -69,7 +70,7 @@ class FireScreen(PanelScreen):
         if takes_tool(self.hook):
             yield Horizontal(Label("tool"), Input(id="tool", compact=True), classes="field")
         yield Horizontal(Label("input"), Input(id="input", compact=True), classes="field")
-        yield OptionList(id="events", compact=True)
+        yield ChoiceList(id="events", compact=True)
         yield ConsoleView(id="timeline")
 
     def on_mount(self) -> None:

@@ -16,6 +16,7 @@ from textual.widgets.option_list import Option
 from anyhook.cli.options import print_no_hooks
 from anyhook.cli.output import count_of, show_path
 from anyhook.cli.panel.actions import switch
+from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.details import DetailScreen
 from anyhook.cli.panel.fire import FireScreen
@@ -82,7 +83,7 @@ class HookList(PanelScreen):
         yield Input(
             id="filter", placeholder="words that must occur: guard PreToolUse off", compact=True
         )
-        yield Container(OptionList(id="hooks", compact=True), ConsoleView(id="details"), id="body")
+        yield Container(ChoiceList(id="hooks", compact=True), ConsoleView(id="details"), id="body")
 
     def on_mount(self) -> None:
         """Show the hooks."""
@@ -171,7 +172,7 @@ class HookList(PanelScreen):
         )
         text = Text(", ".join(parts))
         if problems:
-            text.append(f", {count_of(problems, 'problem')}", style="yellow")
+            text.append(", ").append(count_of(problems, "problem"), style="yellow")
         if self.state.problem:
             text = Text("the settings cannot be read", style="bold red")
         self.show_title("anyhook hooks", text, show_path(str(snapshot.project)))

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 from anyhook.agents import get_agent
 from anyhook.cli.output import SEVERITY_STYLE, count_of, print_diagnostics, show_place
 from anyhook.cli.panel.actions import ActionResult
+from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.snapshot import command_line
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
@@ -52,7 +53,7 @@ class ProblemScreen(PanelScreen):
 
     def compose_body(self) -> Iterable[Widget]:
         """Return the list and the text of a problem."""
-        yield OptionList(id="problems", compact=True)
+        yield ChoiceList(id="problems", compact=True)
         yield ConsoleView(id="details")
 
     def on_mount(self) -> None:

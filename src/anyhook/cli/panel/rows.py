@@ -80,7 +80,7 @@ def row_text(hook: PanelHook, counts: HookStatistics | None, columns: Columns) -
         (hook.matcher, columns.matcher, ""),
         (row.state, columns.state, style),
         (_runs(counts), columns.runs, "dim"),
-        (hook.place, columns.place, "dim"),
+        (_end_of(hook.place, columns.place), columns.place, "dim"),
     )
     for content, width, cell_style in cells:
         if width:
@@ -96,6 +96,11 @@ def _fit(content: str, width: int) -> str:
     if cell_len(line) > width:
         line = set_cell_size(line, width - 1) + "…"
     return set_cell_size(line, width)
+
+
+def _end_of(text: str, width: int) -> str:
+    """Return the end of a path, where its line is, if it is too long."""
+    return text if len(text) <= width or not width else "…" + text[1 - width :]
 
 
 def _runs(counts: HookStatistics | None) -> str:

@@ -134,16 +134,24 @@ class PanelScreen(Screen[None]):
             return
         try:
             with self.app.suspend():
-                exit_code = subprocess.run(words, check=False).returncode
+                ending = _run_editor(words)
         except SuspendNotSupported:
             self.report_problem("this terminal cannot be given to an editor")
             return
-        except OSError as error:
-            self.report_problem(f"{words[0]} cannot be started: {error.strerror}; set EDITOR")
-            return
-        name = printable(words[0])
-        if exit_code:
-            self.report_problem(f"{name} ended with exit code {exit_code}")
+        if ending:
+            self.report_problem(ending)
         else:
             self.report_text(f"edited {show_path(place.file, self.state.snapshot.project)}")
         self.post_message(FilesChanged())
+
+
+def _run_editor(words: list[str]) -> str:
+    """Run an editor until it ends. Returns what went wrong; empty for nothing.
+
+    It raises nothing: textual would not take the terminal back.
+    """
+    try:
+        exit_code = subprocess.run(words, check=False).returncode
+    except (OSError, ValueError) as error:
+        return f"{words[0]} cannot be started: {error}; set the variable EDITOR"
+    return f"{words[0]} ended with exit code {exit_code}" if exit_code else ""
