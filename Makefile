@@ -64,8 +64,9 @@ fix: $(STAMP)   ## format, and repair what the linter can
 docs: $(STAMP)   ## the tables of docs/capabilities.md, from the code
 	@$(RUN)python docs/tables.py
 
-stubs: $(STAMP)  ## the types of lazily imported names, calls and decorators, from the code
+stubs: $(STAMP)  ## the types of lazily imported names, and what shells complete, from the code
 	@$(RUN)python tools/stubs.py
+	@$(RUN)python tools/completion.py
 
 picture: $(STAMP) ## draw docs/demo.svg from a real run
 	@$(RUN)python examples/demo.py --svg docs/demo.svg

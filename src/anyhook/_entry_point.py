@@ -1,7 +1,7 @@
 """The entry point of the `anyhook` program.
 
-Commands that an agent starts on every event are dispatched here, before the libraries of the other
-commands are imported.
+Commands that an agent starts on every event, and the one that a shell starts at every completion,
+are dispatched here, before the libraries of the other commands are imported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-HOOK_COMMANDS = {"run": "anyhook.worker.launch", "shim": "anyhook.migrate.shim"}
+HOOK_COMMANDS = {
+    "run": "anyhook.worker.launch",
+    "shim": "anyhook.migrate.shim",
+    "--complete": "anyhook.cli.completion_words",
+}
 """Command to the module whose `main` takes its arguments and returns the exit code."""
 GC_THRESHOLD = 50_000
 """Objects. Collections during the imports take 20 ms and free nothing."""

@@ -49,6 +49,7 @@ GROUPS = {
         "convert-payload": "convert:convert_payload",
         "capabilities": "capabilities:capabilities",
         "schema": "schema:schema",
+        "completion": "completion:completion",
     },
 }
 """Heading in the help to its commands, each as `MODULE:NAME` of a function or of an app."""
