@@ -22,8 +22,10 @@ KINDS_OF_METAVARS = {
     "HOOK": "hook",
     "RULES": "rules",
     "DIR": "directory",
+    "NUMBER": "",
 }
 KINDS_OF_NAMES = {
+    "event": "event",
     "session": "session",
     "tool": "tool",
     "hook": "hook",

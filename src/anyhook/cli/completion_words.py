@@ -185,16 +185,23 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     directory = options.get("--project") or options.get("-C") or "."
     key = os.path.realpath(os.path.expanduser(directory))  # noqa: PTH111 - no pathlib needed
     file = Path(data_path()) / CACHE
-    cache: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
-        cache = json.loads(file.read_bytes())
+    cache = _read_cache(file)
     entry = cache.get(key)
-    if not isinstance(entry, dict) or not _is_current(entry):
+    if entry is None or not _is_current(entry):
         entry = _read_hooks(key)
         cache.pop(key, None)
         recent = [*cache.items()][1 - MAX_PROJECTS :]
         _write(file, {**dict(recent), key: entry})
     return [(name, owner) for owner, name in entry["hooks"] if agent in ("", owner)]
+
+
+def _read_cache(file: Path) -> dict[str, Any]:
+    try:
+        cache = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    is_whole = isinstance(cache, dict) and all(isinstance(item, dict) for item in cache.values())
+    return cache if is_whole else {}
 
 
 def _is_current(entry: dict[str, Any]) -> bool:

@@ -4,66 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
+import signal
 import subprocess
-import sys
 
 import pytest
 
+from tests.cli.terminal import TMUX, Terminal
 from tests.waiting import until
 
-TMUX = shutil.which("tmux")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(TMUX is None, reason="tmux is not installed: no real terminal"),
 ]
 COLOUR = re.compile(r"\x1b\[[0-9;]*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[0-9;]*m")
-
-
-class Terminal:
-    """A terminal of its own server of tmux.
-
-    Args:
-        socket: The address of the server.
-        environ: The environment of the command.
-    """
-
-    def __init__(self, socket, environ):
-        self.socket = str(socket)
-        self.environ = environ
-
-    def tmux(self, *words):
-        done = subprocess.run(
-            [TMUX, "-S", self.socket, "-f", "/dev/null", *words],
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        return done.stdout
-
-    def start(self, *words, size=(80, 24)):
-        """Run `anyhook`, and print its exit code at the end."""
-        command = shlex.join((sys.executable, "-m", "anyhook", *words))
-        self.tmux(
-            *("new-session", "-d", "-x", str(size[0]), "-y", str(size[1])),
-            f"{command}; echo EXIT $?; stty -a | grep -o -- '-\\?icanon'; exec sleep 1000",
-        )
-
-    def keys(self, *keys):
-        self.tmux("send-keys", *keys)
-
-    def text(self):
-        return self.tmux("capture-pane", "-p")
-
-    def shows(self, *texts):
-        def holds():
-            text = self.text()
-            screens = " ".join(text.split()), text.replace("\n", "")
-            return all(any(wanted in screen for screen in screens) for wanted in texts)
-
-        until(holds, f"{texts} are missing")
 
 
 @pytest.fixture
@@ -165,7 +118,7 @@ def test_a_signal_ends_the_panel_and_the_hooks_and_restores_the_terminal(termina
     children = subprocess.run(
         ["pgrep", "-P", str(pane)], capture_output=True, text=True, check=True
     ).stdout.split()
-    os.kill(int(children[0]), getattr(__import__("signal"), f"SIG{name}"))
+    os.kill(int(children[0]), getattr(signal, f"SIG{name}"))
 
     terminal.shows("EXIT", "icanon")
     assert "-icanon" not in terminal.text()
