@@ -68,8 +68,9 @@ stubs: $(STAMP)  ## the types of lazily imported names, and what shells complete
 	@$(RUN)python tools/stubs.py
 	@$(RUN)python tools/completion.py
 
-picture: $(STAMP) ## draw docs/demo.svg from a real run
+picture: $(STAMP) ## draw docs/demo.svg and docs/panel.svg from real runs
 	@$(RUN)python examples/demo.py --svg docs/demo.svg
+	@$(RUN)python -m tools.panel_picture docs/panel.svg
 
 clean:          ## back to a fresh clone
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache benchmarks/.cache

@@ -75,7 +75,7 @@ class Driver:
         """Move down to a hook."""
         await self.press("home")
         for _ in range(50):
-            hook = self.app.screen._current()
+            hook = self.app.screen.selected_hook()
             if hook is not None and hook.row.label == label:
                 return
             await self.press("down")

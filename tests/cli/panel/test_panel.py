@@ -551,11 +551,11 @@ async def test_e_needs_a_terminal_that_can_be_given_away(hooks, monkeypatch):
 @in_loop
 async def test_letters_move_as_arrows_do(hooks):
     async with panel() as driver:
-        first = driver.app.screen._current().row.label
+        first = driver.app.screen.selected_hook().row.label
         await driver.press("j")
-        assert driver.app.screen._current().row.label != first
+        assert driver.app.screen.selected_hook().row.label != first
         await driver.press("k")
-        assert driver.app.screen._current().row.label == first
+        assert driver.app.screen.selected_hook().row.label == first
 
 
 # -- files that change meanwhile
@@ -569,7 +569,7 @@ async def test_a_settings_file_that_changes_is_read_again(trusted):
         trusted.files["project"].write_text("\n\n\n" + text.replace("echo hello", "echo bye"))
         # It is another hook now, which is not trusted, and it is still selected.
         await driver.shows("! greet")
-        assert driver.app.screen._current().row.label == "greet"
+        assert driver.app.screen.selected_hook().row.label == "greet"
 
         trusted.files["project"].unlink()
         await driver.hides("greet")

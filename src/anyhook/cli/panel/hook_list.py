@@ -179,7 +179,7 @@ class HookList(PanelScreen):
 
     def _show_details(self) -> None:
         view = self.query_one("#details", ConsoleView)
-        hook = self._current()
+        hook = self.selected_hook()
         if hook is None:
             self._selected = None
             view.show(self._print_nothing)
@@ -211,7 +211,8 @@ class HookList(PanelScreen):
         if self._selected == hook.key and results:
             self._show_details()
 
-    def _current(self) -> PanelHook | None:
+    def selected_hook(self) -> PanelHook | None:
+        """Return the hook that is selected; `None` if there is none."""
         options = self.query_one("#hooks", OptionList)
         if options.highlighted is None:
             return None
@@ -226,7 +227,7 @@ class HookList(PanelScreen):
     @on(OptionList.OptionSelected, "#hooks")
     def action_details(self) -> None:
         """Show everything that is known about the hook."""
-        hook = self._current()
+        hook = self.selected_hook()
         if hook is not None:
             self.app.push_screen(DetailScreen(self.state, hook))
 
@@ -268,7 +269,7 @@ class HookList(PanelScreen):
 
     def action_switch(self) -> None:
         """Switch the hook on or off."""
-        hook = self._current()
+        hook = self.selected_hook()
         if hook is not None:
             self._switch(hook)
 
@@ -282,19 +283,19 @@ class HookList(PanelScreen):
 
     def action_trust(self) -> None:
         """Review what is not trusted of the agent's hooks."""
-        hook = self._current()
+        hook = self.selected_hook()
         if hook is not None:
             self.app.push_screen(TrustScreen(self.state, hook.engine.agent))
 
     def action_fire(self) -> None:
         """Fire an event that reaches the hook."""
-        hook = self._current()
+        hook = self.selected_hook()
         if hook is not None:
             self.app.push_screen(FireScreen(self.state, hook))
 
     def action_edit(self) -> None:
         """Open the hook's place in the user's editor."""
-        hook = self._current()
+        hook = self.selected_hook()
         if hook is not None:
             self.open_editor(hook.handler.place)
 

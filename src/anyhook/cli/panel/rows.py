@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MARKS = {"on": "●", "off": "○", "not trusted": "!", "changed": "!"}
 """State to its mark, which shows it without colour too."""
 STATE_WIDTH = 11
-RUNS_WIDTH = 16
+RUNS_WIDTH = 19
 MIN_LABEL_WIDTH = 14
 MATCHER_WIDTH = 24
 WIDE_ENOUGH_FOR_PLACE = 96
@@ -79,7 +79,7 @@ def row_text(hook: PanelHook, counts: HookStatistics | None, columns: Columns) -
         (row.label, columns.label, label_style),
         (hook.matcher, columns.matcher, ""),
         (row.state, columns.state, style),
-        (_runs(counts), columns.runs, "dim"),
+        (_runs(counts), columns.runs, "red" if counts and counts.failures else "dim"),
         (_end_of(hook.place, columns.place), columns.place, "dim"),
     )
     for content, width, cell_style in cells:
@@ -92,7 +92,7 @@ def row_text(hook: PanelHook, counts: HookStatistics | None, columns: Columns) -
 
 def _fit(content: str, width: int) -> str:
     """Return a text with exactly some number of cells; a longer one ends with `…`."""
-    line = " ".join(printable(content).split())
+    line = printable(content).replace("\n", " ").replace("\t", " ")
     if cell_len(line) > width:
         line = set_cell_size(line, width - 1) + "…"
     return set_cell_size(line, width)
@@ -106,8 +106,11 @@ def _end_of(text: str, width: int) -> str:
 def _runs(counts: HookStatistics | None) -> str:
     if counts is None:
         return ""
-    runs = count_of(counts.runs, "run")
-    return runs if counts.seconds is None else f"{runs:<8} {show_span(counts.seconds)}"
+    if counts.failures:
+        runs = f"{counts.failures:>4} failed"
+    else:
+        runs = f"{counts.runs:>4} {'run' if counts.runs == 1 else 'runs'}"
+    return runs if counts.seconds is None else f"{runs:<11} {show_span(counts.seconds):>7}"
 
 
 def heading_text(title: str, event: str) -> Text:
@@ -202,12 +205,12 @@ def _history(counts: HookStatistics | None) -> Text:
 
 
 def _result(event: RecordedEvent, result: RecordedResult) -> Text:
-    text = Text(show_time(event.time)[5:], style="dim", no_wrap=True, overflow="ellipsis")
-    text.append("  ")
+    text = Text(no_wrap=True, overflow="ellipsis")
+    text.append(f"{show_time(event.time)[5:]}  ", style="dim")
     if result.status in FAILED_STATUS:
         text.append(printable(result.status.replace("_", " ")), style="red")
     else:
         text.append_text(outcome_text(result.outcome))
     if result.duration is not None:
         text.append(f"  {show_span(result.duration)}")
-    return text.append(f"  {printable(event.tool or '')} {subject_of(event)}", style="default")
+    return text.append(f"  {printable(event.tool or '')} {subject_of(event)}")
