@@ -252,14 +252,31 @@ def test_a_shell_lists_several_words(shell):
 
 
 @pytest.mark.slow
-def test_a_hostile_name_is_quoted_and_never_run(shell, hooks):
-    shell.keys("anyhook disable '$(tou", "Tab")
-    shell.shows("$(touch gone)")
-    shell.keys("C-c")
-    shell.keys("anyhook disable ", "Tab", "Tab")
-    shell.shows("secret-guard")
-    shell.keys("C-c")
-    shell.keys("anyhook disable guard", "Tab", "Enter")
-    shell.shows("'guard two' switched off")
+def test_a_hostile_name_is_completed_within_quotes(shell):
+    shell.keys("anyhook disable '$(tou")
+    shell.shows("$(tou")
+    shell.keys("Tab")
 
+    shell.shows("$(touch gone)")
     assert not Path("gone").exists()
+
+
+@pytest.mark.slow
+def test_hostile_names_are_listed_and_not_run(shell):
+    shell.keys("anyhook disable ")
+    shell.shows("anyhook disable")
+    shell.keys("Tab", "Tab")
+
+    shell.shows("secret-guard", "touch")
+    assert not Path("gone").exists()
+
+
+@pytest.mark.slow
+def test_a_name_with_a_blank_stays_one_word(shell):
+    shell.keys("anyhook disable guard")
+    shell.shows("anyhook disable guard")
+    shell.keys("Tab")
+    shell.shows("two")
+    shell.keys("Enter")
+
+    shell.shows("'guard two' switched off")

@@ -33,6 +33,7 @@ EXCEPTIONS = {
     "integrations/adk/messages.py": "model requests in the form of the agent that shows them",
     "integrations/langchain/messages.py": "model requests, likewise",
     "integrations/pydantic_ai/messages.py": "model requests, likewise",
+    "cli/panel/": "the cursor of a terminal, and an editor with the name of an agent",
     "probe/models/": "a model API has the name of its maker",
 }
 """File or directory that names an agent outside of docstrings and comments, and why."""

@@ -44,6 +44,8 @@ def main(arguments: list[str]) -> int:
         shell, words = arguments[0], arguments[1:]
         if shell == "bash":
             words = _split(words[0])
+        elif shell == "fish":
+            words[-1] = _unquote(words[-1])
         lines = _format(shell, complete(words), words[-1] if words else "")
         sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
         sys.stdout.flush()
@@ -290,6 +292,19 @@ def _split(line: str) -> list[str]:
         is_open = bool(closing) or not line[-1:].isspace() or line.endswith("\\ ")
         return words[1:] if is_open else [*words[1:], ""]
     return []
+
+
+def _unquote(word: str) -> str:
+    """Return a word that is being typed without its quotes and backslashes."""
+    if word[:1] in ("'", '"'):
+        return word[1:]
+    text = ""
+    is_escaped = False
+    for character in word:
+        is_escaped = character == "\\" and not is_escaped
+        if not is_escaped:
+            text += character
+    return text
 
 
 def _format(shell: str, words: Words, last: str) -> list[str]:

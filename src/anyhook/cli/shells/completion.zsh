@@ -6,7 +6,7 @@ _anyhook_completion() {
     # Names of hooks come from files: nothing is evaluated.
     while IFS= read -r line; do
         lines+=("$line")
-    done < <("${(Q)words[1]}" --complete zsh "${(@Q)words[2,CURRENT]}" 2>/dev/null)
+    done < <("${(Q)words[1]}" --complete zsh "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
     if (( $#lines )); then
         _describe -V -t values 'anyhook' lines
     else
