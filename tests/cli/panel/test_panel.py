@@ -9,6 +9,9 @@ import time
 
 import pytest
 
+from anyhook.cli.listing import STATE_STYLE
+from anyhook.cli.panel.help import STATES
+from anyhook.cli.panel.rows import MARKS
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.store import History
 from anyhook.trust.store import TrustStore
@@ -105,6 +108,26 @@ async def test_the_list_has_the_hooks_of_every_agent_by_event(hooks):
         await driver.shows("Claude Code  Stop", "pytest", "greet", "log.sh")
         await driver.shows("! guard.sh", "write_file", "not trusted", "● log.sh")
         await driver.shows("4 hooks, 3 not trusted")
+
+
+def test_every_state_has_a_mark_and_a_meaning():
+    assert MARKS.keys() == STATES.keys() == STATE_STYLE.keys()
+
+
+def test_a_shadow_is_shown_as_one(world, run):
+    world.write(world.project / "log.sh", "exit 0\n")
+    world.settings(
+        "user",
+        {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "sh log.sh"}]}]}},
+    )
+    assert run("shadow", "log.sh", "--yes")[0] == 0
+
+    @in_loop
+    async def check():
+        async with panel() as driver:
+            await driver.shows("◌ log.sh", "shadow")
+
+    check()
 
 
 @in_loop

@@ -33,6 +33,7 @@ KEYS = (
 """Key, what it does, and the command that does the same."""
 STATES = {
     "on": "it runs",
+    "shadow": "it runs, and does not decide (anyhook shadow)",
     "off": "a settings file switches it off; the details name the line",
     "not trusted": "it does not run until you trust it",
     "changed": "it changed since you trusted it, and does not run",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.queries import HookStatistics
 
-MARKS = {"on": "●", "off": "○", "not trusted": "!", "changed": "!"}
+MARKS = {"on": "●", "shadow": "◌", "off": "○", "not trusted": "!", "changed": "!"}
 """State to its mark, which shows it without colour too."""
 STATE_WIDTH = 11
 RUNS_WIDTH = 19
