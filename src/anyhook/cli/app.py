@@ -30,6 +30,7 @@ GROUPS = {
         "promote": "shadow:promote",
     },
     "Look back": {
+        "ui": "ui:ui",
         "history": "history_files:history",
         "backtest": "backtest:backtest",
         "replay": "backtest:replay",

@@ -22,8 +22,9 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
 from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
 from anyhook.cli.output import console, count_of, print_json, show_path
-from anyhook.cli.past import Since, open_history, parse_since
+from anyhook.cli.past import Since, open_history
 from anyhook.errors import UsageError
+from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
 from anyhook.history.queries import find_session
 from anyhook.interrupts import INTERRUPTED

@@ -9,7 +9,8 @@ from rich.text import Text
 from anyhook.backtest.changes import EXAMPLES
 from anyhook.backtest.report import PERCENTILES, examples
 from anyhook.cli.output import count_of, make_table
-from anyhook.cli.past import counts_text, outcome_text, show_span
+from anyhook.cli.past import counts_text, outcome_text
+from anyhook.history.describe import show_span
 from anyhook.model.text import printable, shorten
 
 if TYPE_CHECKING:

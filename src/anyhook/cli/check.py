@@ -139,6 +139,16 @@ def check(
     return PROBLEMS if failed else OK
 
 
+def find_problems(engines: list[Engine]) -> list[Finding]:
+    """Return the mistakes in the settings of some agents and in their scripts, by their place."""
+    findings: list[Finding] = []
+    for engine in engines:
+        # Several hooks can lead to the same diagnostic.
+        unique = dict.fromkeys(_diagnostics(engine))
+        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
+    return sorted(findings, key=_sort_key)
+
+
 def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
     place = finding.diagnostic.place or Place("")
     return place.file, place.line or 0, place.column or 0, finding.diagnostic.code

@@ -16,9 +16,11 @@ from anyhook.cli.past import (
     OUTCOME_STYLE,
     Since,
     counts_text,
-    event_json,
     open_history,
     outcome_text,
+)
+from anyhook.history.describe import (
+    event_json,
     parse_since,
     show_span,
     show_time,

@@ -14,8 +14,9 @@ from anyhook.cli import OK
 from anyhook.cli.history import Agent, history
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, print_json
-from anyhook.cli.past import Since, open_history, parse_since, print_problems
+from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.errors import UsageError
+from anyhook.history.describe import parse_since
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.queries import Filter, find_session, iterate
 

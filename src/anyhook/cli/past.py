@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import datetime
-import re
 import sqlite3
-import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
 from anyhook.cli.output import console, count_of
-from anyhook.errors import HistoryError, UsageError
+from anyhook.errors import HistoryError
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History, is_damaged
 from anyhook.model.text import printable
@@ -21,12 +18,8 @@ from anyhook.model.text import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from anyhook.history.events import RecordedEvent, RecordedResult
-
 SINCE_HELP = "Only what happened since then: 90d, 12h, 30min, 2026-11-01, 2026-11-01T12:00."
 Since = Annotated[str, typer.Option("--since", metavar="TIME", help=SINCE_HELP)]
-_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|h|d|w)")
 OUTCOME_STYLE = {
     "deny": "bold red",
     "stop": "bold red",
@@ -81,47 +74,6 @@ def print_problems(problems: list[str]) -> None:
         out.print(f"        and {count_of(len(problems) - MAX_PROBLEMS, 'more problem')}")
 
 
-def parse_since(text: str, *, now: float | None = None) -> float:
-    """Return the Unix timestamp that a user named; 0 for an empty text.
-
-    Args:
-        text: A span (`90d`), or a date and time of the local time zone.
-        now: Unix timestamp; by default the current time.
-
-    Raises:
-        UsageError: If it is neither.
-    """
-    if not text:
-        return 0.0
-    span = _SPAN.fullmatch(text.replace(" ", ""))
-    if span is not None:
-        return (time.time() if now is None else now) - float(span[1]) * _UNITS[span[2]]
-    try:
-        return datetime.datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError):
-        raise UsageError(f"{text!r} is no time; write 90d, 12h, 30min or 2026-11-01") from None
-
-
-def show_time(timestamp: float) -> str:
-    """Return a time of the local time zone for people: `2026-11-22 15:04:05`."""
-    try:
-        moment = datetime.datetime.fromtimestamp(timestamp).astimezone()
-    except (ValueError, OverflowError, OSError):
-        return "?"
-    return moment.strftime("%Y-%m-%d %H:%M:%S")
-
-
-def show_span(seconds: float) -> str:
-    """Return a duration for people: `3 min`, `2.5 ms`."""
-    if seconds < 1:
-        milliseconds = seconds * 1000
-        return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.2g} ms"
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} s"
-
-
 def outcome_text(outcome: str) -> Text:
     """Return a verdict in its colour; nothing for no opinion."""
     if outcome == "none":
@@ -136,83 +88,3 @@ def counts_text(counts: Mapping[str, int]) -> Text:
         if counts.get(outcome):
             text.append(f"{'  ' if text else ''}{counts[outcome]} {outcome}", style=style)
     return text
-
-
-def verdict_of(event: RecordedEvent) -> str:
-    """Return the verdict of an event for a table."""
-    if event.outcome == "none" and event.stop:
-        return "stop"
-    if event.outcome == "none" and set(event.decision or {}) - {"blame"}:
-        return "change"
-    return event.outcome
-
-
-def subject_of(event: RecordedEvent) -> str:
-    """Return what an event was about on one line: the command, the path, the prompt."""
-    payload = event.payload
-    for name in ("tool_input", "toolArgs", "prompt", "user_prompt", "source", "reason"):
-        text = _first_text(payload.get(name))
-        if text:
-            return printable(" ".join(text.split()))
-    return ""
-
-
-def _first_text(value: Any) -> str:
-    """Return the first string in a JSON value."""
-    if isinstance(value, str):
-        return value
-    items: list[Any] = []
-    if isinstance(value, dict):
-        items = [*value.values()]
-    elif isinstance(value, list):
-        items = value
-    for item in items:
-        text = _first_text(item)
-        if text:
-            return text
-    return ""
-
-
-def event_json(event: RecordedEvent) -> dict[str, Any]:
-    """Return an event for programs."""
-    return {
-        "id": event.id,
-        "agent": event.agent,
-        "session": event.session,
-        "event": event.event,
-        "time": event.time,
-        "tool": event.tool,
-        "project": event.project,
-        "source": event.source,
-        "outcome": event.outcome,
-        "stop": event.stop,
-        "reason": event.reason or None,
-        "decision": event.decision,
-        "results": [result_json(result) for result in event.results],
-        "reconstructed": list(event.reconstructed),
-        "redacted": event.redacted,
-        "cut": event.cut,
-        "payload": event.payload,
-    }
-
-
-def result_json(result: RecordedResult) -> dict[str, Any]:
-    """Return the result of a hook for programs."""
-    return {
-        "hook": result.hook,
-        "place": result.place,
-        "kind": result.kind,
-        "digest": result.digest,
-        "status": result.status,
-        "outcome": result.outcome,
-        "shadow": result.shadow,
-        "started": result.started,
-        "duration": result.duration,
-        "exit_code": result.exit_code,
-        "signal": result.signal,
-        "answer": result.answer,
-        "stdout": result.stdout,
-        "stderr": result.stderr,
-        "truncated": result.truncated,
-        "error": result.error,
-    }

@@ -1,0 +1,185 @@
+"""`anyhook ui`: a page about what hooks decide, for the browser of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import webbrowser
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from anyhook.cli import OK
+from anyhook.cli.check import find_problems
+from anyhook.cli.listing import hook_rows
+from anyhook.cli.options import HERE, AsJson, Project, existing_project, scope_of
+from anyhook.cli.output import console, print_json
+from anyhook.errors import UsageError
+from anyhook.history.journal import history_directory
+from anyhook.model.diagnostics import Severity
+from anyhook.page.settings import ConfiguredHook, Problem, Switched
+from anyhook.server.address import listen
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from anyhook.cli.listing import HookRow
+    from anyhook.engine.engine import Engine
+
+PORT = 8790
+LIBRARIES = frozenset({"jinja2", "pygal", "sse_starlette", "starlette", "uvicorn"})
+SWITCH_SECONDS = 60.0
+"""Seconds after which switching a hook is given up."""
+SEVERITIES = list(Severity)
+
+
+def ui(
+    project: Project = HERE,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")
+    ] = PORT,
+    is_opened: Annotated[
+        bool, typer.Option("--open", "-o", help="Open the page in the browser.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show in a browser what hooks decide: live, in the past, and what to look at first.
+
+    The page is for this machine only, and for the browser that opens the printed address. It works
+    without a network. Ctrl-C ends it.
+
+    For example:
+
+        anyhook ui
+        anyhook ui --open --project ~/code/app
+    """
+    app, server = import_page("ui")
+    settings = ProjectSettings(existing_project(project))
+    directory = Path(history_directory())
+    listening, address = listen("127.0.0.1", port, is_guarded=True)
+    with closing(listening):
+        access = app.Access.load(directory, address.port)
+
+        def announce() -> None:
+            if as_json:
+                print_json({"url": access.url, "pid": os.getpid()})
+            else:
+                _show(access.url)
+            if is_opened:
+                webbrowser.open(access.url)
+
+        with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end it
+            server.run(app.make_app(directory, access, settings), listening, announce)
+    return OK
+
+
+def _show(url: str) -> None:
+    out = console()
+    out.print(Text.assemble("The page is at ", (url, "bold cyan")), soft_wrap=True)
+    out.print("The address is for you alone. Ctrl-C ends it.", style="dim")
+
+
+def import_page(command: str) -> tuple[ModuleType, ModuleType]:
+    """Import the application and the server.
+
+    Args:
+        command: The command that needs them.
+
+    Raises:
+        UsageError: If a library is not installed.
+    """
+    try:
+        from anyhook.page import app
+        from anyhook.server import http
+    except ModuleNotFoundError as error:
+        report_missing(error, command)
+    return app, http
+
+
+def report_missing(error: ModuleNotFoundError, command: str) -> None:
+    """Report a library that the page needs.
+
+    Raises:
+        UsageError: With the command that installs it.
+    """
+    library = (error.name or "").partition(".")[0]
+    if library not in LIBRARIES:
+        raise error
+    raise UsageError(
+        f'anyhook {command} needs {library}; get it with: pip install "anyhook[ui]"'
+    ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSettings:
+    """The settings of a project and its user, as `list` and `check` read them.
+
+    Attributes:
+        project: Directory of the project.
+    """
+
+    project: Path
+
+    def problems(self) -> list[Problem]:
+        """Return the mistakes, the worst first."""
+        found: list[Problem] = []
+        scope = scope_of(self.project, None)
+        for finding in find_problems(list(scope.engines(default=True))):
+            diagnostic = finding.diagnostic
+            place = "" if diagnostic.place is None else str(diagnostic.place)
+            severity = str(diagnostic.severity)
+            found.append(
+                Problem(finding.agent, severity, diagnostic.code, diagnostic.message, place)
+            )
+        return sorted(found, key=lambda problem: SEVERITIES.index(Severity(problem.severity)))
+
+    def hooks(self) -> list[ConfiguredHook]:
+        """Return the hooks of every agent."""
+        found: list[ConfiguredHook] = []
+        for engine in scope_of(self.project, None).engines(default=True):
+            found += [_configured_hook(engine, row) for row in hook_rows(engine)]
+        return found
+
+    def switch(self, agent: str, name: str, *, is_on: bool) -> Switched:
+        """Switch a hook with `anyhook enable` or `anyhook disable`."""
+        if name.startswith("-"):
+            return Switched(is_done=False, message=f"{name!r} cannot be the name of a hook")
+        command = "enable" if is_on else "disable"
+        arguments = [command, name, "--agent", agent, "--project", str(self.project), "--json"]
+        done = subprocess.run(
+            [sys.executable, "-m", "anyhook", *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SWITCH_SECONDS,
+            check=False,
+        )
+        if done.returncode not in (OK, 1) or not done.stdout:
+            message = done.stderr.strip() or f"anyhook {command} exited with {done.returncode}"
+            return Switched(is_done=False, message=message)
+        answer = json.loads(done.stdout)
+        state, is_changed = answer["state"], bool(answer["changed"])
+        verb = "is now" if is_changed else "was already"
+        message = f"{name} {verb} {state}"
+        if answer["switched_off_by"] and is_on:
+            message += f": {answer['switched_off_by']} switches it off"
+        return Switched(state == ("on" if is_on else "off"), message)
+
+
+def _configured_hook(engine: Engine, row: HookRow) -> ConfiguredHook:
+    return ConfiguredHook(
+        agent=engine.agent.name,
+        event=engine.agent.by_canonical[row.definition.event].wire,
+        name=row.label,
+        matcher=row.definition.matcher or "*",
+        state=row.state,
+        layer=str(row.handler.layer),
+        place=str(row.handler.place),
+        is_switchable=row.state in ("on", "off"),
+    )

@@ -1,0 +1,1 @@
+"""The page of `anyhook ui` and the files of `anyhook report`: the same views, served or saved."""

@@ -1,0 +1,121 @@
+"""Plots of a hook's decisions and latency, as SVG inside the page.
+
+pygal finds scales and draws axes. What it adds for files that stand alone (scripts, styles with
+random names, tooltips) is removed: the page allows neither, and its own style has a dark form. The
+numbers of each plot are a table beside it, so the plot itself is one picture with a description.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from markupsafe import Markup
+
+from anyhook.history.describe import show_span, show_time
+from anyhook.page.queries import percentile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anyhook.page.queries import Span
+
+SERIES = ("deny", "ask", "defer", "allow", "failed", "none")
+"""Verdicts in the order in which they are stacked."""
+WIDTH, HEIGHT = 560, 200
+"""Units of the picture, which is scaled to the page."""
+LABELS = 5
+"""Times under a plot."""
+PERCENTILES = {"median": 0.5, "95 %": 0.95}
+REMOVED = ("script", "style", "title", "desc")
+DAY = 86400.0
+
+
+def outcome_chart(spans: Sequence[Span]) -> Markup:
+    """Return a plot of the decisions in each part of the time."""
+    import pygal
+
+    chart = pygal.StackedBar(**_options(spans))
+    total = 0
+    shown: list[str] = []
+    for name in SERIES:
+        values = [span.outcomes[name] for span in spans]
+        if any(values):
+            chart.add(name, [value or None for value in values])
+            shown.append(name)
+            total += sum(values)
+    return _svg(chart, f"{total:,} runs: {', '.join(shown)}", shown)
+
+
+def latency_chart(spans: Sequence[Span]) -> Markup:
+    """Return a plot of the median and the 95th percentile of the durations."""
+    import pygal
+
+    options = _options(spans)
+    chart = pygal.Line(
+        **options, value_formatter=show_span, dots_size=1.5, allow_interruptions=True
+    )
+    for name, share in PERCENTILES.items():
+        chart.add(name, [percentile(span.durations, share) for span in spans])
+    return _svg(chart, "Median and 95th percentile of the time a run takes", list(PERCENTILES))
+
+
+def _options(spans: Sequence[Span]) -> dict[str, Any]:
+    """Return the options that the plots share."""
+    step = max(1, -(-len(spans) // LABELS))
+    labels = ["" if n % step else _label(span.start, spans) for n, span in enumerate(spans)]
+    return {
+        "css": [],
+        "js": [],
+        "disable_xml_declaration": True,
+        "show_legend": False,
+        "width": WIDTH,
+        "height": HEIGHT,
+        "margin": 4,
+        "spacing": 6,
+        "include_x_axis": True,
+        "max_scale": 5,
+        "min_scale": 3,
+        "no_data_text": "",
+        "x_labels": labels,
+        "truncate_label": -1,
+        "print_values": False,
+    }
+
+
+def _label(start: float, spans: Sequence[Span]) -> str:
+    text = show_time(start)
+    is_long = len(spans) > 1 and spans[-1].start - spans[0].start > DAY
+    return text[5:10] if is_long else text[11:16]
+
+
+def _svg(chart: Any, description: str, series: Sequence[str]) -> Markup:
+    """Return the picture of a chart without what the page does not allow."""
+    root = chart.render_tree()
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if not isinstance(child.tag, str) or child.tag.rpartition("}")[2] in REMOVED:
+                parent.remove(child)
+    for element in root.iter():
+        element.attrib.pop("style", None)
+        names = element.get("class", "").split()
+        for number, name in enumerate(series):
+            if f"serie-{number}" in names:
+                element.set("class", f"{element.get('class')} of-{name.split()[0].strip('%')}")
+    root.attrib.pop("id", None)
+    for name in ("width", "height"):
+        root.attrib.pop(name, None)
+    root.set("role", "img")
+    root.set("aria-label", description)
+    text = ET.tostring(root, encoding="unicode")
+    # Everything in it was made by ElementTree, which escapes texts and attributes.
+    return Markup(text) + _legend(series)  # noqa: S704
+
+
+def _legend(series: Sequence[str]) -> Markup:
+    items = Markup("")
+    for name in series:
+        mark = name.split()[0]
+        label = "no opinion" if name == "none" else name
+        items += Markup('<span class="key of-{}">{}</span> ').format(mark, label)
+    return Markup('<p class="legend" aria-hidden="true">{}</p>').format(items)

@@ -1,0 +1,81 @@
+"""The parts of a recorded event that the views show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.history.events import RecordedEvent, RecordedResult
+
+HEADLINE = ("outcome", "reason")
+"""Fields of an answer that the list of hooks shows apart from the others."""
+SOURCES = {
+    "engine": "by an engine",
+    "hook": "by a hook file",
+    "tap": "by a recorder around a command",
+    "import": "in the agent's transcript",
+}
+"""Source of an event to where it was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlameLine:
+    """Which hook set a field, or a part of it.
+
+    Attributes:
+        part: Path below the field, like `content` of `tool_input.content`; empty for all of it.
+        hook: Label of the hook.
+        place: Its position.
+        overrode: `hook` and `value` of each value that it replaced.
+    """
+
+    part: str
+    hook: str
+    place: str
+    overrode: tuple[Mapping[str, Any], ...]
+
+
+def blame_of(blame: Mapping[str, Any], name: str) -> list[BlameLine]:
+    """Return the hooks that set a field of a decision."""
+    found: list[BlameLine] = []
+    for key, entries in blame.items():
+        if key != name and not key.startswith(f"{name}."):
+            continue
+        part = key[len(name) + 1 :]
+        for entry in entries:
+            overrode = tuple(entry.get("overrode", ()))
+            found.append(BlameLine(part, entry["hook"], entry.get("place", ""), overrode))
+    return found
+
+
+def decision_fields(decision: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the fields of a decision without the blame, the verdict first."""
+    fields = [(name, value) for name, value in decision.items() if name != "blame"]
+    return sorted(fields, key=lambda field: field[0] != "outcome")
+
+
+def other_fields(answer: Mapping[str, Any]) -> list[str]:
+    """Return the names of the fields of an answer beside its verdict."""
+    return [name for name in answer if name not in HEADLINE]
+
+
+def longest(results: tuple[RecordedResult, ...]) -> float:
+    """Return the seconds from the start of an event to the end of its last hook."""
+    ends = [result.started + (result.duration or 0.0) for result in results]
+    return max(ends, default=0.0) or 1.0
+
+
+def notes_of(event: RecordedEvent) -> list[str]:
+    """Return what a reader has to know about a recorded payload."""
+    notes: list[str] = []
+    if event.reconstructed:
+        notes.append(f"reconstructed: {', '.join(event.reconstructed)}")
+    if event.redacted:
+        noun = "secret" if event.redacted == 1 else "secrets"
+        notes.append(f"{event.redacted} {noun} replaced")
+    if event.cut:
+        notes.append("long texts were cut")
+    return notes

@@ -1,0 +1,155 @@
+"""Templates, and how values are shown in them.
+
+jinja2 escapes every value (`autoescape`). Before that, `_show` makes invisible characters visible
+in every text, so that no template can forget it: a payload must not hide or reverse what is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from anyhook.history.describe import show_span, show_time, subject_of, verdict_of
+from anyhook.model.answers import STRENGTH
+from anyhook.model.text import printable, shorten
+from anyhook.page.events import blame_of, decision_fields, longest, notes_of, other_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.page.links import Links
+
+VERDICTS = ("deny", "stop", "ask", "defer", "allow", "change")
+"""The order in which counts of verdicts are shown."""
+FAILED = frozenset({"failed", "timed_out", "withheld"})
+STATUS = {"warned": "warning", "withheld": "not trusted", "started": "in the background"}
+"""Status of a hook to its text, where that differs."""
+LONGEST_TEXT = 20_000
+"""Characters of a payload that are shown; the whole is in `anyhook history show --json`."""
+
+
+def render(template: str, links: Links, **values: Any) -> str:
+    """Return the text of a template.
+
+    Args:
+        template: Its file.
+        links: Where its links lead to.
+        values: What it shows.
+    """
+    return _environment().get_template(template).render(links=links, now=time.time(), **values)
+
+
+def asset(name: str) -> str:
+    """Return the text of a file that is served beside the page."""
+    return (files("anyhook.page") / "static" / name).read_text(encoding="utf-8")
+
+
+@cache
+def asset_version(name: str) -> str:
+    """Return a short hash of such a file, with which a browser may keep it."""
+    return hashlib.blake2b(asset(name).encode(), digest_size=6).hexdigest()
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("anyhook.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_show,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "ago": show_ago,
+        "blame_of": blame_of,
+        "brief": shorten,
+        "clock": lambda timestamp: show_time(timestamp)[11:],
+        "counted": counted,
+        "day": lambda timestamp: show_time(timestamp)[:10],
+        "iso": show_iso,
+        "longest": longest,
+        "notes": notes_of,
+        "number": lambda value: f"{value:,}",
+        "other_fields": other_fields,
+        "one_line": lambda text: " ".join(str(text).split()),
+        "pretty": show_json,
+        "reject_blame": decision_fields,
+        "share": lambda value: f"{value:.2%}",
+        "short_path": short_path,
+        "span": lambda seconds: "" if seconds is None else show_span(seconds),
+        "subject": subject_of,
+        "time": show_time,
+        "title_of": title_of,
+        "verdict": verdict_of,
+        "verdicts": ordered_verdicts,
+        "words": lambda text: str(text).replace("_", " "),
+    }
+    environment.globals |= {
+        "asset_version": asset_version,
+        "FAILED": FAILED,
+        "STATUS": STATUS,
+        "STRENGTH": STRENGTH,
+    }
+    return environment
+
+
+def _show(value: Any) -> Any:
+    """Return what a template shows of a value."""
+    if isinstance(value, Markup):
+        return value
+    if value is None:
+        return ""
+    return printable(value) if isinstance(value, str) else value
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, like `1 hook` or `1,200 hooks`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Return the counts of verdicts, the strictest first, without those of no opinion."""
+    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts.get(verdict)]
+
+
+def show_iso(timestamp: float) -> str:
+    """Return a time for the attribute `datetime`."""
+    return show_time(timestamp).replace(" ", "T")
+
+
+def show_ago(timestamp: float) -> str:
+    """Return how long ago a time was: `3 min ago`."""
+    seconds = time.time() - timestamp
+    if seconds < 1:
+        return "now"
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"
+
+
+def show_json(value: Any) -> str:
+    """Return a JSON value on several lines, cut if it is very long."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    rest = len(text) - LONGEST_TEXT
+    return text if rest <= 0 else f"{text[:LONGEST_TEXT]}\n… {rest:,} more characters"
+
+
+def short_path(path: str) -> str:
+    """Return the last two parts of a path; a line number stays."""
+    return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
+
+
+def title_of(agent: str) -> str:
+    """Return the title of an agent."""
+    from anyhook.agents import AGENTS, get_agent
+
+    return get_agent(agent).title if agent in AGENTS else agent
