@@ -70,7 +70,7 @@ def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
             "number": len(comparison.changes),
             "new_denials": len(comparison.new_denials),
             "sessions": len({change.event.session for change in comparison.changes}),
-            "groups": [_group_json(group) for group in comparison.groups],
+            "groups": [group_json(group) for group in comparison.groups],
         }
     return report
 
@@ -107,7 +107,8 @@ def _tally_json(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _group_json(group: ChangeGroup) -> dict[str, Any]:
+def group_json(group: ChangeGroup) -> dict[str, Any]:
+    """Return a group of changes with some examples for programs."""
     return {
         "before": group.before,
         "after": group.after,

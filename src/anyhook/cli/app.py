@@ -34,6 +34,7 @@ GROUPS = {
         "history": "history_files:history",
         "backtest": "backtest:backtest",
         "replay": "backtest:replay",
+        "report": "report:report",
     },
     "Run hooks": {
         "run": "run:run",

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyhook.backtest.baseline import baseline_of
+from anyhook.backtest.evaluation import RECORDED, Evaluation, evaluate
 from anyhook.backtest.project import load_engine
-from anyhook.backtest.recorded import recorded_result
-from anyhook.backtest.report import Comparison, compare, report_json
+from anyhook.backtest.report import report_json
 from anyhook.backtest.run import TIMEOUT, Progress, Run, run_backtest
 from anyhook.backtest.sources import Part, Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
+from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
 from anyhook.cli.output import console, count_of, print_json, show_path
 from anyhook.cli.past import Since, open_history
@@ -28,13 +28,12 @@ from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
 from anyhook.history.queries import find_session
 from anyhook.interrupts import INTERRUPTED
+from anyhook.page.kept import describe, keep
 
 if TYPE_CHECKING:
     from anyhook.history.store import History
     from anyhook.model.definitions import HandlerSpec
 
-RECORDED = "recorded"
-"""The baseline of what was decided when the events happened."""
 FAIL_ON = ("new-deny", "any-change")
 
 HookFileArgument = Annotated[
@@ -88,6 +87,7 @@ def backtest(
     timeout: Timeout = TIMEOUT,
     yes: Yes = False,
     trust_once: TrustOnce = False,
+    html: HtmlFile = None,
     as_json: AsJson = False,
 ) -> int:
     """Show what hooks would have decided on past events, and what a change would change.
@@ -102,6 +102,7 @@ def backtest(
         anyhook backtest guard.py --against git:HEAD --fail-on new-deny
         anyhook backtest --project . --against recorded
         anyhook backtest guard.py --on trajectories.parquet
+        anyhook backtest guard.py --against git:HEAD --html report.html
     """
     if fail_on and fail_on not in FAIL_ON:
         raise UsageError(f"--fail-on takes {' or '.join(FAIL_ON)}, not {fail_on!r}")
@@ -119,8 +120,11 @@ def backtest(
         if not parts:
             _report_no_events(on)
             return PROBLEMS
-        run, comparison = _run(store, subject, parts, against, jobs, timeout, chosen)
-    return _report(run, comparison, fail_on, as_json=as_json)
+        done = _run(store, subject, parts, against, jobs, timeout, chosen)
+    keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
+    if html is not None:
+        write_html(html, done)
+    return _report(done, fail_on, as_json=as_json)
 
 
 def replay(
@@ -154,8 +158,8 @@ def replay(
         subject = _subject(hook, project, found.agent, Consent(yes, trust_once))
         chosen = Selection(agent=found.agent, session=found.session)
         parts = list(parts_of_history(directory, chosen))
-        run, comparison = _run(store, subject, parts, RECORDED, 1, timeout, chosen)
-    return _report(run, comparison, "any-change", as_json=as_json)
+        done = _run(store, subject, parts, RECORDED, 1, timeout, chosen)
+    return _report(done, "any-change", as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +245,10 @@ def _run(
     jobs: int,
     timeout: float,
     chosen: Selection,
-) -> tuple[Run, Comparison | None]:
+) -> Evaluation:
     directory = str(store.path.parent)
 
-    def evaluate(one: Subject) -> Run:
+    def run_one(one: Subject) -> Run:
         with _progress(one.title) as on_progress:
             return run_backtest(
                 one,
@@ -255,19 +259,7 @@ def _run(
                 on_progress=on_progress,
             )
 
-    if against in ("", RECORDED):
-        run = evaluate(subject)
-        if not against or not run.is_complete:
-            return run, None
-        before = recorded_result(store, chosen, run.result)
-        return run, compare("what was recorded", before, run.result)
-    with baseline_of(subject, against) as other:
-        run = evaluate(subject)
-        if not run.is_complete:
-            return run, None
-        former = evaluate(other)
-        run.is_complete = former.is_complete
-        return run, compare(other.title, former.result, run.result)
+    return evaluate(store, subject, against, chosen, run_one)
 
 
 @contextmanager
@@ -295,7 +287,8 @@ def _progress(title: str) -> Iterator[Callable[[Progress], object]]:
         yield show
 
 
-def _report(run: Run, comparison: Comparison | None, fail_on: str, *, as_json: bool) -> int:
+def _report(done: Evaluation, fail_on: str, *, as_json: bool) -> int:
+    run, comparison = done.run, done.comparison
     if as_json:
         print_json(report_json(run, comparison))
     else:

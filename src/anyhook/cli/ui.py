@@ -17,10 +17,10 @@ from rich.text import Text
 
 from anyhook.cli import OK
 from anyhook.cli.check import find_problems
+from anyhook.cli.html import missing_library
 from anyhook.cli.listing import hook_rows
 from anyhook.cli.options import HERE, AsJson, Project, existing_project, scope_of
 from anyhook.cli.output import console, print_json
-from anyhook.errors import UsageError
 from anyhook.history.journal import history_directory
 from anyhook.model.diagnostics import Severity
 from anyhook.page.settings import ConfiguredHook, Problem, Switched
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
 
 PORT = 8790
-LIBRARIES = frozenset({"jinja2", "pygal", "sse_starlette", "starlette", "uvicorn"})
 SWITCH_SECONDS = 60.0
 """Seconds after which switching a hook is given up."""
 SEVERITIES = list(Severity)
@@ -98,22 +97,8 @@ def import_page(command: str) -> tuple[ModuleType, ModuleType]:
         from anyhook.page import app
         from anyhook.server import http
     except ModuleNotFoundError as error:
-        report_missing(error, command)
+        raise missing_library(error, f"anyhook {command}") from None
     return app, http
-
-
-def report_missing(error: ModuleNotFoundError, command: str) -> None:
-    """Report a library that the page needs.
-
-    Raises:
-        UsageError: With the command that installs it.
-    """
-    library = (error.name or "").partition(".")[0]
-    if library not in LIBRARIES:
-        raise error
-    raise UsageError(
-        f'anyhook {command} needs {library}; get it with: pip install "anyhook[ui]"'
-    ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class ReportLinks:
 
     def event(self, number: int) -> str:
         """Return the link to an event; empty if the report does not hold it."""
-        return f"#event-{number}" if number in self.events else ""
+        return f"#full-{number}" if number in self.events else ""
 
     def session(self, agent: str, session: str) -> str:  # noqa: ARG002 - a report has one
         """Return no link."""

@@ -369,3 +369,11 @@ def summary_of(name: str, place: str, runs: list[HookRun]) -> HookSummary:
         if run.duration is not None:
             summary.durations.append(run.duration)
     return summary
+
+
+def hook_files(history: History) -> list[str]:
+    """Return the Python files of hooks that ran last, the newest first."""
+    rows = history.connection.execute(
+        "SELECT DISTINCT file FROM hooks WHERE file LIKE '%.py' ORDER BY id DESC LIMIT 50"
+    )
+    return [file for (file,) in rows]

@@ -1,0 +1,69 @@
+"""A run of a backtest and, if it is compared, that of its baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyhook.backtest.baseline import baseline_of
+from anyhook.backtest.recorded import recorded_result
+from anyhook.backtest.report import Comparison, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyhook.backtest.run import Run
+    from anyhook.backtest.sources import Selection
+    from anyhook.backtest.subjects import Subject
+    from anyhook.history.store import History
+
+RECORDED = "recorded"
+"""The baseline of what was decided when the events happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What came of a backtest.
+
+    Attributes:
+        run: The run.
+        comparison: The baseline and the differences; `None` without one, or if it was ended.
+    """
+
+    run: Run
+    comparison: Comparison | None
+
+
+def evaluate(
+    store: History,
+    subject: Subject,
+    against: str,
+    selection: Selection,
+    run_one: Callable[[Subject], Run],
+) -> Evaluation:
+    """Let hooks decide recorded events, and compare the decisions with those of a baseline.
+
+    Args:
+        store: The history.
+        subject: The hooks.
+        against: The baseline: `recorded`, another hook file or project, `git:REVISION`; empty for
+            none.
+        selection: Which events take part.
+        run_one: Evaluates one subject.
+
+    Raises:
+        UsageError: If there is no such baseline, or hooks cannot be loaded.
+    """
+    if against in ("", RECORDED):
+        run = run_one(subject)
+        if not against or not run.is_complete:
+            return Evaluation(run, None)
+        before = recorded_result(store, selection, run.result)
+        return Evaluation(run, compare("what was recorded", before, run.result))
+    with baseline_of(subject, against) as other:
+        run = run_one(subject)
+        if not run.is_complete:
+            return Evaluation(run, None)
+        former = run_one(other)
+        run.is_complete = former.is_complete
+        return Evaluation(run, compare(other.title, former.result, run.result))

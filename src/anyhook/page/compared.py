@@ -1,0 +1,66 @@
+"""What the view of a backtest shows, and how two backtests differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anyhook.backtest.changes import find_changes, group_changes, new_denials
+from anyhook.backtest.report import STRICT, group_json
+from anyhook.backtest.results import Decided, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EXAMPLES = 60
+"""Decided events that a view shows."""
+GROUPS = 40
+"""Groups of changes that a view shows."""
+
+
+def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the template of a backtest shows of a report."""
+    changes = report.get("changes")
+    return {
+        "report": report,
+        "baseline": report.get("baseline"),
+        "changes": changes,
+        "groups": changes["groups"][:GROUPS] if changes else [],
+        "examples": examples(report["decided"]),
+    }
+
+
+def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return some decided events, denials first, each text once."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in sorted(decided, key=lambda one: one["outcome"] not in STRICT):
+        found.setdefault((one["outcome"], one["text"]), one)
+        if len(found) >= EXAMPLES:
+            break
+    return list(found.values())
+
+
+def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what two backtests decide differently, for the same template.
+
+    Args:
+        before: The report of one.
+        after: The report of the other.
+    """
+    changes = find_changes(_result_of(before), _result_of(after))
+    groups = [group_json(group) for group in group_changes(changes)]
+    found = {
+        "number": len(changes),
+        "new_denials": len(new_denials(changes)),
+        "sessions": len({change.event.session for change in changes}),
+        "groups": groups,
+    }
+    return shown_report({**after, "baseline": before, "changes": found})
+
+
+def _result_of(report: Mapping[str, Any]) -> Result:
+    """Return the decided events of a report."""
+    names = ("ref", "session", "event", "tool", "text", "decision", "hooks", "reconstructed")
+    result = Result()
+    for one in report["decided"]:
+        result.decided.append(Decided.from_json([one[name] for name in names]))
+    return result

@@ -1,0 +1,164 @@
+"""Backtests that are started from the page, one at a time."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyhook.backtest.evaluation import evaluate
+from anyhook.backtest.project import load_engine
+from anyhook.backtest.report import report_json
+from anyhook.backtest.run import Progress, Run, run_backtest
+from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.subjects import Subject
+from anyhook.errors import AnyhookError, UsageError
+from anyhook.history.store import History
+from anyhook.page.kept import describe, keep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from anyhook.backtest.sources import Part
+
+END_SECONDS = 5.0
+"""Seconds that a run has to end when the server ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A backtest that a user wants.
+
+    Attributes:
+        path: A hook file or the directory of a project.
+        against: What it is compared with, as in `anyhook backtest --against`; empty for nothing.
+        selection: The events.
+    """
+
+    path: str
+    against: str
+    selection: Selection
+
+
+@dataclass(slots=True)
+class Job:
+    """A backtest that runs or has run.
+
+    Attributes:
+        title: What is evaluated.
+        is_running: Whether it still runs.
+        parts: Number of parts.
+        done: Number of parts that are done.
+        events: Number of events that are done.
+        error: Why it failed; empty if it did not.
+        name: Name of the kept result; empty if there is none.
+    """
+
+    title: str
+    is_running: bool = True
+    parts: int = 0
+    done: int = 0
+    events: int = 0
+    error: str = ""
+    name: str = ""
+
+
+class Jobs:
+    """Runs backtests in a thread; the hooks run in processes of their own.
+
+    Args:
+        directory: Directory of the history.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.job: Job | None = None
+
+    def start(self, request: Request) -> None:
+        """Start a backtest.
+
+        Raises:
+            UsageError: If one is running, or there are no such hooks.
+        """
+        subject = find_subject(request.path)
+        with self._lock:
+            if self.job is not None and self.job.is_running:
+                raise UsageError("a backtest is running; end it or wait for it")
+            self._ended.clear()
+            self.job = job = Job(subject.title)
+            self._thread = threading.Thread(
+                target=self._run, args=(job, subject, request), name="anyhook-backtest", daemon=True
+            )
+            self._thread.start()
+
+    def end(self) -> None:
+        """End the running backtest after its current part; what is done is kept."""
+        self._ended.set()
+
+    def close(self) -> None:
+        """End the running backtest, and wait for it."""
+        self.end()
+        if self._thread is not None:
+            self._thread.join(END_SECONDS)
+
+    def _run(self, job: Job, subject: Subject, request: Request) -> None:
+        try:
+            self._evaluate(job, subject, request)
+        except AnyhookError as error:
+            job.error = str(error)
+        except Exception as error:
+            job.error = f"this is a bug of anyhook: {type(error).__name__}"
+            raise
+        finally:
+            job.is_running = False
+
+    def _evaluate(self, job: Job, subject: Subject, request: Request) -> None:
+        selection = request.selection
+        parts = list(parts_of_history(str(self._directory), selection))
+        if not parts:
+            raise UsageError("there are no such events in the history")
+
+        def run_one(one: Subject) -> Run:
+            return self._run_one(job, one, parts)
+
+        with History.open(self._directory) as history:
+            done = evaluate(history, subject, request.against, selection, run_one)
+        if done.run.is_complete:
+            report = report_json(done.run, done.comparison)
+            job.name = keep(self._directory, report, describe(selection))
+
+    def _run_one(self, job: Job, subject: Subject, parts: Sequence[Part]) -> Run:
+        job.title, job.parts, job.done, job.events = subject.title, len(parts), 0, 0
+
+        def show(progress: Progress) -> None:
+            job.done, job.events = progress.done, progress.events
+            # A run ends like this at Ctrl-C. Parts that were kept are read before it can end.
+            if self._ended.is_set() and progress.done > progress.kept:
+                raise KeyboardInterrupt
+
+        return run_backtest(subject, parts, str(self._directory), on_progress=show)
+
+
+def find_subject(text: str) -> Subject:
+    """Return the hooks that a user named.
+
+    Raises:
+        UsageError: If there are none, or the hooks of a project are not trusted.
+    """
+    path = Path(text).expanduser()
+    if path.is_file():
+        return Subject(str(path.resolve()), text)
+    if not path.is_dir():
+        raise UsageError(f"there is no file or directory {text!r}; write its whole path")
+    engine = load_engine(Subject(str(path), text), path, None)
+    if not any(definition.handlers for definition in engine.definitions):
+        raise UsageError(f"{text} has no hooks")
+    if engine.guard.changes():
+        raise UsageError(
+            f"the hooks of {text} are not trusted; to look at them: anyhook trust --project {text}"
+        )
+    return Subject(str(path.resolve()), text, engine.agent.name, trusted=True)

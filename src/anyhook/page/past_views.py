@@ -1,0 +1,222 @@
+"""The views of the past: sessions, events, searches and denials."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from anyhook.errors import UsageError
+from anyhook.history.describe import parse_since, show_time, verdict_of
+from anyhook.history.queries import (
+    Filter,
+    SessionSummary,
+    events_of,
+    find_session,
+    get_event,
+    search,
+    sessions,
+)
+from anyhook.model.events import EVENTS
+from anyhook.model.tools import TOOLS
+from anyhook.page import queries
+from anyhook.page.events import SOURCES
+from anyhook.page.page import PAGE, Page, number_of
+from anyhook.page.render import VERDICTS
+from anyhook.page.report import session_report
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+    from anyhook.history.events import RecordedEvent
+    from anyhook.history.store import History
+
+
+@dataclass(frozen=True, slots=True)
+class PastViews:
+    """The views of the past.
+
+    Attributes:
+        page: What every view uses.
+    """
+
+    page: Page
+
+    def show_sessions(self, request: Request) -> Response:
+        """Show the sessions, the newest first."""
+        wanted = request.query_params
+        agent, since = wanted.get("agent", ""), wanted.get("since", "")
+        offset = number_of(wanted.get("offset", ""))
+        message = ""
+        found: list[SessionSummary] = []
+        with self.page.history() as history:
+            agents = queries.agents_of(history)
+            try:
+                start = parse_since(since)
+                found = sessions(history, agent=agent, since=start, limit=PAGE + 1, offset=offset)
+            except UsageError as error:
+                message = str(error)
+        same = {"agent": agent, "since": since}
+        older = urlencode({**same, "offset": offset + PAGE}) if len(found) > PAGE else ""
+        newer = urlencode({**same, "offset": max(0, offset - PAGE)})
+        return self.page.show(
+            "sessions.html",
+            "/sessions",
+            sessions=found[:PAGE],
+            agents=agents,
+            agent=agent,
+            since=since,
+            offset=offset,
+            older=older,
+            newer=newer,
+            message=message,
+        )
+
+    def show_session(self, request: Request) -> Response:
+        """Show the events of a session."""
+        wanted = request.query_params
+        with self.page.history() as history:
+            session = find_session(history, wanted.get("id", ""), wanted.get("agent", ""))
+            after = self._position(history, wanted, session)
+            events = events_of(history, session, limit=PAGE + 1, after=after)
+        shown = events[:PAGE]
+        same = {"agent": session.agent, "id": session.session}
+        following = ""
+        if len(events) > PAGE:
+            following = urlencode({**same, "after": f"{shown[-1].time!r},{shown[-1].id}"})
+        return self.page.show(
+            "session.html",
+            "/sessions",
+            session=session,
+            events=shown,
+            next=following,
+            query=urlencode(same),
+            search=urlencode({"session": session.session, "agent": session.agent}),
+        )
+
+    @staticmethod
+    def _position(
+        history: History, wanted: Mapping[str, str], session: SessionSummary
+    ) -> tuple[float, int]:
+        """Return the time and number of the event before the first that is shown."""
+        match = re.fullmatch(r"([\d.e+]+),(\d{1,15})", wanted.get("after", ""))
+        if match is not None:
+            try:
+                return float(match[1]), int(match[2])
+            except ValueError:
+                return 0.0, 0
+        at = number_of(wanted.get("at", ""))
+        if not at:
+            return 0.0, 0
+        return queries.position_before(history, session, at, PAGE // 2)
+
+    def show_event(self, request: Request) -> Response:
+        """Show everything that is known of an event."""
+        with self.page.history() as history:
+            event = get_event(history, request.path_params["number"])
+            before, after = queries.neighbours(history, event)
+            same = queries.same_event_elsewhere(history, event)
+        return self.page.show(
+            "event.html",
+            "/sessions",
+            event=event,
+            before=before,
+            after=after,
+            same=same,
+            sources=SOURCES,
+            reference=reference_of(event),
+        )
+
+    def show_search(self, request: Request) -> Response:
+        """Show the events that a filter describes."""
+        names = ("q", "outcome", "tool", "event", "agent", "hook", "session", "since", "until")
+        wanted = {name: request.query_params.get(name, "") for name in names}
+        message = ""
+        found: list[RecordedEvent] = []
+        with self.page.history() as history:
+            agents = queries.agents_of(history)
+            try:
+                chosen = _filter(history, wanted)
+                before = number_of(request.query_params.get("before", ""))
+                found = search(history, chosen, limit=PAGE + 1, before=before)
+            except UsageError as error:
+                message = str(error)
+        following = ""
+        if len(found) > PAGE:
+            used = {name: value for name, value in wanted.items() if value}
+            following = urlencode({**used, "before": found[PAGE - 1].id})
+        return self.page.show(
+            "search.html",
+            "/search",
+            wanted=wanted,
+            events=found[:PAGE],
+            next=following,
+            message=message,
+            agents=agents,
+            outcomes=(*VERDICTS[:-1], "none"),
+            tools=sorted(TOOLS),
+            events_known=sorted(EVENTS),
+        )
+
+    def show_denials(self, _request: Request) -> Response:
+        """Show the denials that a user would look at first."""
+        with self.page.history() as history:
+            groups = queries.denials_to_look_at(history, time.time())
+        number = sum(group.count for group in groups)
+        return self.page.show("denials.html", "/denials", groups=groups, number=number)
+
+    def save_session(self, request: Request) -> Response:
+        """Send a session as a report that is one file."""
+        wanted = request.query_params
+        with self.page.history() as history:
+            session = find_session(history, wanted.get("id", ""), wanted.get("agent", ""))
+            text = session_report(history, session)
+        return attachment(text, f"session-{session.session[:12]}")
+
+
+def attachment(text: str, name: str) -> Response:
+    """Return a page that a browser saves."""
+    file = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") or "report"
+    headers = {"Content-Disposition": f'attachment; filename="{file}.html"'}
+    content = text.encode("utf-8", "backslashreplace")
+    return Response(content, media_type="text/html", headers=headers)
+
+
+def reference_of(event: RecordedEvent) -> str:
+    """Return a line that names an event to a colleague."""
+    what = event.tool or event.event
+    hooks = ", ".join(result.hook for result in event.results if result.outcome != "none")
+    verdict = verdict_of(event)
+    decided = f"{verdict} by {hooks}" if hooks else verdict
+    return (
+        f"{show_time(event.time)} {what} {decided} "
+        f"({event.agent} session {event.session}, event {event.id})"
+    )
+
+
+def _filter(history: History, wanted: Mapping[str, str]) -> Filter:
+    """Return the filter of a search.
+
+    Raises:
+        UsageError: If a time is none, or a session is not there.
+    """
+    chosen = Filter(
+        text=wanted["q"],
+        agent=wanted["agent"],
+        event=wanted["event"],
+        tool=wanted["tool"],
+        outcome=wanted["outcome"],
+        hook=wanted["hook"],
+        since=parse_since(wanted["since"]),
+        until=parse_since(wanted["until"]),
+    )
+    if not wanted["session"]:
+        return chosen
+    session = find_session(history, wanted["session"], wanted["agent"])
+    return replace(chosen, session=session.session)

@@ -1,0 +1,109 @@
+"""Reports that are one file: the views of the page without a server and without scripts."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from anyhook import __version__
+from anyhook.backtest.report import report_json
+from anyhook.history.queries import events_of
+from anyhook.history.redact import redact_json, redact_text
+from anyhook.page.compared import shown_report
+from anyhook.page.links import ReportLinks
+from anyhook.page.render import asset, render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.backtest.evaluation import Evaluation
+    from anyhook.history.events import RecordedEvent
+    from anyhook.history.queries import SessionSummary
+    from anyhook.history.store import History
+
+MOST_EVENTS = 3000
+"""Events of one report; a browser shows a longer page slowly."""
+
+
+def session_report(history: History, session: SessionSummary, *, everything: bool = False) -> str:
+    """Return a session as one page.
+
+    Args:
+        history: The store.
+        session: The session.
+        everything: Events without hooks and decisions, too.
+    """
+    events = events_of(history, session, limit=MOST_EVENTS)
+    shown = events
+    if not everything and any(event.results or event.decision for event in events):
+        shown = [event for event in events if event.results or event.decision]
+    redacted = [_without_secrets(event) for event in shown]
+    return _render(
+        "session.html",
+        ReportLinks(frozenset(event.id for event in redacted)),
+        session=replace(session, project=redact_text(session.project)),
+        events=redacted,
+        left_out=session.events - len(shown),
+        next="",
+    )
+
+
+def backtest_report(done: Evaluation) -> str:
+    """Return the report of a backtest as one page."""
+    return render_report(report_json(done.run, done.comparison))
+
+
+def render_report(report: Mapping[str, Any], events: str = "") -> str:
+    """Return what `report_json` made as one page.
+
+    Args:
+        report: The report.
+        events: Which events took part, for people.
+    """
+    shown = shown_report(_redacted(report))
+    return _render("backtest.html", ReportLinks(), events=events, name="", **shown)
+
+
+def _render(template: str, links: ReportLinks, **values: Any) -> str:
+    style = asset("page.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return render(
+        template,
+        links,
+        layout="report.html",
+        version=__version__,
+        style=Markup(style),  # noqa: S704 - it is a file of this package
+        style_hash=f"sha256-{digest}",
+        **values,
+    )
+
+
+def _without_secrets(event: RecordedEvent) -> RecordedEvent:
+    """Redact an event again: this release may know more kinds of secrets than the one before."""
+    results = [
+        replace(
+            result,
+            answer=_redacted(result.answer),
+            stdout=redact_text(result.stdout),
+            stderr=redact_text(result.stderr),
+            error=None if result.error is None else redact_text(result.error),
+        )
+        for result in event.results
+    ]
+    return replace(
+        event,
+        payload=_redacted(event.payload),
+        decision=_redacted(event.decision),
+        project=redact_text(event.project),
+        results=tuple(results),
+    )
+
+
+def _redacted(value: Any) -> Any:
+    """Return a JSON value without secrets."""
+    return json.loads(redact_json(json.dumps(value, ensure_ascii=False))[0])
