@@ -7,6 +7,8 @@ numbers of each plot are a table beside it, so the plot itself is one picture wi
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
@@ -33,9 +35,7 @@ DAY = 86400.0
 
 def outcome_chart(spans: Sequence[Span]) -> Markup:
     """Return a plot of the decisions in each part of the time."""
-    import pygal
-
-    chart = pygal.StackedBar(**_options(spans))
+    chart = _pygal().StackedBar(**_options(spans))
     total = 0
     shown: list[str] = []
     for name in SERIES:
@@ -49,15 +49,26 @@ def outcome_chart(spans: Sequence[Span]) -> Markup:
 
 def latency_chart(spans: Sequence[Span]) -> Markup:
     """Return a plot of the median and the 95th percentile of the durations."""
-    import pygal
-
     options = _options(spans)
-    chart = pygal.Line(
+    chart = _pygal().Line(
         **options, value_formatter=show_span, dots_size=1.5, allow_interruptions=True
     )
     for name, share in PERCENTILES.items():
         chart.add(name, [percentile(span.durations, share) for span in spans])
     return _svg(chart, "Median and 95th percentile of the time a run takes", list(PERCENTILES))
+
+
+@cache
+def _pygal() -> Any:
+    """Import pygal, which takes 0.1 s.
+
+    pygal 3.1 adds a finder of the old protocol to `sys.meta_path` for its maps, which makes every
+    later import of a module that is not there fail or warn in Python 3.11. It is removed.
+    """
+    import pygal
+
+    sys.meta_path[:] = [one for one in sys.meta_path if hasattr(one, "find_spec")]
+    return pygal
 
 
 def _options(spans: Sequence[Span]) -> dict[str, Any]:

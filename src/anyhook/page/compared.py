@@ -24,9 +24,20 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
         "report": report,
         "baseline": report.get("baseline"),
         "changes": changes,
-        "groups": changes["groups"][:GROUPS] if changes else [],
+        "groups": _by_weight(changes["groups"])[:GROUPS] if changes else [],
         "examples": examples(report["decided"]),
     }
+
+
+def _by_weight(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return groups of changes: new denials first, then other verdicts, then other fields."""
+
+    def weight(group: Mapping[str, Any]) -> tuple[bool, bool, int]:
+        is_new_denial = group["after"] in STRICT and group["before"] not in STRICT
+        has_same_verdict = group["before"] == group["after"]
+        return not is_new_denial, has_same_verdict, -group["number"]
+
+    return sorted(groups, key=weight)
 
 
 def examples(decided: list[dict[str, Any]]) -> list[dict[str, Any]]:

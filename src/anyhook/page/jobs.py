@@ -149,6 +149,8 @@ def find_subject(text: str) -> Subject:
     Raises:
         UsageError: If there are none, or the hooks of a project are not trusted.
     """
+    if not text:
+        raise UsageError("name a hook file or the directory of a project")
     path = Path(text).expanduser()
     if path.is_file():
         return Subject(str(path.resolve()), text)

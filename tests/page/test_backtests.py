@@ -1,0 +1,250 @@
+"""Backtests on the page, and reports that are one file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from anyhook.history.events import RecordedResult
+from anyhook.history.journal import history_directory
+from anyhook.history.store import History
+from anyhook.page.kept import MOST, keep, kept_backtests
+from tests.page.serving import event, links_of, store, text_of
+from tests.waiting import until
+
+SECRET = "ghp_" + "a1B2" * 9
+GUARD = """
+from anyhook.authoring import Hooks, ask, deny
+
+hooks = Hooks()
+
+
+@hooks.before_tool("shell")
+def guard(event):
+    if "push" in event.tool_input["command"]:
+        return {answer}
+
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+@pytest.fixture
+def page(serve):
+    return serve().open()
+
+
+@pytest.fixture
+def guard(world):
+    return world.write(world.project / "guard.py", GUARD.format(answer='deny("not from here")'))
+
+
+@pytest.fixture
+def events():
+    store(event("git push", outcome="ask"), event("ls", number=1), event("make", session="s2"))
+
+
+def finished(page):
+    """Wait for the backtest that runs; returns the text of the list."""
+
+    def done():
+        text = page.get("/backtests")
+        return "http-equiv" not in text and text
+
+    return until(done)
+
+
+def test_a_backtest_is_started_and_compared_with_what_was_recorded(page, guard, events):
+    response = page.post("/backtests", path=str(guard), against="recorded")
+    assert (response.status_code, response.headers["location"]) == (303, "/backtests")
+
+    listed = finished(page)
+    (link,) = {x for x in links_of(listed) if re.fullmatch(r"/backtests/[\d-]+-\w+", x)}
+    shown = text_of(page.get(link))
+
+    assert "1 deny" in text_of(listed)
+    assert "Decided differently 1" in shown
+    assert "New denials 1" in shown
+    assert re.search(r"ask → becomes deny", shown)
+    assert "not from here" in shown
+    assert "/event/1" in links_of(page.get(link))
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/nothing/here.py", "there is no file or directory"),
+        ("{project}", "has no hooks"),
+        ("", "name a hook file"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_explained_beside_the_form(page, world, path, message):
+    response = page.post("/backtests", path=path.format(project=world.project))
+
+    assert response.status_code == 400
+    assert message in text_of(response.text)
+
+
+def test_the_hooks_of_a_project_that_is_not_trusted_do_not_run(page, world, events):
+    mark = world.project / "ran"
+    hook = {"type": "command", "command": f"touch {mark}"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+
+    response = page.post("/backtests", path=str(world.project))
+
+    assert response.status_code == 400
+    assert "are not trusted" in text_of(response.text)
+    assert not mark.exists()
+
+
+def test_a_hook_file_that_cannot_be_loaded_is_reported(page, world, events):
+    broken = world.write(world.project / "broken.py", "import no_such_module\n")
+
+    page.post("/backtests", path=str(broken))
+
+    text = text_of(finished(page))
+    assert "no_such_module" in text, text
+
+
+def test_the_backtests_of_the_command_are_shown_and_compared(page, guard, events, run, world):
+    other = world.write(world.project / "other.py", GUARD.format(answer='ask("sure?")'))
+    for file in (other, guard):
+        code, _, _ = run("backtest", str(file), "--json")
+        assert code == 0
+
+    newest, older = [kept.name for kept in kept_backtests(history_directory())]
+    names = {kept.name: kept.report["subject"] for kept in kept_backtests(history_directory())}
+    before, after = sorted((newest, older), key=lambda name: names[name], reverse=True)
+    text = text_of(page.get(f"/compare?before={before}&after={after}"))
+
+    assert "ask → becomes deny" in text
+    assert "1 event in 1 session" in text
+
+
+def test_the_newest_results_are_kept(tmp_path):
+    report = {"decided": [], "subject": f"guard {SECRET}"}
+    for number in range(MOST + 3):
+        keep(tmp_path, report, "", made=1_700_000_000 + number)
+
+    kept = kept_backtests(tmp_path)
+
+    assert len(kept) == MOST
+    assert kept[0].made == 1_700_000_000 + MOST + 2
+    assert SECRET not in json.dumps(kept[0].report)
+
+
+def test_a_result_that_is_no_longer_there_is_reported(page):
+    for path in ("/backtests/20260101-000000-abcdef", "/backtests/..%2f..%2fui-secret"):
+        assert page.client.get(path).status_code == 404
+    assert page.client.get("/compare?before=x&after=y").status_code == 404
+
+
+# -- reports
+
+
+def is_self_contained(text):
+    """Return whether a page needs nothing else: no scripts, no other files."""
+    outside = re.findall(r'(?:src|href)="(?!#)([^"]*)"', text)
+    return outside == [] and "<script" not in text and "@import" not in text
+
+
+def test_a_session_is_one_file_without_scripts(run, tmp_path):
+    store(event("git push", outcome="deny", reason="not here"), event("ls", number=1))
+    file = tmp_path / "report.html"
+
+    code, _, _ = run("report", "last", "-o", str(file))
+
+    text = file.read_text()
+    assert code == 0
+    assert is_self_contained(text)
+    assert "not here" in text_of(text)
+    assert "guard.py" in text_of(text)
+    assert 'id="full-1"' in text
+    assert "#full-1" in links_of(text)
+
+
+def test_a_report_shows_no_secret(run, tmp_path):
+    said = f"uses {SECRET}"
+    result = RecordedResult(hook="a.sh", stdout=said, stderr=said, error=said)
+    one = event(said, outcome="deny", reason=said, project=said, results=(result,))
+    # As a release stored it that knew fewer kinds of secrets.
+    with History.open() as history, history.transaction():
+        history.insert([one], redact=False)
+    file = tmp_path / "report.html"
+
+    run("report", "last", "-o", str(file))
+
+    text = file.read_text()
+    assert "a.sh" in text
+    assert SECRET not in text
+
+
+def test_hostile_content_of_a_report_is_text(run, tmp_path):
+    hostile = "</style><script>alert(1)</script>\u202e"
+    store(event(hostile, outcome="deny", reason=hostile, project=hostile, session=hostile))
+    file = tmp_path / "report.html"
+
+    run("report", "last", "-o", str(file))
+
+    text = file.read_text()
+    assert "<script" not in text
+    assert "\u202e" not in text
+    assert text.count("</style>") == 1
+
+
+def test_a_backtest_is_one_file(run, guard, events, tmp_path):
+    file = tmp_path / "report.html"
+
+    code, _, _ = run("report", "--backtest", str(guard), "--against", "recorded", "-o", str(file))
+
+    assert code == 0
+    assert is_self_contained(file.read_text())
+    assert "New denials 1" in text_of(file.read_text())
+
+
+def test_the_backtest_command_writes_the_same_file(run, guard, events, tmp_path):
+    file = tmp_path / "report.html"
+
+    code, out, _ = run("backtest", str(guard), "--html", str(file), "--json")
+
+    assert code == 0
+    assert json.loads(out)["events"] == 3
+    assert is_self_contained(file.read_text())
+    assert "not from here" in text_of(file.read_text())
+
+
+def test_the_page_saves_the_same_reports(page, guard, events, run):
+    run("backtest", str(guard), "--json")
+    (kept,) = kept_backtests(history_directory())
+
+    for path in ("/report?agent=gemini&id=s1", f"/backtests/{kept.name}/report"):
+        response = page.client.get(path)
+        assert response.headers["content-disposition"].startswith("attachment; filename=")
+        assert is_self_contained(response.text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give a session"),
+        (["last", "--project", "."], "give a session"),
+        (["unknown"], "has no session"),
+    ],
+)
+def test_a_report_of_nothing_is_explained(run, events, arguments, message):
+    code, _, err = run("report", *arguments)
+
+    assert code != 0
+    assert message in err
+
+
+def test_a_report_that_cannot_be_written_is_reported(run, events, tmp_path):
+    code, _, err = run("report", "last", "-o", str(tmp_path / "no" / "report.html"))
+
+    assert code != 0
+    assert "cannot be written" in err
+    assert not Path("report.html").exists()

@@ -1,0 +1,267 @@
+"""What the views show, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from anyhook.history.events import RecordedResult
+from tests.page.serving import NOW, PLACE, event, links_of, record, store, text_of
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m\u202egnp.exe\u200b\"'><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def page(serve):
+    return serve().open()
+
+
+def test_an_empty_history_says_how_to_fill_it(page):
+    for path in ("/", "/sessions"):
+        assert "anyhook record on" in text_of(page.get(path))
+    assert "Nothing was denied" in page.get("/denials")
+    assert "No event was found" in page.get("/search?q=nothing")
+    assert "No backtest was made yet" in page.get("/backtests")
+
+
+def test_the_sessions_are_listed_and_lead_to_their_events(page):
+    store(event("make", outcome="deny", reason="no make"), event("ls", session="s2"))
+
+    listed = page.get("/sessions")
+    links = [link for link in links_of(listed) if link.startswith("/session?")]
+    assert len(links) == 2
+    assert "1 deny" in text_of(listed)
+    shown = [text_of(page.get(link)) for link in links]
+    assert any("make" in text and "no make" in text for text in shown)
+
+
+def test_the_list_of_sessions_is_filtered(page):
+    store(event(session="new"), event(session="old", time=NOW - 30 * 86400))
+
+    assert "old" not in text_of(page.get("/sessions?since=7d"))
+    assert "No sessions that match" in page.get("/sessions?agent=claude")
+    assert "is no time" in text_of(page.get("/sessions?since=soon"))
+
+
+def test_long_lists_lead_on(page):
+    store(*[event(f"command-{n}", session=f"s{n % 150}", number=n) for n in range(450)])
+
+    (older,) = [x for x in links_of(page.get("/sessions")) if "offset=100" in x]
+    assert text_of(page.get(older)).count("Gemini CLI") >= 50
+    (earlier,) = [x for x in links_of(page.get("/search?q=command-1")) if "before=" in x] or [""]
+    assert earlier == ""
+    (earlier,) = [x for x in links_of(page.get("/search")) if "before=" in x]
+    assert "command-349" in page.get(earlier)
+
+
+def test_a_long_session_leads_on_and_to_the_place_of_an_event(page):
+    store(*[event(f"command-{n}", number=n) for n in range(250)])
+
+    (link,) = [x for x in links_of(page.get("/session?agent=gemini&id=s1")) if "after=" in x]
+    later = page.get(link)
+    assert "command-100" in later
+    assert "command-99" not in later
+    around = page.get("/session?agent=gemini&id=s1&at=201")
+    assert 'id="event-201"' in around
+    assert 'id="event-120"' not in around
+
+
+def test_an_event_shows_every_hook_and_who_set_each_field(page):
+    failed = RecordedResult(hook="log.sh", place="/p/a.json:9", status="failed", error="no such")
+    decision = {
+        "outcome": "deny",
+        "reason": "no trees",
+        "tool_input": {"command": "ls"},
+        "blame": {
+            "outcome": [{"hook": "guard.py", "place": PLACE}],
+            "tool_input.command": [
+                {
+                    "hook": "tidy.mjs",
+                    "place": "/p/a.json:7",
+                    "overrode": [{"hook": "old.py", "value": "rm"}],
+                }
+            ],
+        },
+    }
+    one = event("rm -rf x", outcome="deny")
+    store(event("before"), event(results=(*one.results, failed), decision=decision, number=1))
+
+    text = text_of(page.get("/event/2"))
+
+    for part in ("no trees", "guard.py", "log.sh", "failed", "no such", "12 ms", "tidy.mjs"):
+        assert part in text
+    assert "over rm of old.py" in text
+    assert "/event/1" in links_of(page.get("/event/2"))
+
+
+def test_an_event_that_is_not_there_is_reported(page):
+    response = page.client.get("/event/99")
+
+    assert response.status_code == 404
+    assert "the history has no event 99" in text_of(response.text).lower()
+    assert page.client.get("/nothing").status_code == 404
+    assert page.client.get("/static/../access.py").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("q=make", {"make test"}),
+        ("q=%22rm+-rf%22", {"rm -rf build"}),
+        ("outcome=deny", {"rm -rf build"}),
+        ("tool=shell&q=make", {"make test"}),
+        ("tool=write_file", set()),
+        ("hook=guard.py&outcome=deny", {"rm -rf build"}),
+        ("session=s2", {"make test"}),
+        ("agent=claude", set()),
+        ("since=1d&q=make", {"make test"}),
+        ("until=1d", set()),
+    ],
+)
+def test_searches_and_filters(page, query, expected):
+    store(event("rm -rf build", outcome="deny"), event("make test", session="s2"))
+
+    found = page.get(f"/search?{query}")
+
+    commands = {"rm -rf build", "make test"}
+    rows = text_of(found.partition('class="events"')[2])
+    assert {command for command in commands if command in rows} == expected
+
+
+def test_a_search_for_what_is_no_time_or_session_is_explained(page):
+    store(event())
+
+    assert "is no time" in text_of(page.get("/search?since=soon"))
+    assert "has no session" in text_of(page.get("/search?session=unknown"))
+
+
+def test_hostile_content_is_shown_as_text(page):
+    store(
+        event(HOSTILE, outcome="deny", reason=HOSTILE, session=HOSTILE, project=HOSTILE),
+        event(results=(RecordedResult(hook=HOSTILE, place=HOSTILE, stdout=HOSTILE),), number=1),
+    )
+
+    links = links_of(page.get("/sessions"))
+    session = next(x for x in links if x.startswith("/session?") and "alert" in x)
+    hook = next(x for x in links_of(page.get("/hooks")) if x.startswith("/hook?"))
+    for path in ("/", "/sessions", session, "/event/1", "/event/2", "/hooks", hook, "/denials"):
+        text = page.get(path)
+        assert "alert(1)" in text, path
+        assert "<script>alert" not in text, path
+        assert "<img src=x" not in text, path
+        assert not {"\x1b", "\u202e", "\u200b"} & set(text), path
+
+
+def test_names_of_sessions_that_look_like_paths_can_be_opened(page):
+    names = ["..", "a/../b", "", "x?y=1&z#f", "100%"]
+    store(*[event(f"of {name!r}", session=name) for name in names])
+
+    links = [x for x in links_of(page.get("/sessions")) if x.startswith("/session?")]
+
+    assert len(links) == len(names)
+    for link in links:
+        assert "run_shell_command" in page.get(link) or "before tool" in text_of(page.get(link))
+
+
+def test_a_hook_is_shown_with_its_counts_and_plots(page):
+    outcomes = ["deny", "none", "none", "none"] * 10
+    store(*[event(f"c{n}", outcome=one, number=n * 60) for n, one in enumerate(outcomes)])
+
+    (link,) = {x for x in links_of(page.get("/hooks")) if x.startswith("/hook?")}
+    shown = page.get(link)
+
+    assert "Runs 40" in text_of(shown)
+    assert "10 deny" in text_of(shown)
+    assert shown.count('role="img"') == 2
+    assert 'aria-label="40 runs: deny, none"' in shown
+    assert "style=" not in shown
+    # The numbers of the plots are in a table, too.
+    table = shown.partition("Numbers of the plots")[2]
+    assert sum(int(n) for n in re.findall(r'<td class="num">(\d+)</td><td', table)) >= 40
+
+
+def test_denials_that_need_a_look_come_first(page):
+    allowed = RecordedResult(hook="other.py", place="/p/a.json:2", outcome="allow")
+    plain = event("one", outcome="deny", reason="plain", time=NOW - 20 * 86400)
+    conflict = event("two", outcome="deny", reason="conflict", time=NOW - 21 * 86400)
+    store(
+        event("zero", outcome="deny", reason="first", time=NOW - 40 * 86400),
+        replace(conflict, results=(*conflict.results, allowed)),
+        plain,
+        *[event("three", outcome="deny", reason="once more", number=n) for n in range(4)],
+    )
+
+    text = text_of(page.get("/denials"))
+
+    assert text.index("conflict") < text.index("once more") < text.index("plain")
+    assert "another hook allowed it" in text
+    assert "4 times in one session" in text
+
+
+def test_problems_of_the_settings_are_shown(page, world):
+    world.settings("project", {"hooks": {"BeforeTol": [{"hooks": []}]}})
+
+    text = text_of(page.get("/problems"))
+
+    assert "BeforeTol" in text
+    assert "settings.json" in text
+
+
+def test_a_hook_is_switched_off_and_on(page, world):
+    hook = {"type": "command", "command": "true", "name": "guard"}
+    world.settings("user", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+
+    response = page.post("/switch", agent="gemini", hook="guard", state="off")
+    assert response.status_code == 303
+    assert "guard is now off" in text_of(page.get(response.headers["location"]))
+    assert json.loads(world.files["user"].read_text())["hooksConfig"]["disabled"] == ["guard"]
+
+    response = page.post("/switch", agent="gemini", hook="guard", state="on")
+    assert "guard is now on" in text_of(page.get(response.headers["location"]))
+
+
+def test_a_name_that_looks_like_an_option_switches_nothing(page):
+    response = page.post("/switch", agent="gemini", hook="--help", state="off")
+
+    assert "cannot be the name of a hook" in text_of(page.get(response.headers["location"]))
+
+
+def test_new_events_are_pushed_with_their_verdict(page):
+    with page.client.stream("GET", "/live") as stream:
+        lines = stream.iter_lines()
+        record("git push", outcome="deny")
+        record("ls")
+        rows = {}
+        for line in lines:
+            if line.startswith("data: "):
+                update = json.loads(line[6:])
+                rows |= {row["id"]: row for row in update["rows"]}
+            if len(rows) == 2:
+                break
+
+    assert [row["verdict"] for _, row in sorted(rows.items())] == ["deny", "none"]
+    assert "git push" in rows[1]["html"]
+    assert "1 deny" in text_of(page.get("/"))
+
+
+def test_a_page_that_comes_back_gets_what_it_missed(page):
+    store(*[event(f"old-{n}") for n in range(5)])
+    for number in range(200):
+        record(f"new-{number}")
+    assert_recorded(page, 205)
+
+    with page.client.stream("GET", "/live", headers={"Last-Event-ID": "5"}) as stream:
+        line = next(line for line in stream.iter_lines() if line.startswith("data: "))
+    update = json.loads(line[6:])
+
+    assert max(row["id"] for row in update["rows"]) == 205
+    assert len(update["rows"]) + update["skipped"] == 200
+
+
+def assert_recorded(page, number):
+    from tests.waiting import until
+
+    until(lambda: page.client.get(f"/event/{number}").status_code == 200)
