@@ -1,0 +1,252 @@
+"""The page in a real Chromium: live events, keys, dark colors, and hostile content.
+
+Chromium is that of the system (`apt-get install chromium`), or the one that `ANYHOOK_CHROMIUM`
+names.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.page.serving import event, record, store
+
+CHROMIUM = os.environ.get("ANYHOOK_CHROMIUM") or shutil.which("chromium")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
+]
+ROOT = Path(__file__).parents[2]
+SIZES = [(1280, 800), (390, 844)]
+RATE = 500
+SECONDS = 3
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium, command):
+    """Open the page in a browser of its own; whatever it reports fails the test."""
+    contexts = []
+    messages = []
+
+    def start(served=None, **options):
+        served = served or command()
+        context = chromium.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: _check_host(request.url, served.url))
+        page.served = served
+        page.goto(served.first)
+        page.messages = messages
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    lost = "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_EMPTY_RESPONSE"
+    assert [text for text in messages if not any(name in text for name in lost)] == []
+
+
+def _check_host(url, own):
+    assert url.startswith((own, "data:", "file:")), url
+
+
+def go(page, path):
+    page.goto(page.served.url + path)
+
+
+def test_the_events_of_a_running_agent_appear_by_themselves(open_page):
+    page = open_page()
+    page.wait_for_selector(".live-state.open")
+    environ = {**os.environ, "COLUMNS": "100"}
+    code = (
+        "import runpy, sys; from anyhook.engine.engine import Engine;"
+        "load = Engine.load.__func__;"
+        "Engine.load = classmethod(lambda cls, *a, **o: load(cls, *a, **{**o, 'record': True}));"
+        f"sys.argv = ['agent.py']; runpy.run_path({str(ROOT / 'examples/agent.py')!r},"
+        " run_name='__main__')"
+    )
+
+    agent = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True)
+
+    assert agent.returncode == 0, agent.stderr.decode()
+    page.wait_for_selector("#feed .event.deny")
+    page.get_by_text("rm -rf build").first.wait_for()
+    assert "Running sessions" in page.locator("#running-title").inner_text()
+    page.wait_for_selector("#sessions li")
+
+
+def test_a_search_is_typed_and_leads_to_an_event(open_page):
+    store(event("git push --force", outcome="deny", reason="no force"), event("ls", number=1))
+    page = open_page()
+
+    page.keyboard.press("/")
+    page.keyboard.type("push")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search?q=push")
+    page.get_by_label("Decision").select_option("deny")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("link", name="git push --force").click()
+
+    assert "no force" in page.locator(".why").inner_text()
+    assert page.url.endswith("/event/1")
+
+
+def test_everything_is_reached_with_the_keyboard(open_page):
+    store(*[event(f"command-{number}", number=number) for number in range(3)])
+    page = open_page()
+    go(page, "/search")
+
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.locator("#event-3 .subject a").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.textContent") == "command-1"
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/event/2")
+    outline = page.evaluate(
+        "document.querySelector('.brand').focus({focusVisible: true}),"
+        "getComputedStyle(document.activeElement).outlineStyle"
+    )
+    assert outline == "solid"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_no_view_is_wider_than_the_window(open_page, size):
+    long = "x" * 400
+    store(
+        event(long, outcome="deny", reason=long, session=long, project=f"/{long}"),
+        *[event(f"command-{number}", number=number * 100) for number in range(9)],
+    )
+    page = open_page(viewport={"width": size[0], "height": size[1]})
+    paths = [
+        "/",
+        "/sessions",
+        "/denials",
+        "/hooks",
+        "/backtests",
+        "/problems",
+        "/search",
+        "/event/1",
+    ]
+    go(page, "/hooks")
+    hook = page.locator("#ran ~ .scroll th a").first.get_attribute("href")
+    go(page, "/sessions")
+    session = page.locator("tbody th a").last.get_attribute("href")
+
+    for path in (*paths, hook, session):
+        go(page, path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0], path
+
+
+@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
+def test_the_colors_follow_those_of_the_system(open_page, scheme, is_dark):
+    page = open_page(color_scheme=scheme)
+
+    color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    red = int(color.removeprefix("rgb(").split(",")[0])
+    assert (red < 60) == is_dark
+
+
+def test_a_page_comes_back_when_the_server_does(open_page, command):
+    served = command()
+    page = open_page(served)
+    page.wait_for_selector(".live-state.open")
+    assert served.interrupt() == 0
+    page.wait_for_selector(".live-state.lost")
+    record("while it was away", outcome="deny")
+
+    command(served.port)
+
+    page.get_by_text("while it was away").wait_for(timeout=20_000)
+    page.wait_for_selector(".live-state.open")
+
+
+def test_hostile_content_is_text_in_the_live_view(open_page):
+    page = open_page()
+    page.wait_for_selector(".live-state.open")
+
+    hostile = "</span><script>document.title='taken'</script><img src=x onerror=alert(1)>\u202egpj"
+    record(hostile, outcome="deny", reason=hostile)
+
+    row = page.wait_for_selector("#feed .event.deny")
+    assert "<script>document.title" in row.inner_text()
+    assert "\\u202egpj" in row.inner_text()
+    assert page.title() == "Live · anyhook"
+    assert page.locator("#feed script, #feed img").count() == 0
+
+
+def test_another_site_cannot_read_the_page(open_page, chromium, tmp_path):
+    page = open_page()
+    stranger = page.context.new_page()
+    file = tmp_path / "stranger.html"
+    file.write_text(f"<iframe src='{page.served.url}/'></iframe>")
+    stranger.goto(file.as_uri())
+
+    status = stranger.evaluate(
+        f"fetch('{page.served.url}/', {{credentials: 'include'}}).then(r => r.text(), e => 'refused')"
+    )
+    frame = stranger.frames[1]
+
+    assert status == "refused"
+    assert "Live" not in frame.content()
+    page.messages.clear()
+
+
+def test_a_session_with_many_events_a_second_does_not_leave_the_page_behind(open_page):
+    page = open_page()
+    page.wait_for_selector(".live-state.open")
+    written = []
+
+    def write():
+        start = time.monotonic()
+        for number in range(RATE * SECONDS):
+            record(f"event-{number}")
+            written.append(time.monotonic())
+            delay = start + (number + 1) / RATE - time.monotonic()
+            if delay > 0:
+                time.sleep(delay)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    writer.join()
+    last = RATE * SECONDS - 1
+    page.get_by_text(f"event-{last}", exact=True).wait_for()
+
+    assert page.locator("#feed .event").count() <= 200
+    assert "earlier events" in page.locator("#skipped").inner_text()
+
+
+def test_a_report_works_without_scripts_and_without_a_server(chromium, run, tmp_path):
+    store(event("git push", outcome="deny", reason="not here"))
+    file = tmp_path / "report.html"
+    run("report", "last", "-o", str(file))
+    context = chromium.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+
+    page.goto(file.as_uri())
+    page.get_by_role("link", name="git push").click()
+
+    assert page.url.endswith("#full-1")
+    assert page.locator("#full-1 .why").is_visible()
+    context.close()
