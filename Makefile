@@ -68,9 +68,10 @@ stubs: $(STAMP)  ## the types of lazily imported names, and what shells complete
 	@$(RUN)python tools/stubs.py
 	@$(RUN)python tools/completion.py
 
-picture: $(STAMP) ## draw docs/demo.svg and docs/panel.svg from real runs
+picture: $(STAMP) ## draw the pictures in docs/ from real runs; the page needs chromium
 	@$(RUN)python examples/demo.py --svg docs/demo.svg
 	@$(RUN)python -m tools.panel_picture docs/panel.svg
+	@$(RUN)python tools/page_picture.py docs/ui.png
 
 clean:          ## back to a fresh clone
 	rm -rf $(VENV) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache benchmarks/.cache

@@ -6,6 +6,7 @@ JavaScript, need no build, work without a network, and are the same in a saved r
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -88,6 +89,7 @@ def make_app(directory: Path, access: Access, settings: Settings) -> Starlette:
         exception_handlers={
             HTTPException: live.show_http_error,
             AnyhookError: live.show_error,
+            sqlite3.Error: live.show_store_error,
         },
         lifespan=lifespan,
     )
@@ -142,6 +144,12 @@ class LiveViews:
         title = "There is no such page" if status == 404 else "This cannot be done"
         message = "The navigation leads to everything that is there." if status == 404 else detail
         return self.page.show("error.html", "", status, title=title, message=message)
+
+    def show_store_error(self, _request: Request, error: Exception) -> Response:
+        """Show that the history cannot be read."""
+        message = f"{error}. If it is damaged, anyhook history says what to do."
+        title = "The history cannot be read"
+        return self.page.show("error.html", "", 500, title=title, message=message)
 
     def show_error(self, _request: Request, error: Exception) -> Response:
         """Show an error of the package, whose message is for users."""

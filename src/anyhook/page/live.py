@@ -8,6 +8,7 @@ of those that it did not get.
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
 from dataclasses import dataclass, field
@@ -105,7 +106,7 @@ class Live:
                             self._take(history)
                         seen, shown = self._state(history), time.monotonic()
                         self._read(history)
-            except HistoryError as error:  # another process holds it, or the disk is full
+            except (HistoryError, sqlite3.Error, OSError) as error:  # a full disk, a locked store
                 self._problems = [str(error)]
                 self._ended.wait(1.0)
 
