@@ -84,7 +84,8 @@ def test_the_events_of_a_running_agent_appear_by_themselves(open_page):
         " run_name='__main__')"
     )
 
-    agent = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True)
+    arguments = [sys.executable, "-c", code]
+    agent = subprocess.run(arguments, env=environ, capture_output=True, check=False)
 
     assert agent.returncode == 0, agent.stderr.decode()
     page.wait_for_selector("#feed .event.deny")
@@ -204,12 +205,13 @@ def test_another_site_cannot_read_the_page(open_page, chromium, tmp_path):
     stranger.goto(file.as_uri())
 
     status = stranger.evaluate(
-        f"fetch('{page.served.url}/', {{credentials: 'include'}}).then(r => r.text(), e => 'refused')"
+        f"fetch('{page.served.url}/', {{credentials: 'include'}})"
+        ".then(answer => answer.text(), error => 'refused')"
     )
     frame = stranger.frames[1]
 
     assert status == "refused"
-    assert "Live" not in frame.content()
+    assert "Running sessions" not in frame.content()
     page.messages.clear()
 
 
