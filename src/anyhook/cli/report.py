@@ -60,11 +60,11 @@ def report(
     if is_backtest:
         return backtest(
             hook,
-            project,
-            on,
-            against,
-            since,
-            agent,
+            project=project,
+            on=on,
+            against=against,
+            since=since,
+            agent=agent,
             yes=yes,
             trust_once=trust_once,
             html=output,

@@ -57,7 +57,7 @@ def describe(selection: Selection, files: Sequence[str] | None = None) -> str:
         parts.append(f"since {show_time(selection.since)}")
     if selection.until:
         parts.append(f"until {show_time(selection.until)}")
-    for name in ("agent", "event", "tool", "session"):
+    for name in ("agent", "event", "tool", "session", "words"):
         value = getattr(selection, name)
         if value:
             parts.append(f"{name} {value}")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anyhook.history.queries import SessionSummary
     from anyhook.history.store import History
 
-LATEST_RUNS = 20_000
+LATEST_RUNS = 10_000
 """Runs of hooks that counts and durations are taken from."""
 LATEST_DENIALS = 300
 """Denials that are grouped."""
