@@ -139,8 +139,8 @@ def check(
     return PROBLEMS if failed else OK
 
 
-def find_problems(engines: list[Engine]) -> list[Finding]:
-    """Return the mistakes in the settings of some agents and in their scripts, by their place."""
+def find_problems(engines: Iterable[Engine]) -> list[Finding]:
+    """Return what `anyhook check` reports about the hooks of some agents, sorted by place."""
     findings: list[Finding] = []
     for engine in engines:
         # Several hooks can lead to the same diagnostic.
@@ -155,17 +155,6 @@ def _sort_key(finding: Finding) -> tuple[str, int, int, str]:
 
 
 # -- what is checked
-
-
-def find_problems(engines: Iterable[Engine]) -> list[Finding]:
-    """Return what `anyhook check` reports about the hooks of some agents, sorted by place."""
-    findings: list[Finding] = []
-    for engine in engines:
-        # Several hooks can lead to the same diagnostic.
-        unique = dict.fromkeys(_diagnostics(engine))
-        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
-    findings.sort(key=_sort_key)
-    return findings
 
 
 def _diagnostics(engine: Engine) -> Iterator[Diagnostic]:

@@ -22,11 +22,12 @@ from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import read_events
 from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event, takes_tool
 from anyhook.cli.panel.state import PanelScreen
-from anyhook.cli.past import outcome_text, show_time, subject_of, verdict_of
+from anyhook.cli.past import outcome_text
 from anyhook.cli.timeline import print_background_results, print_timeline
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError
+from anyhook.history.describe import show_time, subject_of, verdict_of
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:

@@ -13,14 +13,8 @@ from rich.text import Text
 from anyhook.cli.listing import STATE_STYLE
 from anyhook.cli.output import count_of, show_path
 from anyhook.cli.panel.actions import switch_command
-from anyhook.cli.past import (
-    FAILED_STATUS,
-    counts_text,
-    outcome_text,
-    show_span,
-    show_time,
-    subject_of,
-)
+from anyhook.cli.past import FAILED_STATUS, counts_text, outcome_text
+from anyhook.history.describe import show_span, show_time, subject_of
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 
