@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -123,3 +124,21 @@ def test_a_signal_ends_the_panel_and_the_hooks_and_restores_the_terminal(termina
     terminal.shows("EXIT", "icanon")
     assert "-icanon" not in terminal.text()
     until(lambda: not os.path.exists(f"/proc/{hook}"), "the hook is left")
+
+
+def test_the_end_of_the_terminal_ends_the_panel_and_the_hooks(terminal, world):
+    pid_file = world.project / "pid"
+    world.write(world.project / "log.sh", f"echo $$ > {pid_file}; sleep 1000\n")
+    terminal.start("hooks")
+    terminal.shows("● log.sh")
+    terminal.keys("f")
+    terminal.shows("Enter fires this event")
+    terminal.keys("Enter")
+    terminal.shows("Escape ends them")
+    hook = int(until(lambda: pid_file.exists() and pid_file.read_text()))
+    panel = int(Path(f"/proc/{hook}/stat").read_text().rpartition(")")[2].split()[1])
+
+    terminal.tmux("kill-server")
+
+    until(lambda: not os.path.exists(f"/proc/{hook}"), "the hook is left")
+    until(lambda: not os.path.exists(f"/proc/{panel}"), "the panel is left")

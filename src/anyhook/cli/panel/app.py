@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import termios
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
@@ -17,12 +19,15 @@ from anyhook.cli.panel.past_results import read_past_results
 from anyhook.cli.panel.snapshot import take_snapshot
 from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
 from anyhook.errors import AnyhookError
+from anyhook.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
 
 RELOAD_SECONDS = 1.5
 """Seconds between two looks at the files; reading unchanged ones takes milliseconds."""
+END_SECONDS = 5.0
+"""Seconds that the panel has to end after a signal."""
 PAST_SECONDS = 15.0
 """Seconds between two looks at the history."""
 
@@ -60,7 +65,24 @@ class PanelApp(App[None]):
         for name in ("SIGTERM", "SIGHUP"):
             # The terminal is restored, and hooks that run are ended. Not on all systems.
             with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
-                loop.add_signal_handler(getattr(signal, name), self.exit)
+                loop.add_signal_handler(getattr(signal, name), self._end)
+
+    def _end(self) -> None:
+        """End the hooks that run and the panel, also if the terminal is gone.
+
+        textual waits for ever for its last bytes to be written to a terminal that was closed.
+        """
+        self.workers.cancel_all()
+        try:
+            termios.tcgetattr(2)  # textual draws there
+        except (OSError, ValueError, termios.error):
+            null = os.open(os.devnull, os.O_RDWR)
+            for descriptor in range(3):
+                os.dup2(null, descriptor)
+        timer = threading.Timer(END_SECONDS, os._exit, (INTERRUPTED,))
+        timer.daemon = True
+        timer.start()
+        self.exit()
 
     @on(FilesChanged)
     def _files_changed(self) -> None:
