@@ -264,6 +264,34 @@ def test_a_backtest_shows_what_a_hook_would_have_denied(home, capsys):
     assert "from earlier runs" in out
 
 
+def test_a_backtest_takes_events_from_files_and_by_words(home, capsys):
+    (home / "guard.py").write_text(GUARD.replace("WORD", "rm"))
+    run(capsys, "history", "export", "events.jsonl")
+    shutil.rmtree(home / "data")
+
+    code, report = run_json(capsys, "backtest", "guard.py", "--on", "events.jsonl")
+    chosen = run_json(
+        capsys, "backtest", "guard.py", "--on", "events.jsonl", "--where", "git push"
+    )[1]
+
+    assert code == OK
+    assert (report["events"], report["outcomes"]["deny"]["events"]) == (3, 1)
+    assert (chosen["events"], chosen["outcomes"]) == (1, {})
+
+
+def test_what_cannot_be_read_of_a_file_is_reported(home, capsys):
+    (home / "guard.py").write_text(GUARD)
+    run(capsys, "history", "export", "events.jsonl")
+    with (home / "events.jsonl").open("a") as file:
+        file.write("no json\n")
+
+    assert main(["backtest", "guard.py", "--on", "events.jsonl", "--json"]) == OK
+
+    printed = capsys.readouterr()
+    assert "events.jsonl:4" in printed.err
+    assert json.loads(printed.out)["problems"]["number"] == 1
+
+
 @pytest.mark.parametrize(("fail_on", "code"), [("new-deny", OK), ("any-change", PROBLEMS)])
 def test_a_backtest_fails_a_pipeline_on_changes(home, capsys, fail_on, code):
     (home / "old.py").write_text(GUARD.replace("WORD", "rm"))
@@ -358,6 +386,7 @@ def test_a_session_is_replayed_with_another_hook(home, capsys):
         (["guard.py", "--against", "nothing.py"], "give a path or git:REVISION"),
         (["guard.py", "--project", "."], "not both"),
         (["--project", "."], "has no hooks"),
+        (["guard.py", "--on", "x", "--against", "recorded"], "leave out --on"),
     ],
 )
 def test_a_wrong_use_says_what_to_write(home, capsys, arguments, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.changes import (
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from anyhook.backtest.run import Run
 
 PERCENTILES = (0.5, 0.95, 0.99)
+MOST_DECIDED = 10_000
+"""Decided events in a report; `outcomes` counts all of them."""
 STRICT = ("deny", "stop")
 """Verdicts of which examples are shown first."""
 
@@ -62,7 +65,8 @@ def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
         "parts": {"all": progress.parts, "done": progress.done, "kept": progress.kept},
         "seconds": progress.seconds,
         **_result_json(run.result),
-        "decided": [decided_json(found) for found in run.result.decided],
+        "problems": {"number": run.result.problem_count, "first": run.result.problems},
+        "decided": [decided_json(found) for found in islice(run.result.decided, MOST_DECIDED)],
     }
     if comparison is not None:
         report["baseline"] = {"subject": comparison.title, **_result_json(comparison.result)}

@@ -14,7 +14,7 @@ import typer
 from anyhook.backtest.evaluation import RECORDED, Evaluation, evaluate
 from anyhook.backtest.project import load_engine
 from anyhook.backtest.report import report_json
-from anyhook.backtest.run import TIMEOUT, Progress, Run, run_backtest
+from anyhook.backtest.run import TIMEOUT, Executor, Progress, Run, run_backtest
 from anyhook.backtest.sources import Part, Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS
@@ -22,7 +22,7 @@ from anyhook.cli.backtest_view import print_report
 from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
 from anyhook.cli.output import console, count_of, print_json, show_path
-from anyhook.cli.past import Since, open_history
+from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
@@ -65,6 +65,12 @@ Against = Annotated[
 Jobs = Annotated[
     int, typer.Option("--jobs", "-j", min=0, help="Processes. Default: one per processor.")
 ]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        "--ray", metavar="ADDRESS", help="Run on this Ray cluster; `auto` or `local` work, too."
+    ),
+]
 Timeout = Annotated[
     float, typer.Option("--timeout", min=0.01, help="Seconds after which an event timed out.")
 ]
@@ -80,10 +86,14 @@ def backtest(
     event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
     tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell.")] = "",
     session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    where: Annotated[
+        str, typer.Option("--where", metavar="WORDS", help="Only events with all of these words.")
+    ] = "",
     fail_on: Annotated[
         str, typer.Option("--fail-on", help="Exit with 1 on new-deny or any-change.")
     ] = "",
     jobs: Jobs = 0,
+    ray: Ray = None,
     timeout: Timeout = TIMEOUT,
     yes: Yes = False,
     trust_once: TrustOnce = False,
@@ -101,11 +111,13 @@ def backtest(
         anyhook backtest guard.py --since 90d
         anyhook backtest guard.py --against git:HEAD --fail-on new-deny
         anyhook backtest --project . --against recorded
-        anyhook backtest guard.py --on trajectories.parquet
+        anyhook backtest guard.py --on trajectories.parquet --where "pip install"
         anyhook backtest guard.py --against git:HEAD --html report.html
     """
     if fail_on and fail_on not in FAIL_ON:
         raise UsageError(f"--fail-on takes {' or '.join(FAIL_ON)}, not {fail_on!r}")
+    if on and against == RECORDED:
+        raise UsageError("--against recorded compares with the history; leave out --on")
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
     subject = _subject(hook, project, agent, Consent(yes, trust_once))
@@ -114,13 +126,18 @@ def backtest(
         if session:
             session = find_session(store, session, agent).session
         chosen = Selection(
-            since=parse_since(since), agent=agent, tool=tool, event=event, session=session
+            since=parse_since(since),
+            agent=agent,
+            tool=tool,
+            event=event,
+            session=session,
+            words=where,
         )
         parts = _parts(on, directory, chosen)
         if not parts:
             _report_no_events(on)
             return PROBLEMS
-        done = _run(store, subject, parts, against, jobs, timeout, chosen)
+        done = _run(store, subject, parts, against, Machine(jobs, timeout, ray), chosen)
     keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
     if html is not None:
         write_html(html, done)
@@ -158,7 +175,7 @@ def replay(
         subject = _subject(hook, project, found.agent, Consent(yes, trust_once))
         chosen = Selection(agent=found.agent, session=found.session)
         parts = list(parts_of_history(directory, chosen))
-        done = _run(store, subject, parts, RECORDED, 1, timeout, chosen)
+        done = _run(store, subject, parts, RECORDED, Machine(1, timeout), chosen)
     return _report(done, "any-change", as_json=as_json)
 
 
@@ -227,7 +244,10 @@ def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part
         return list(parts_of_history(directory, chosen))
     from anyhook.backtest.files import parts_of_files
 
-    return list(parts_of_files(on, chosen))
+    problems: list[str] = []
+    parts: list[Part] = list(parts_of_files(on, chosen, on_problem=problems.append))
+    print_problems(problems)
+    return parts
 
 
 def _report_no_events(on: list[str] | None) -> None:
@@ -237,13 +257,39 @@ def _report_no_events(on: list[str] | None) -> None:
         out.print("To import past sessions: anyhook history import; to record: anyhook record on")
 
 
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where hooks are run.
+
+    Attributes:
+        jobs: Number of processes; 0 for one per processor.
+        timeout: Seconds after which an event counts as timed out.
+        ray: Address of a Ray cluster; `None` for processes of this machine.
+    """
+
+    jobs: int
+    timeout: float
+    ray: str | None = None
+
+    def executor(self, subject: Subject) -> Executor | None:
+        """Return what evaluates parts; `None` for processes of this machine.
+
+        Raises:
+            UsageError: If Ray is not installed, or the cluster cannot be reached.
+        """
+        if self.ray is None:
+            return None
+        from anyhook.backtest.on_ray import RayExecutor
+
+        return RayExecutor(subject, self.ray, timeout=self.timeout)
+
+
 def _run(
     store: History,
     subject: Subject,
     parts: Sequence[Part],
     against: str,
-    jobs: int,
-    timeout: float,
+    machine: Machine,
     chosen: Selection,
 ) -> Evaluation:
     directory = str(store.path.parent)
@@ -254,8 +300,9 @@ def _run(
                 one,
                 parts,
                 directory,
-                jobs=jobs or None,
-                timeout=timeout,
+                jobs=machine.jobs or None,
+                timeout=machine.timeout,
+                executor=machine.executor(one),
                 on_progress=on_progress,
             )
 
@@ -289,6 +336,7 @@ def _progress(title: str) -> Iterator[Callable[[Progress], object]]:
 
 def _report(done: Evaluation, fail_on: str, *, as_json: bool) -> int:
     run, comparison = done.run, done.comparison
+    print_problems(run.result.problems, run.result.problem_count)
     if as_json:
         print_json(report_json(run, comparison))
     else:

@@ -16,7 +16,7 @@ from anyhook.history.store import History, is_damaged
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 SINCE_HELP = "Only what happened since then: 90d, 12h, 30min, 2026-11-01, 2026-11-01T12:00."
 Since = Annotated[str, typer.Option("--since", metavar="TIME", help=SINCE_HELP)]
@@ -64,14 +64,20 @@ def _explain(history: History, error: sqlite3.DatabaseError) -> HistoryError:
     )
 
 
-def print_problems(problems: list[str]) -> None:
-    """Print what could not be read to standard error."""
+def print_problems(problems: Sequence[str], number: int | None = None) -> None:
+    """Print what could not be read to standard error.
+
+    Args:
+        problems: The first problems.
+        number: Number of all of them; by default there are no more.
+    """
     out = console(stderr=True)
+    rest = (len(problems) if number is None else number) - MAX_PROBLEMS
     for problem in problems[:MAX_PROBLEMS]:
         text = Text.assemble(("warning ", "yellow"), printable(problem))
         out.print(text, soft_wrap=True)
-    if len(problems) > MAX_PROBLEMS:
-        out.print(f"        and {count_of(len(problems) - MAX_PROBLEMS, 'more problem')}")
+    if rest > 0:
+        out.print(f"        and {count_of(rest, 'more problem')}")
 
 
 def outcome_text(outcome: str) -> Text:
