@@ -129,7 +129,7 @@ class Served:
     def open(self):
         """Open the first address; the client has the cookie then."""
         response = self.client.get(self.first)
-        assert response.status_code == 303, response.text
+        assert response.status_code == 200, response.text
         return self
 
     def get(self, path, **options):

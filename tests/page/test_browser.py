@@ -197,6 +197,20 @@ def test_hostile_content_is_text_in_the_live_view(open_page):
     assert page.locator("#feed script, #feed img").count() == 0
 
 
+def test_a_link_of_another_page_to_the_first_address_opens_the_page(chromium, command, tmp_path):
+    served = command()
+    file = tmp_path / "link.html"
+    file.write_text(f"<a href='{served.first}'>open</a>")
+    page = chromium.new_page()
+    page.goto(file.as_uri())
+
+    page.get_by_role("link").click()
+    page.wait_for_selector(".live-state.open")
+
+    assert page.url == f"{served.url}/"
+    page.close()
+
+
 def test_another_site_cannot_read_the_page(open_page, chromium, tmp_path):
     page = open_page()
     stranger = page.context.new_page()

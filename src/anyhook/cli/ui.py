@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from anyhook.atomic_write import replace_file
 from anyhook.cli import OK
 from anyhook.cli.check import find_problems
 from anyhook.cli.html import missing_library
 from anyhook.cli.listing import hook_rows
 from anyhook.cli.options import HERE, AsJson, Project, existing_project, scope_of
 from anyhook.cli.output import console, print_json
+from anyhook.errors import UsageError
 from anyhook.history.journal import history_directory
 from anyhook.model.diagnostics import Severity
 from anyhook.page.settings import ConfiguredHook, Problem, Switched
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
 
 PORT = 8790
+ENTRANCE = '<!doctype html><meta http-equiv="refresh" content="0;url={0}"><a href="{0}">Open</a>\n'
 SWITCH_SECONDS = 60.0
 """Seconds after which switching a hook is given up."""
 SEVERITIES = list(Severity)
@@ -71,11 +74,32 @@ def ui(
             else:
                 _show(access.url)
             if is_opened:
-                webbrowser.open(access.url)
+                webbrowser.open(entrance(directory, access.url).as_uri())
 
         with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end it
             server.run(app.make_app(directory, access, settings), listening, announce)
     return OK
+
+
+def entrance(directory: Path, url: str) -> Path:
+    """Write a file that leads to the first address, and return its path.
+
+    Other users of this machine can read the arguments of a browser that is started, but not the
+    file.
+
+    Args:
+        directory: Directory of the history.
+        url: The first address.
+
+    Raises:
+        UsageError: If it cannot be written.
+    """
+    path = directory / "ui-open.html"
+    try:
+        replace_file(path, ENTRANCE.format(url).encode(), mode=0o600)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    return path
 
 
 def _show(url: str) -> None:

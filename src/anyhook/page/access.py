@@ -18,12 +18,13 @@ import hmac
 import os
 import secrets
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from starlette.datastructures import MutableHeaders, QueryParams
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from anyhook.errors import HistoryError
 
@@ -37,6 +38,11 @@ SECRET_FILE = "ui-secret"  # noqa: S105 - the name of a file
 NAMES = ("127.0.0.1", "localhost", "[::1]")
 """Names under which a browser reaches this machine."""
 HTTP = 80
+ENTRANCE = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>anyhook</title>
+<meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Continue</a></p></html>
+"""
+"""The page of the first address, which leads to the others."""
 OWN_SITES = ("same-origin", "none")
 """Values of `Sec-Fetch-Site` of requests of this page, and of the user's own ones."""
 HEADERS = {
@@ -154,7 +160,7 @@ class Gate:
         await answer(scope, receive, send_restricted)
 
     def _refusal(self, request: Request) -> Response | None:
-        """Return why a request is refused, or its redirection; `None` if it may pass."""
+        """Return why a request is refused, or the entrance; `None` if it may pass."""
         access = self._access
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in access.hosts:
@@ -182,7 +188,9 @@ class Gate:
         rest = [pair for pair in request.query_params.multi_items() if pair[0] != TOKEN]
         path = request.url.path + (f"?{QueryParams(rest)}" if rest else "")
         # Two slashes at the beginning would lead to another host.
-        response = RedirectResponse("/" + path.lstrip("/\\"), 303)
+        address = escape("/" + path.lstrip("/\\"))
+        # Not a redirection: behind a link of another page, the browser would not send the cookie.
+        response = HTMLResponse(ENTRANCE.format(address))
         response.set_cookie(
             self._access.cookie, self._access.cookie_value, httponly=True, samesite="strict"
         )
