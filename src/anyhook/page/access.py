@@ -40,6 +40,7 @@ NAMES = ("127.0.0.1", "localhost", "[::1]")
 HTTP = 80
 ENTRANCE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>anyhook</title>
+<link rel="icon" href="/static/icon.svg">
 <meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Continue</a></p></html>
 """
 """The page of the first address, which leads to the others."""
