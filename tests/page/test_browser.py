@@ -54,6 +54,7 @@ def open_page(chromium, command):
         page.on("request", lambda request: _check_host(request.url, served.url))
         page.served = served
         page.goto(served.first)
+        page.wait_for_url(f"{served.url}/")
         page.messages = messages
         return page
 
