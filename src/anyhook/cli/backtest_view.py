@@ -32,9 +32,8 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
     """Print the report of a backtest."""
     result, progress = run.result, run.progress
     heading = Text(run.subject.title, style="bold")
-    heading.append(
-        f"  {result.total:,} events in {len(result.sessions):,} sessions", style="not bold"
-    )
+    events, sessions = count_of(result.total, "event"), count_of(len(result.sessions), "session")
+    heading.append(f"  {events} in {sessions}", style="not bold")
     seconds = show_span(progress.seconds)
     source = "from earlier runs" if progress.kept == progress.parts else f"in {seconds}"
     heading.append(f"  {source}", style="not bold dim")

@@ -123,8 +123,8 @@ def show_place(place: Place | None, project: Path | None = None, *, short: bool 
 
 
 def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun, like `1 hook` or `2 hooks`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return a number with its noun, like `1 hook` or `2,000 hooks`."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def print_quoted(out: Console, text: str, style: str = "") -> None:
