@@ -330,3 +330,36 @@ class TestEventsOfSeveralHooks:
             assert len(search(history, Filter(outcome="deny", hook="b"))) == 1
             assert search(history, Filter(outcome="none")) == []
             history.connection.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
+
+
+HALF_EMOJI = "\ud83d"
+"""What JavaScript leaves when it cuts a text within an emoji."""
+
+
+def test_half_an_emoji_is_stored_and_does_not_stop_later_events(tmp_path):
+    results = [
+        {"hook": f"guard {HALF_EMOJI}", "stderr": HALF_EMOJI, "version": {"file": HALF_EMOJI}}
+    ]
+    journal.append(str(tmp_path), record(f"echo {HALF_EMOJI}", f"s {HALF_EMOJI}", results=results))
+    journal.append(str(tmp_path), record("later"))
+
+    with History.open(tmp_path) as history:
+        assert ingest(history).problems == []
+        history.add([event(1, payload={"tool_input": {"command": HALF_EMOJI}})])
+
+        assert commands(history) == [f"echo {HALF_EMOJI}", "later", HALF_EMOJI]
+        assert history.prune(Limits(days=1, size=0), now=NOW + 1e9) == 3
+
+
+def test_a_line_with_an_unknown_verdict_does_not_stop_later_events(tmp_path):
+    for hook in ("first", "second"):
+        results = [{"hook": hook, "answer": {"outcome": "postpone"}}]
+        decision = {"outcome": "postpone"}
+        journal.append(
+            str(tmp_path), record("ls", source="hook", decision=decision, results=results)
+        )
+    journal.append(str(tmp_path), record("later"))
+
+    with History.open(tmp_path) as history:
+        ingest(history)
+        assert commands(history) == ["ls", "later"]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 KEPT_HOURS = 48
 """Hours for which a file of the journal is kept after it was stored, against a damaged store."""
 BATCH_BYTES = 4 * 1024 * 1024
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+"""What a line raises that is no record."""
 _FILE_NAME = re.compile(r"(\d+)-(\d+)\.jsonl")
 
 
@@ -144,7 +146,7 @@ def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[
             continue
         try:
             yield event_of(json.loads(line))
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except UNREADABLE as error:
             # The disk was full or the process was killed while the line was written.
             problems.append(f"{file.name}: a line was cut and is lost ({type(error).__name__})")
 

@@ -115,4 +115,7 @@ def combine(
 
 
 def _strength(decision: Mapping[str, Any]) -> int:
-    return STRENGTH[Outcome(decision.get("outcome", Outcome.NONE))]
+    try:
+        return STRENGTH[Outcome(decision.get("outcome", Outcome.NONE))]
+    except ValueError:  # of a newer release
+        return STRENGTH[Outcome.NONE]

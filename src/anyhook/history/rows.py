@@ -67,7 +67,7 @@ class Rows:
         text = searched_text(event.payload, event.decision)
         if redacted:
             text = searched_text(json.loads(payload), json.loads(decision or "null"))
-        self._texts.append((number, text, event_marks(event, hooks)))
+        self._texts.append((number, storable(text), event_marks(event, hooks)))
         self.add_results(number, hook_ids, event.results)
         times = self._sessions.setdefault(session_id, [0, event.time, event.time])
         times[0] += 1
@@ -98,7 +98,7 @@ class Rows:
         )
 
     def _redacted(self, text: str | None) -> str | None:
-        return self._redact(text)[0] if text else None
+        return storable(self._redact(text)[0]) if text else None
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Insert the rows."""
@@ -159,12 +159,27 @@ def indexed_text(connection: sqlite3.Connection, number: int) -> tuple[str, str]
     stored = RecordedEvent(
         agent, session, event, 0.0, payload, source, tool=tool, decision=decision
     )
-    return searched_text(payload, decision), event_marks(stored, [hook for (hook,) in hooks])
+    return storable(searched_text(payload, decision)), event_marks(
+        stored, [hook for (hook,) in hooks]
+    )
 
 
 def dump(value: object) -> str:
     """Return a JSON value as the text that is stored."""
-    return _encode(value)
+    return storable(_encode(value))
+
+
+def storable(text: str) -> str:
+    r"""Return a text in which lone surrogates are escapes, because SQLite takes none.
+
+    Agents in JavaScript cut texts within an emoji. In a JSON text the escape `\ud83d` has the same
+    meaning.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode()
+    return text
 
 
 def identity_of(agent: str, event: str, payload: str) -> bytes:

@@ -11,14 +11,15 @@ import hashlib
 import os
 import sqlite3
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import HistoryError
 from anyhook.history.journal import history_directory
 from anyhook.history.redact import redact_json
-from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep
+from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep, storable
 from anyhook.history.schema import NewerStoreError, prepare
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class History:
             redact: Replace their secrets; not needed for what was in the journal.
         """
         rows = Rows(self._next_id(), redact_json if redact else keep)
-        for event in events:
+        for event in map(_with_storable_names, events):
             session_id = self._session_id(event)
             rows.add(event, session_id, [self._hook_id(event, r) for r in event.results])
         rows.write(self.connection)
@@ -193,6 +194,7 @@ class History:
             decision: The decision of all hooks.
         """
         self._remove_from_index(number)
+        event = _with_storable_names(event)
         hook_ids = [self._hook_id(event, result) for result in event.results]
         rows = Rows(number, keep)
         rows.add_results(number, hook_ids, event.results)
@@ -240,12 +242,13 @@ class History:
         key = (result.hook, result.place, result.kind, digest or "")
         known = self._hooks.get(key)
         if known is None:
+            file = _storable_name(result.version.get("file"))
             row = self.connection.execute(
                 "INSERT INTO hooks (label, place, kind, file, digest, first, last)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (label, place, kind, ifnull(digest, ''))"
                 " DO UPDATE SET last = max(last, excluded.last) RETURNING id",
-                (*key[:3], result.version.get("file"), digest, event.time, event.time),
+                (*key[:3], file, digest, event.time, event.time),
             ).fetchone()
             known = self._hooks[key] = row[0]
         return known
@@ -259,7 +262,9 @@ class History:
         if stamp not in self._digests:
             self._digests[stamp] = _digest_of_file(*stamp)
         content = self._digests[stamp]
-        return None if content is None else _digest(f"{command}\0{content}".encode())
+        return (
+            None if content is None else _digest(f"{command}\0{content}".encode("utf-8", "replace"))
+        )
 
     # -- limits
 
@@ -330,6 +335,27 @@ class History:
             (number,),
         )
         self.connection.execute("DELETE FROM events WHERE id = ?", (number,))
+
+
+def _with_storable_names(event: RecordedEvent) -> RecordedEvent:
+    """Return an event whose names SQLite can hold."""
+    names = {name: getattr(event, name) for name in ("session", "event", "project", "tool", "key")}
+    stored = {name: _storable_name(value) for name, value in names.items()}
+    results = tuple(map(_with_storable_label, event.results))
+    if stored == names and results == event.results:
+        return event
+    return replace(event, **stored, results=results)
+
+
+def _with_storable_label(result: RecordedResult) -> RecordedResult:
+    names = {name: getattr(result, name) for name in ("hook", "place", "kind")}
+    stored = {name: _storable_name(value) for name, value in names.items()}
+    return result if stored == names else replace(result, **stored)
+
+
+@lru_cache(maxsize=4096)
+def _storable_name(name: str | None) -> str | None:
+    return name if name is None else storable(name)
 
 
 def _digest(content: bytes) -> str:
