@@ -43,7 +43,10 @@ class Rows:
         number = self._next
         self._next += 1
         payload, redacted = self._redact(dump(event.payload))
-        decision = None if event.decision is None else self._redact(dump(event.decision))[0]
+        decision = None
+        if event.decision is not None:
+            decision, in_decision = self._redact(dump(event.decision))
+            redacted += in_decision
         self._events.append(
             (
                 number,

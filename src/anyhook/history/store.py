@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import HistoryError
 from anyhook.history.journal import history_directory
-from anyhook.history.redact import redact_json
+from anyhook.history.redact import redact_json, redact_text
 from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep, storable
 from anyhook.history.schema import NewerStoreError, prepare
 
@@ -337,25 +337,29 @@ class History:
         self.connection.execute("DELETE FROM events WHERE id = ?", (number,))
 
 
+@lru_cache(maxsize=4096)
+def _storable_name(name: str | None) -> str | None:
+    """Return a name or path without secrets, as SQLite can hold it."""
+    return name if name is None else redact_text(storable(name))
+
+
 def _with_storable_names(event: RecordedEvent) -> RecordedEvent:
-    """Return an event whose names SQLite can hold."""
-    names = {name: getattr(event, name) for name in ("session", "event", "project", "tool", "key")}
+    """Return an event whose names hold no secrets and can be stored.
+
+    The label of a hook may be a command line. The session is not searched for secrets: an
+    identifier must stay what it is.
+    """
+    names = {name: getattr(event, name) for name in ("event", "project", "tool")}
     stored = {name: _storable_name(value) for name, value in names.items()}
+    stored["session"] = storable(event.session)
+    stored["key"] = None if event.key is None else storable(event.key)
     results = tuple(map(_with_storable_label, event.results))
-    if stored == names and results == event.results:
-        return event
     return replace(event, **stored, results=results)
 
 
 def _with_storable_label(result: RecordedResult) -> RecordedResult:
     names = {name: getattr(result, name) for name in ("hook", "place", "kind")}
-    stored = {name: _storable_name(value) for name, value in names.items()}
-    return result if stored == names else replace(result, **stored)
-
-
-@lru_cache(maxsize=4096)
-def _storable_name(name: str | None) -> str | None:
-    return name if name is None else storable(name)
+    return replace(result, **{name: _storable_name(value) for name, value in names.items()})
 
 
 def _digest(content: bytes) -> str:
