@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.queries import Filter, search
 from anyhook.history.redact import Redactor
+from anyhook.history.store import History
 
 KEY = "a1B2" * 12
 SECRETS = [
@@ -123,3 +127,108 @@ def test_redacted_json_is_json_of_the_same_shape(value):
         assert shape(json.loads(redacted)) == shape(value)
     else:
         json.loads(redacted)
+
+
+def texts_of_store(history):
+    """Return every text in the store, and the words of its full-text index."""
+    tables = ("sessions", "events", "bodies", "hooks", "results", "files")
+    rows = [history.connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+    history.connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, texts, row)")
+    words = history.connection.execute("SELECT term FROM temp.words").fetchall()
+    return f"{rows} {words}"
+
+
+def test_no_column_of_the_store_holds_a_secret(tmp_path):
+    secret = f"ghp_{KEY}"
+    result = RecordedResult(
+        f"check --token={secret}",
+        place=f"/home/{secret}/settings.json:3",
+        outcome="deny",
+        answer={"outcome": "deny", "reason": f"no {secret}"},
+        stdout=secret,
+        stderr=secret,
+        error=secret,
+        version={"command": f"check --token={secret}", "file": f"/tmp/{secret}.sh"},
+    )
+    event = RecordedEvent(
+        "claude",
+        "s1",
+        "before_tool",
+        1.0,
+        {"tool_input": {"command": "ls"}},
+        "import",
+        project=f"/home/{secret}",
+        decision={"outcome": "deny", "reason": f"no {secret}"},
+        results=(result,),
+    )
+    with History.open(tmp_path) as history:
+        history.add([event])
+        stored = texts_of_store(history)
+        assert KEY not in stored
+        assert KEY.lower() not in stored
+        assert secret.encode().hex() not in stored  # as in the marks of the index
+        assert [found.redacted for found in search(history, Filter(text="redacted"))] == [1]
+
+
+SLOW_TEXTS = (
+    "-eyJ",
+    "-SG.",
+    "token=",
+    "İtoken=",
+    "İtoken ",
+    'token\\":',
+    "bearer ",
+    "://a:b",
+    "-----BEGIN ",
+)
+
+
+@pytest.mark.parametrize("part", SLOW_TEXTS)
+def test_a_long_text_of_beginnings_takes_no_longer_than_its_length(part):
+    started = time.perf_counter()
+    Redactor({}).redact(part * (1_000_000 // len(part)))
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("value", "document"),
+    [
+        ("12345678", {"time": 1234567890, "text": "pin 12345678"}),
+        ("12345678", {"pin": 12345678}),
+        ("nabcdefgh", {"text": "a line\nabcdefgh"}),
+        ("null,null", [None, None, None]),
+        ("1,2,3,4,5", [1, 2, 3, 4, 5]),
+    ],
+)
+def test_the_value_of_a_variable_is_replaced_and_the_text_stays_json(value, document):
+    redactor = Redactor({"MY_KEY": value})
+    text, _ = redactor.redact(json.dumps([document, f"the {value}"], separators=(",", ":")))
+    assert json.loads(text)[1] == "the [redacted:$MY_KEY]"
+    assert "12345678," not in text.replace("1234567890", "")
+    assert '"pin":12345678' not in text
+
+
+def test_a_variable_of_several_lines_is_replaced_in_plain_and_in_nested_texts():
+    redactor = Redactor({"DEPLOY_KEY": 'first "line"\nsecond line'})
+    text = 'a first "line"\nsecond line b'
+    for _ in range(3):
+        assert "second line" not in redactor.redact(text)[0]
+        text = json.dumps({"text": text})
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_secret_in_json_within_json_is_replaced(depth):
+    text = json.dumps({"password": "hunter2-long", "a": 1})
+    for _ in range(depth):
+        text = json.dumps({"stdout": text, "b": "c"})
+    found, count = Redactor({}).redact(text)
+    assert count == 1
+    assert "hunter2" not in found
+    for _ in range(depth):
+        found = json.loads(found)["stdout"]
+    assert json.loads(found) == {"password": "[redacted:secret]", "a": 1}
+
+
+def test_a_password_with_an_at_sign_in_a_url_is_replaced_whole():
+    text, _ = Redactor({}).redact("psql postgres://user:hunter2@tail@host/db")
+    assert text == "psql postgres://user:[redacted:url-password]@host/db"

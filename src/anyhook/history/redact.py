@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SHORTEST_VALUE = 8
 """Characters. The value of a variable that is shorter may be a common word."""
+MOST_ESCAPED = 3
+"""How many JSON texts may be within each other around the value of a variable."""
 
 _NAMES = (
     r"passw(?:or)?d|passphrase|secret|token|credential|authorization"
@@ -94,7 +96,14 @@ _PATTERNS = (
     _Pattern(
         "json-web-token",
         ("eyJ",),
-        (rf"{_START}eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*",),
+        # Where it is no token, the rest of the word is taken, too: `-eyJ-eyJ…` would be searched
+        # to its end from each of its beginnings.
+        (
+            (
+                rf"{_START}(?:(?P<secret>eyJ[A-Za-z0-9_-]{{8,}}+\.[A-Za-z0-9_-]{{8,}}+"
+                r"\.[A-Za-z0-9_-]*)|eyJ[A-Za-z0-9_-]*)"
+            ),
+        ),
     ),
     _Pattern(
         "http-authorization",
@@ -105,7 +114,7 @@ _PATTERNS = (
     _Pattern(
         "url-password",
         ("://",),
-        (r"://[^\s/:@\"'\\]{0,256}:(?P<secret>(?!\$)[^\s/@\"'\\]{1,256})@",),
+        (r"://[^\s/:@\"'\\]{0,256}:(?P<secret>(?!\$)[^\s/\"'\\]{1,256})@",),
     ),
     _Pattern(
         "secret",
@@ -113,15 +122,15 @@ _PATTERNS = (
         (
             # A member of an object: {"api_key": "…"}.
             rf'(?i:{_NAMES})"\s*:\s*"(?P<secret>(?!(?i:bearer|basic) )(?:[^"\\]|\\.){{4,}})"',
-            # An assignment inside a string: API_KEY='…', \"token\": \"…\".
+            # An assignment inside a string: API_KEY='…', \"token\": \"…\", also deeper.
             (
-                rf"(?i:{_NAMES})(?:\\?[\"'])?\s*[=:]\s*(?P<quote>\\\"|')"
+                rf"(?i:{_NAMES})(?:\\*[\"'])?\s*[=:]\s*(?P<quote>\\+\"|')"
                 r"(?P<secret>(?!\$|(?i:bearer|basic) )[^\"'\\]{4,})(?P=quote)"
             ),
             # The same without quotation marks: API_KEY=…, token: ….
             rf"(?i:{_NAMES})\s*[=:]\s*(?P<secret>{_VALUE})",
             # An option: --password ….
-            rf"(?<=-)(?i:{_NAMES})\s+(?:\\[\"']|')?(?P<secret>{_VALUE})",
+            rf"(?<=-)(?i:{_NAMES})\s+(?:\\+[\"']|')?(?P<secret>{_VALUE})",
         ),
         any_case=True,
         starts_with_name=True,
@@ -159,8 +168,8 @@ class Redactor:
         count = 0
         for value, label in self._values.items():
             if value in text:
-                count += text.count(value)
-                text = text.replace(value, label)
+                text, found = _replace_value(text, value, label)
+                count += found
         lower = text.lower()
         for kind in _PATTERNS:
             searched = lower if kind.any_case else text
@@ -248,7 +257,7 @@ def _may_have_value(lower: str, start: int, end: int) -> bool:
     """Return whether a name is followed by what all patterns want between it and its value."""
     following = lower[end : end + 1]
     if following == "\\":
-        return lower[end + 1 : end + 2] in ("'", '"')
+        return bool(_compiled(r"\\+[\"']").match(lower, end))
     if following.isspace():
         return lower[start - 1 : start] == "-" or bool(_compiled(r"\s*[=:]").match(lower, end))
     return following in ("'", '"', "=", ":")
@@ -260,19 +269,49 @@ def _replace(matches: Iterable[re.Match[str]], label: str, text: str) -> tuple[s
     end = 0
     for match in matches:
         group = "secret" if "secret" in match.re.groupindex else 0
-        if match.group(group).startswith("[redacted:"):
+        secret = match.group(group)
+        if secret is None or secret.startswith("[redacted:"):
             continue
         parts += [text[end : match.start(group)], replacement]
         end = match.end(group)
     return "".join([*parts, text[end:]]) if parts else text, len(parts) // 2
 
 
+def _replace_value(text: str, value: str, label: str) -> tuple[str, int]:
+    r"""Replace the value of a variable; JSON stays JSON.
+
+    A value of digits may be a part of a number, and the first letter of a value may be that of an
+    escape like `\n`.
+    """
+    if text[:1] not in ("{", "["):
+        return text.replace(value, label), text.count(value)
+    escaped = re.escape(value)
+    in_string = re.compile(rf"(?<!\\)((?:\\\\)*){escaped}")
+    is_number = _compiled(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?").fullmatch(value)
+    in_number = re.compile(rf"(?<![\w.+-]){escaped}(?![\w.+-])") if is_number else None
+    count = 0
+    parts: list[str] = []
+    for part in _compiled(r'"(?:[^"\\]|\\.)*"|[^"]+|"').findall(text):
+        replaced, found = part, 0
+        if part[0] == '"':
+            replaced, found = in_string.subn(lambda match: match[1] + label, part)
+        elif in_number is not None:
+            replaced, found = in_number.subn(lambda _match: f'"{label}"', part)
+        parts.append(replaced)
+        count += found
+    return "".join(parts), count
+
+
 def _secret_values(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the values of variables with a secret name, as JSON strings hold them."""
+    """Return the values of variables with a secret name, as they are and as JSON holds them."""
     import json
 
     values: dict[str, str] = {}
     for name, value in environ.items():
-        if len(value) >= SHORTEST_VALUE and _SECRET_VARIABLE.search(name):
-            values[json.dumps(value, ensure_ascii=False)[1:-1]] = f"[redacted:${name}]"
+        if len(value) < SHORTEST_VALUE or not _SECRET_VARIABLE.search(name):
+            continue
+        form = value
+        for _ in range(MOST_ESCAPED + 1):
+            values[form] = f"[redacted:${name}]"
+            form = json.dumps(form, ensure_ascii=False)[1:-1]
     return dict(sorted(values.items(), key=lambda item: -len(item[0])))
