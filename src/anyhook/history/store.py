@@ -124,6 +124,8 @@ class History:
         """
         try:
             self.connection.execute("BEGIN IMMEDIATE")
+            # Another process may have removed a session, whose number is then given to another one.
+            self._sessions.clear()
             try:
                 yield
             except BaseException:
