@@ -39,48 +39,43 @@ class Merger:
     def add(self, events: Iterable[RecordedEvent]) -> int:
         """Add events within a transaction of the caller, and return how many are new."""
         new: list[RecordedEvent] = []
-        by_identity: dict[tuple[str, bytes], int] = {}
-        merged = 0
+        by_identity: dict[tuple[str, bytes], list[int]] = {}
         for event in events:
             if event.source not in MERGED_SOURCES:
                 new.append(event)
                 continue
             identity = identity_of(event.agent, event.event, dump(event.payload))
-            position = by_identity.get((event.session, identity))
-            if position is not None and _belongs(new[position], event):
+            equal = by_identity.setdefault((event.session, identity), [])
+            # The last one first: a call may be repeated, or parallel calls may be equal.
+            position = next((n for n in reversed(equal) if _belongs(new[n], event)), None)
+            if position is not None:
                 new[position] = _merge(new[position], event)
-            elif self._merge_into_stored(event, identity):
-                merged += 1
-            else:
-                by_identity[event.session, identity] = len(new)
+            elif not self._merge_into_stored(event, identity):
+                equal.append(len(new))
                 new.append(event)
         self._history.insert(new, redact=False)
         return len(new)
 
     def _merge_into_stored(self, event: RecordedEvent, identity: bytes) -> bool:
         connection = self._history.connection
-        row = connection.execute(
+        rows = connection.execute(
             "SELECT events.id, decision FROM events JOIN sessions ON sessions.id = session_id"
             " JOIN bodies ON event_id = events.id WHERE agent = ? AND session = ?"
-            " AND identity = ? AND abs(time - ?) < ? AND source IN ('hook', 'tap')"
-            " ORDER BY time DESC LIMIT 1",
-            (event.agent, event.session, identity, event.time, WINDOW),
-        ).fetchone()
-        if row is None:
-            return False
-        number, decision = row
-        hooks = connection.execute(
-            "SELECT label, place FROM results JOIN hooks ON hooks.id = hook_id WHERE event_id = ?",
-            (number,),
+            " AND identity = ? AND time > ? AND time < ? AND source IN ('hook', 'tap')"
+            " ORDER BY time DESC",
+            (event.agent, event.session, identity, event.time - WINDOW, event.time + WINDOW),
         ).fetchall()
-        if any((result.hook, result.place) in hooks for result in event.results):
-            return False
-        self._history.add_results(
-            number,
-            event,
-            combine(None if decision is None else json.loads(decision), event.decision),
-        )
-        return True
+        for number, decision in rows:
+            hooks = connection.execute(
+                "SELECT label, place FROM results JOIN hooks ON hooks.id = hook_id"
+                " WHERE event_id = ?",
+                (number,),
+            ).fetchall()
+            if not any((result.hook, result.place) in hooks for result in event.results):
+                stored = None if decision is None else json.loads(decision)
+                self._history.add_results(number, event, combine(stored, event.decision))
+                return True
+        return False
 
 
 def _belongs(first: RecordedEvent, second: RecordedEvent) -> bool:

@@ -1,0 +1,85 @@
+"""Events that several hooks, or hooks and transcripts, have recorded are stored once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anyhook.history import journal
+from anyhook.history.imports import find_transcripts, import_transcripts
+from anyhook.history.ingest import ingest
+from anyhook.history.store import History, Limits
+from tests.history.test_faults import NOW, event, record
+
+
+def append(directory, *hooks, time=NOW, command="ls"):
+    for hook in hooks:
+        results = [{"hook": hook, "answer": {"outcome": "allow"}}]
+        journal.append(
+            str(directory), record(command, source="hook", time=time, results=results, decision={})
+        )
+
+
+def results_of(history):
+    rows = history.connection.execute(
+        "SELECT event_id, group_concat(label, ' ') FROM"
+        " (SELECT event_id, label FROM results JOIN hooks ON hooks.id = hook_id ORDER BY label)"
+        " GROUP BY 1 ORDER BY 1"
+    )
+    return [labels for _, labels in rows]
+
+
+@pytest.mark.parametrize("is_stored_between", [False, True])
+def test_parallel_calls_with_equal_input_stay_as_many_as_they_were(tmp_path, is_stored_between):
+    with History.open(tmp_path) as history:
+        for hook in ("a", "b", "c"):
+            append(tmp_path, hook, time=NOW)
+            append(tmp_path, hook, time=NOW + 1)
+            if is_stored_between:
+                ingest(history)
+        ingest(history)
+        assert results_of(history) == ["a b c", "a b c"]
+
+
+def test_the_events_of_a_long_session_are_found_by_their_time(tmp_path):
+    with History.open(tmp_path) as history:
+        history.add(event(number) for number in range(3))
+        statements = []
+        history.connection.set_trace_callback(statements.append)
+        append(tmp_path, "a")
+        ingest(history)
+        history.connection.set_trace_callback(None)
+        (query,) = [text for text in statements if "identity =" in text]
+        plan = history.connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
+        assert "session_id=? AND time>? AND time<?" in str(plan)
+
+
+def test_a_session_that_another_process_removed_is_added_again(tmp_path):
+    with History.open(tmp_path) as first, History.open(tmp_path) as second:
+        first.add([event(1)])
+        second.prune(Limits(days=1, size=0), now=NOW + 1e9)
+        second.add([event(1, session="another")])
+        first.add([event(2)])
+        rows = first.connection.execute("SELECT session, events FROM sessions ORDER BY session")
+        assert rows.fetchall() == [("another", 1), ("s1", 1)]
+
+
+def test_a_prompt_with_a_secret_that_was_recorded_live_is_not_imported_again(tmp_path):
+    file = tmp_path / "home" / ".claude" / "projects" / "-p" / "s1.jsonl"
+    file.parent.mkdir(parents=True)
+    prompt = "use password=hunter2-long for half \ud83d"
+    line = {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": "/p", "isSidechain": False}
+    line |= {"version": "2.1.330", "timestamp": "2026-09-21T12:00:00.000Z", "userType": "external"}
+    line |= {"message": {"role": "user", "content": prompt}}
+    file.write_text(f"{json.dumps(line)}\n", "utf-8")
+    payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": prompt}
+    live = {"agent": "claude", "event": "before_prompt", "session": "s1", "time": NOW}
+    journal.append(str(tmp_path), {**live, "project": "/p", "source": "hook", "payload": payload})
+
+    with History.open(tmp_path) as history:
+        ingest(history)
+        done = import_transcripts(history, find_transcripts(tmp_path / "home", {}, ["claude"]))
+        assert done.known == 1
+        rows = history.connection.execute("SELECT source FROM events WHERE event = 'before_prompt'")
+        assert rows.fetchall() == [("hook",)]
