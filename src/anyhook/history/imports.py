@@ -16,6 +16,7 @@ from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import combine
 from anyhook.history.record import answer_record
+from anyhook.history.redact import redact_json
 from anyhook.history.rows import dump
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -276,5 +277,6 @@ def _happening(event: str, payload: Mapping[str, Any]) -> str:
     if not identifier:
         about = [payload.get(name) for name in ("tool_name", "toolName", "tool_input", "toolArgs")]
         about.append(payload.get("prompt"))
-        identifier = hashlib.blake2b(dump(about).encode("utf-8", "replace")).hexdigest()
+        text, _ = redact_json(dump(about))  # as the secrets of what was recorded live are
+        identifier = hashlib.blake2b(text.encode()).hexdigest()
     return f"{event} {identifier}"
