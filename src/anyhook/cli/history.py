@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,9 +35,9 @@ from anyhook.history.queries import (
     get_event,
     search,
     sessions,
-    statistics,
 )
 from anyhook.history.record import RECORDER_KIND
+from anyhook.history.statistics import statistics
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.history.queries import HookStatistics, SessionSummary, Statistics
+    from anyhook.history.queries import SessionSummary
+    from anyhook.history.statistics import HookStatistics, Statistics
 
 history = typer.Typer(
     help="See what hooks decided in past sessions: list, show, search, count, import, export.",
@@ -314,8 +316,21 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
 
         anyhook history stats --since 30d
     """
-    with open_history() as store:
-        found = statistics(store, agent=agent, since=parse_since(since))
+    from rich.progress import Progress
+
+    errors = console(stderr=True)
+    is_hidden = not sys.stderr.isatty()
+    with (
+        open_history() as store,
+        Progress(console=errors, transient=True, disable=is_hidden) as bar,
+    ):
+        task = bar.add_task("counting", total=1.0)
+        found = statistics(
+            store,
+            agent=agent,
+            since=parse_since(since),
+            on_progress=lambda share: bar.update(task, completed=share),
+        )
     if as_json:
         print_json(asdict(found))
         return OK

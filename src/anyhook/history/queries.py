@@ -1,4 +1,4 @@
-"""Questions to the history: sessions, the events of one, searches, and counts."""
+"""Questions to the history: sessions, the events of one, and searches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.record import RECORDER_KIND
 from anyhook.history.text import mark, query_of
 
 if TYPE_CHECKING:
@@ -254,120 +253,6 @@ def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
     )
     used = [pair for pair in pairs if pair[1]]
     return [text for text, _ in used], [value for _, value in used]
-
-
-@dataclass(frozen=True, slots=True)
-class HookStatistics:
-    """How often a hook ran and what it answered.
-
-    Attributes:
-        hook: Its label.
-        place: Its position.
-        versions: Number of versions.
-        runs: Number of events.
-        outcomes: Verdict to number, without `none`.
-        failures: Number of events on which it failed or timed out.
-        seconds: Mean duration in seconds; `None` if it is not known.
-        slowest: Longest duration in seconds.
-        shadow: Number of events on which it ran as a shadow.
-        last: Unix timestamp of the last run.
-    """
-
-    hook: str
-    place: str
-    versions: int
-    runs: int
-    outcomes: dict[str, int]
-    failures: int
-    seconds: float | None
-    slowest: float | None
-    shadow: int
-    last: float
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Counts of a part of the history.
-
-    Attributes:
-        sessions: Number of sessions.
-        events: Canonical name of an event to number.
-        outcomes: Verdict to number of events; `stop` for ended loops.
-        sessions_with: Verdict to number of sessions with at least one such event.
-        tools: Canonical name of a tool to number of its calls.
-        sources: Source to number of events.
-        hooks: The hooks, the one that ran most often first.
-    """
-
-    sessions: int
-    events: dict[str, int]
-    outcomes: dict[str, int]
-    sessions_with: dict[str, int]
-    tools: dict[str, int]
-    sources: dict[str, int]
-    hooks: tuple[HookStatistics, ...]
-
-
-def statistics(history: History, *, agent: str = "", since: float = 0.0) -> Statistics:
-    """Count the events since a time.
-
-    Args:
-        history: The store.
-        agent: Name of the agent; empty for all.
-        since: Unix timestamp; 0 for all.
-    """
-    connection = history.connection
-    where = "time >= ? AND (? = '' OR session_id IN (SELECT id FROM sessions WHERE agent = ?))"
-    values = (since, agent, agent)
-
-    def count(column: str, rest: str = "", what: str = "count(*)") -> dict[str, int]:
-        rows = connection.execute(
-            f"SELECT {column}, {what} FROM events WHERE {where} {rest} GROUP BY 1 ORDER BY 2 DESC",
-            values,
-        )
-        return dict(rows.fetchall())
-
-    verdict = "iif(outcome = 'none' AND stop, 'stop', outcome)"
-    (number,) = connection.execute(
-        f"SELECT count(DISTINCT session_id) FROM events WHERE {where}",
-        values,
-    ).fetchone()
-    return Statistics(
-        sessions=number,
-        events=count("event"),
-        outcomes=count(verdict),
-        sessions_with=count(verdict, what="count(DISTINCT session_id)"),
-        tools=count("tool", "AND tool IS NOT NULL AND event = 'before_tool'"),
-        sources=count("source"),
-        hooks=tuple(_hook_statistics(connection, where, values)),
-    )
-
-
-def _hook_statistics(
-    connection: sqlite3.Connection, where: str, values: tuple[Any, ...]
-) -> Iterator[HookStatistics]:
-    rows = connection.execute(
-        "SELECT label, place, count(DISTINCT hooks.id), count(*),"
-        " sum(status IN ('failed', 'timed_out')), avg(duration), max(duration), sum(shadow),"
-        f" max(time) FROM results JOIN events ON events.id = event_id"
-        f" JOIN hooks ON hooks.id = hook_id WHERE {where} AND kind <> ?"
-        " GROUP BY 1, 2 ORDER BY 4 DESC",
-        (*values, RECORDER_KIND),
-    ).fetchall()
-    outcomes: dict[tuple[str, str], dict[str, int]] = {}
-    counted = connection.execute(
-        "SELECT label, place, results.outcome, count(*) FROM results"
-        " JOIN events ON events.id = event_id JOIN hooks ON hooks.id = hook_id"
-        f" WHERE {where} AND results.outcome <> 'none' GROUP BY 1, 2, 3",
-        values,
-    )
-    for label, place, outcome, number in counted:
-        outcomes.setdefault((label, place), {})[outcome] = number
-    for label, place, versions, runs, failures, mean, slowest, shadow, last in rows:
-        found = outcomes.get((label, place), {})
-        yield HookStatistics(
-            label, place, versions, runs, found, failures, mean, slowest, shadow, last
-        )
 
 
 _EVENT = (

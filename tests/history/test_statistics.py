@@ -1,0 +1,53 @@
+"""Counts of the history, over several spans of events."""
+
+from __future__ import annotations
+
+from anyhook.history import statistics as module
+from anyhook.history.events import RecordedResult
+from anyhook.history.statistics import statistics
+from anyhook.history.store import History
+from tests.history.test_faults import NOW, event
+
+
+def results(outcome="none", duration=1.0, status="ran"):
+    answer = {} if outcome == "none" else {"outcome": outcome}
+    guard = RecordedResult(
+        "guard", duration=duration, status=status, outcome=outcome, answer=answer
+    )
+    return (guard, RecordedResult("anyhook recorder", kind="recorder"))
+
+
+def test_counts_are_the_same_however_many_events_a_query_counts(tmp_path, monkeypatch):
+    deny = {"outcome": "deny"}
+    with History.open(tmp_path) as history:
+        history.add(
+            [
+                event(1, results=results()),
+                event(2, results=results("deny", 3.0), decision=deny),
+                event(3, session="s2", decision=deny),
+                event(4, session="s2", decision={"stop": True}, results=results(status="failed")),
+                event(5, session="s3"),
+            ]
+        )
+        counted = statistics(history)
+        shares = []
+        monkeypatch.setattr(module, "SPAN", 2)
+        assert statistics(history, on_progress=shares.append) == counted
+        assert shares == [0.4, 0.8, 1.0]
+        since = statistics(history, since=NOW + 4)
+        other_agent = statistics(history, agent="claude")
+
+    assert (counted.sessions, counted.events) == (3, {"before_tool": 5})
+    assert counted.outcomes == {"none": 2, "deny": 2, "stop": 1}
+    assert counted.sessions_with == {"none": 2, "deny": 2, "stop": 1}
+    assert (counted.tools, counted.sources) == ({"shell": 5}, {"engine": 5})
+    (hook,) = counted.hooks
+    assert (hook.runs, hook.outcomes, hook.failures) == (3, {"deny": 1}, 1)
+    assert (hook.seconds, hook.slowest, hook.last) == (5 / 3, 3.0, NOW + 4)
+    assert (since.sessions, since.outcomes) == (2, {"stop": 1, "none": 1})
+    assert (other_agent.sessions, other_agent.hooks) == (0, ())
+
+
+def test_an_empty_history_has_no_counts(tmp_path):
+    with History.open(tmp_path) as history:
+        assert statistics(history).sessions == 0
