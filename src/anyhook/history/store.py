@@ -352,7 +352,7 @@ def _with_storable_names(event: RecordedEvent) -> RecordedEvent:
     identifier must stay what it is.
     """
     names = {name: getattr(event, name) for name in ("event", "project", "tool")}
-    stored = {name: _storable_name(value) for name, value in names.items()}
+    stored: dict[str, Any] = {name: _storable_name(value) for name, value in names.items()}
     stored["session"] = storable(event.session)
     stored["key"] = None if event.key is None else storable(event.key)
     results = tuple(map(_with_storable_label, event.results))
@@ -361,7 +361,8 @@ def _with_storable_names(event: RecordedEvent) -> RecordedEvent:
 
 def _with_storable_label(result: RecordedResult) -> RecordedResult:
     names = {name: getattr(result, name) for name in ("hook", "place", "kind")}
-    return replace(result, **{name: _storable_name(value) for name, value in names.items()})
+    stored: dict[str, Any] = {name: _storable_name(value) for name, value in names.items()}
+    return replace(result, **stored)
 
 
 def _digest(content: bytes) -> str:

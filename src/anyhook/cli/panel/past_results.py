@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from anyhook.history.journal import history_directory
-from anyhook.history.queries import Filter, search, statistics
+from anyhook.history.queries import Filter, search
 from anyhook.history.schema import VERSION
+from anyhook.history.statistics import statistics
 from anyhook.history.store import FILE, History
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.history.queries import HookStatistics
+    from anyhook.history.statistics import HookStatistics
 
     Results = list[tuple[RecordedEvent, RecordedResult]]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.history.queries import HookStatistics
+    from anyhook.history.statistics import HookStatistics
 
 MARKS = {"on": "●", "shadow": "◌", "off": "○", "not trusted": "!", "changed": "!"}
 """State to its mark, which shows it without colour too."""
