@@ -287,14 +287,21 @@ async def test_a_start_that_fails_is_a_result_and_leaves_nothing(tmp_path, argv,
     (tmp_path / "nonsense").write_text("\1\2")
     (tmp_path / "nonsense").chmod(0o755)
     before = sorted(os.listdir("/dev/fd"))
+    children = own_children()
 
     end = await run_process(argv, cwd=str(tmp_path), env=env)
 
     assert end.error.startswith(f"{argv[0]!r} cannot be started: ")
     assert message in end.error
     assert sorted(os.listdir("/dev/fd")) == before
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)  # noqa: ASYNC222 - it does not wait
+    assert own_children() == children
+
+
+def own_children():
+    """Return the processes that this one has started; other tests may have left some."""
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True)
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
+    return {pid for pid, ppid, command in rows if ppid == str(os.getpid()) and command != "ps"}
 
 
 def test_a_host_whose_standard_streams_are_closed_runs_commands_too(tmp_path):

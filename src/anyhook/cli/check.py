@@ -34,7 +34,6 @@ from anyhook.cli.output import (
     print_json,
     show_path,
 )
-from anyhook.cli.remedies import remedy_for
 from anyhook.engine.checks import check_hooks
 from anyhook.engine.script_checks import POWERLESS, is_powerless
 from anyhook.errors import UsageError
@@ -239,6 +238,8 @@ def _apply_remedies(
         UsageError: If there is no terminal to ask on.
         SettingsError: If a file cannot be written.
     """
+    from anyhook.cli.remedies import remedy_for  # only `--fix` needs what edits files
+
     by_agent = {engine.agent.name: engine for engine in engines}
     remedies: dict[str, Remedy] = {}
     for finding in findings:
