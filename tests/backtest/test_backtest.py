@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.backtest.baseline import baseline_of
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
+from anyhook.backtest.results import Decided, Result
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
@@ -290,3 +292,43 @@ def test_a_file_that_is_no_hook_file_is_an_error(recorded):
 
     with pytest.raises(UsageError, match="is not an anyhook hook file"):
         recorded.run(recorded.hook("print('hello')"))
+
+
+def test_parts_that_one_of_two_runs_has_not_evaluated_are_no_changes():
+    def decided(ref):
+        return Decided(ref, "s1", "before_tool", "shell", "rm", {"outcome": "deny"}, ("guard",))
+
+    before, after = Result(), Result()
+    for number in range(3):
+        after.add(number, Result.of([decided(str(number))]))
+    before.add(1, Result.of([decided("1")]))  # Ctrl-C ended it
+
+    assert list(find_changes(before, after)) == []
+
+
+def test_a_revision_with_an_absolute_link_and_attributes_for_exports_is_a_baseline(tmp_path):
+    def git(*arguments):
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
+
+    (tmp_path / "guard.py").write_text(GUARD)
+    (tmp_path / ".gitattributes").write_text("*.py export-ignore\n")
+    (tmp_path / "link").symlink_to("/etc/hosts")
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "a guard")
+    (tmp_path / "guard.py").write_text("# changed\n")
+
+    path = str(tmp_path / "guard.py")
+    with baseline_of(Subject(path, "guard.py"), "git:HEAD") as former:
+        assert Path(former.path).read_text() == GUARD
+    assert (
+        subprocess.run(
+            ["git", "status", "--porcelain"],
+            cwd=tmp_path,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        == " M guard.py\n"
+    )

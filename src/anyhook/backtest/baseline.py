@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import os
 import subprocess
-import tarfile
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 from anyhook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from anyhook.backtest.subjects import Subject
 
@@ -56,12 +55,15 @@ def _extract(root: Path, revision: str, copy: Path) -> None:
     """Write the files of a revision into a directory."""
     # A revision that begins with a dash would be an option.
     commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    archive = _git(root, "archive", "--format=tar", commit.decode().strip())
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:
-        files.extractall(copy, filter="data")
+    # Not `git archive`, which leaves out what the attribute `export-ignore` names. The index is a
+    # file of its own, so that the user's stays as it is.
+    with tempfile.TemporaryDirectory(prefix="anyhook-index-") as directory:
+        index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
+        _git(root, "read-tree", commit.decode().strip(), environ=index)
+        _git(root, "checkout-index", "--all", f"--prefix={copy}/", environ=index)
 
 
-def _git(directory: Path, *arguments: str) -> bytes:
+def _git(directory: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> bytes:
     """Run git and return its output.
 
     Raises:
@@ -71,6 +73,7 @@ def _git(directory: Path, *arguments: str) -> bytes:
         done = subprocess.run(
             ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's git
             capture_output=True,
+            env={**os.environ, **(environ or {})},
             check=False,
         )
     except OSError as error:

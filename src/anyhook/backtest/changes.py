@@ -97,11 +97,14 @@ class ChangeGroup:
 
 
 def find_changes(before: Result, after: Result) -> BlockList[Change]:
-    """Compare the decisions of two results on the same events."""
+    """Compare the decisions of two results on the same events.
+
+    Of two runs on the same parts, the parts that both have evaluated are compared.
+    """
     changes = BlockList(Change)
-    numbers = before.decided.numbers
-    if numbers and numbers == after.decided.numbers:  # of the same parts
-        for number in numbers:
+    first, second = before.decided.numbers, after.decided.numbers
+    if first and second:
+        for number in sorted({*first} & {*second}):
             _compare(before.decided.segment(number), after.decided.segment(number), changes)
     else:
         _compare(before.decided, after.decided, changes)
