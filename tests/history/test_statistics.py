@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from anyhook.history import statistics as module
 from anyhook.history.events import RecordedResult
+from anyhook.history.queries import Filter, search
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from tests.history.test_faults import NOW, event
@@ -51,3 +52,11 @@ def test_counts_are_the_same_however_many_events_a_query_counts(tmp_path, monkey
 def test_an_empty_history_has_no_counts(tmp_path):
     with History.open(tmp_path) as history:
         assert statistics(history).sessions == 0
+
+
+def test_a_search_until_a_time_finds_events_in_any_order_of_storing(tmp_path):
+    with History.open(tmp_path) as history:
+        history.add([event(3), event(1), event(5), event(2)])
+        found = search(history, Filter(until=NOW + 3))
+        assert [one.time - NOW for one in found] == [2, 1]
+        assert search(history, Filter(until=NOW)) == []

@@ -250,6 +250,8 @@ def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
     pairs = (
         ("events.time >= ?", wanted.since),
         ("events.time < ?", wanted.until),
+        # Numbers mostly follow the time: a search backwards begins where its answer is.
+        ("events.id <= (SELECT max(id) FROM events WHERE time < ?)", wanted.until),
     )
     used = [pair for pair in pairs if pair[1]]
     return [text for text, _ in used], [value for _, value in used]
