@@ -299,7 +299,8 @@ async def test_a_start_that_fails_is_a_result_and_leaves_nothing(tmp_path, argv,
 
 def own_children():
     """Return the processes that this one has started; other tests may have left some."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,comm="], capture_output=True, text=True)
+    command = ["ps", "-A", "-o", "pid=,ppid=,comm="]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True)
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
     return {pid for pid, ppid, command in rows if ppid == str(os.getpid()) and command != "ps"}
 
