@@ -35,7 +35,7 @@ def codex_event(patch):
         "session_id": "s",
         "turn_id": "t",
         "transcript_path": None,
-        "cwd": "/work",
+        "cwd": "/p",
         "hook_event_name": "PreToolUse",
         "tool_name": "apply_patch",
         "tool_input": {"command": patch},
@@ -53,10 +53,10 @@ def claude_calls(patch):
 
 def test_a_hook_of_another_agent_sees_one_call_for_each_file_of_a_patch():
     assert claude_calls(PATCH) == [
-        ("Write", {"file_path": "/work/new.txt", "content": "hello\nthere\n"}),
-        ("Edit", {"file_path": "/work/src/a.py", "old_string": "x\ny", "new_string": "x\nz"}),
-        ("Write", {"file_path": "/work/src/b.py", "content": "x\nz\n"}),
-        ("Edit", {"file_path": "/work/.env", "old_string": "", "new_string": ""}),
+        ("Write", {"file_path": "/p/new.txt", "content": "hello\nthere\n"}),
+        ("Edit", {"file_path": "/p/src/a.py", "old_string": "x\ny", "new_string": "x\nz"}),
+        ("Write", {"file_path": "/p/src/b.py", "content": "x\nz\n"}),
+        ("Edit", {"file_path": "/p/.env", "old_string": "", "new_string": ""}),
     ]
 
 
@@ -68,7 +68,7 @@ def test_a_text_that_is_no_patch_stays_as_it_is(text):
 
 @given(content=TEXTS)
 def test_a_file_that_is_written_is_the_same_after_the_way_there_and_back(content):
-    patch = write_patch("write_file", {"file_path": "/work/a b.txt", "content": content}, "/work")
+    patch = write_patch("write_file", {"file_path": "/p/a b.txt", "content": content}, "/p")
 
     (change,) = read_patch(patch)
 
@@ -79,7 +79,7 @@ def test_a_file_that_is_written_is_the_same_after_the_way_there_and_back(content
 def test_several_edits_of_one_call_are_hunks_of_one_file():
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "d\ne"}]
 
-    patch = write_patch("edit_file", {"file_path": "f", "edits": edits}, "/work")
+    patch = write_patch("edit_file", {"file_path": "f", "edits": edits}, "/p")
 
     (change,) = read_patch(patch)
     assert change.lines == ("@@", "-a", "+b", "@@", "-c", "+d", "+e")
@@ -104,7 +104,7 @@ def test_an_event_that_becomes_one_of_codex_is_recognized_as_such():
             "hook_event_name": "PreToolUse",
             "session_id": "s",
             "transcript_path": "/t.jsonl",
-            "cwd": "/work",
+            "cwd": "/p",
             "tool_name": "Bash",
             "tool_input": {"command": "ls"},
         },

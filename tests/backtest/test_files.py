@@ -126,7 +126,7 @@ def test_what_cannot_be_read_is_reported_with_its_line(recorded, tmp_path, small
     with open(path) as stream:
         lines = stream.readlines()
     lines[30] = "{not json}\n"
-    lines[33] = json.dumps({**json.loads(lines[33]), "agent": "nobody"}) + "\n"
+    lines[33] = json.dumps({**json.loads(lines[33]), "agent": "acme"}) + "\n"
     lines[35] = json.dumps({**json.loads(lines[35]), "payload": "[1]"}) + "\n"
     with open(path, "w") as stream:
         stream.writelines(lines)
@@ -136,7 +136,7 @@ def test_what_cannot_be_read_is_reported_with_its_line(recorded, tmp_path, small
     assert result.problem_count == 3
     assert result.problems == [
         f"{path}:31: is not JSON; skipped",
-        f"{path}:34: is no exported event: 'nobody' is no agent; skipped",
+        f"{path}:34: is no exported event: 'acme' is no agent; skipped",
         f"{path}:36: payload is no object; skipped",
     ]
     assert result.total == 38

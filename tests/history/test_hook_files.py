@@ -121,9 +121,9 @@ def test_the_project_of_the_agent_is_recorded(recorded):
     hook = recorded.warm.hook(GUARD)
     recorded.switch_on()
 
-    recorded.run(hook, payload=payload("ls"), env={"CLAUDE_PROJECT_DIR": "/work/project"})
+    recorded.run(hook, payload=payload("ls"), env={"CLAUDE_PROJECT_DIR": "/srv/project"})
 
-    assert recorded.events()[0]["project"] == "/work/project"
+    assert recorded.events()[0]["project"] == "/srv/project"
 
 
 def test_a_crash_is_recorded(recorded):
