@@ -129,6 +129,13 @@ def test_a_hook_that_ends_the_process_is_a_crash_on_that_event_only(recorded):
     assert (tally.matched, tally.crashed, dict(tally.outcomes)) == (3, 1, {"none": 1, "deny": 1})
 
 
+def test_a_hook_file_that_ends_the_process_while_it_is_loaded_is_an_error(recorded):
+    recorded.add(shell(1, "ls"))
+
+    with pytest.raises(UsageError, match="ends its process while it is loaded"):
+        recorded.run(recorded.hook(GUARD + "\nimport os; os._exit(3)\n"))
+
+
 def test_a_hook_that_hangs_is_ended(recorded):
     recorded.add(shell(1, "ls"), shell(2, "hang"), shell(3, "rm -rf /"))
     slow = before_check("import time; event.call.command == 'hang' and time.sleep(3600)")

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LOOK = 0.5
 """Seconds between looks whether an event runs for too long."""
+MOST_DEATHS = 5
+"""Processes that may die on a part before the event at which the last one was is skipped."""
 CRASHED, TIMED_OUT = "crashed", "timed_out"
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
 
@@ -45,12 +47,14 @@ class Task:
         part: The part.
         skipped: Position of an event in the part to why it is not evaluated.
         died_at: Position of the event at which a process died; -1 if none did.
+        deaths: How often a process died since an event of the part was last skipped.
     """
 
     number: int
     part: Part
     skipped: dict[int, str] = field(default_factory=dict)
     died_at: int = -1
+    deaths: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +205,26 @@ class Pool:
         if task is None:
             return
         if has_died:
-            if position >= 0 and task.died_at == position:
-                task.skipped[position] = CRASHED
-            task.died_at = position
+            self._count_death(task, position)
         waiting.appendleft(task)
+
+    def _count_death(self, task: Task, position: int) -> None:
+        """Skip the event on which processes die; a hook may also die on another one each time.
+
+        Raises:
+            UsageError: If they die before the first event.
+        """
+        task.deaths += 1
+        is_last_try = task.deaths >= MOST_DEATHS
+        if position < 0 and is_last_try:
+            raise UsageError(
+                f"{self._subject.title} ends its process while it is loaded; it was tried "
+                f"{MOST_DEATHS} times"
+            )
+        if position >= 0 and (task.died_at == position or is_last_try):
+            task.skipped[position] = CRASHED
+            task.deaths = 0
+        task.died_at = position
 
 
 class _Worker:
