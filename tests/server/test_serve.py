@@ -694,6 +694,31 @@ def test_connections_that_ask_nothing_do_not_keep_others_out(world, hook_file):
     assert "Traceback" not in server.err
 
 
+FLOOD = """
+    import socket, sys
+    address = ("127.0.0.1", int(sys.argv[1]))
+    held = [socket.create_connection(address) for _ in range(200)]
+    print(len(held), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_many_clients_that_connect_at_once_take_no_descriptor_of_the_server(world, hook_file):
+    few_descriptors = ["bash", "-c", 'ulimit -n 96; exec "$@"', "bash"]
+    with serving(hook_file(), prefix=few_descriptors) as server:
+        line = [sys.executable, "-c", textwrap.dedent(FLOOD), str(server.port)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        clients = [subprocess.Popen(line, **pipes) for _ in range(6)]
+        assert [client.stdout.readline() for client in clients] == ["200\n"] * 6
+
+        assert server.shell("echo AKIA")["hookSpecificOutput"]["permissionDecision"] == "deny"
+        for client in clients:
+            client.communicate()
+        server.end()
+
+    assert "Traceback" not in server.err
+
+
 IMPATIENT = """
     import sys
     from pathlib import Path

@@ -39,6 +39,7 @@ from anyhook.handlers.network import (
     normalize_host,
 )
 from anyhook.model.json import parse_event
+from anyhook.server.address import BACKLOG
 
 if TYPE_CHECKING:
     import asyncio
@@ -196,8 +197,9 @@ class _Config(uvicorn.Config):
 
     def __init__(self, limits: Limits, app: ASGIApp, **options: Any) -> None:
         self.connections = connection_budget(limits.connections)
-        # uvicorn accepts that many before it looks at the first of them.
-        super().__init__(app, backlog=self.connections, **options)
+        # asyncio accepts so many connections in each pass of its loop, and needs about four passes
+        # until it has closed one that is too many: all of them together must have descriptors.
+        super().__init__(app, backlog=max(1, self.connections // 4), **options)
         self.request_seconds = limits.request_seconds
         self.waiting: dict[_Connection, None] = {}
 
@@ -263,6 +265,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # asyncio has made the queue as short as one of its passes
         if self.started:
             self._on_ready()
 
