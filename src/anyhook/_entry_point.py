@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-HOOK_COMMANDS = {
+FAST_COMMANDS = {
     "run": "anyhook.worker.launch",
     "shim": "anyhook.migrate.shim",
     "--complete": "anyhook.cli.completion_words",
@@ -39,10 +39,10 @@ def main() -> int:
         if sys.stdout is not None:
             sys.stdout.write(f"anyhook {__version__}\n")
         _leave(0)
-    if words and words[0] in HOOK_COMMANDS and not {"-h", "--help"} & set(words[1:2]):
+    if words and words[0] in FAST_COMMANDS and not {"-h", "--help"} & set(words[1:2]):
         gc.disable()  # the process ends before there is anything to collect
         try:
-            module = __import__(HOOK_COMMANDS[words[0]], fromlist=["main"])
+            module = __import__(FAST_COMMANDS[words[0]], fromlist=["main"])
             if is_interruptible:  # from here on an interrupt may need a cleanup
                 signals.signal(signals.SIGINT, signals.default_int_handler)
             code: int = module.main(words[1:])

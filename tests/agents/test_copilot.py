@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from anyhook import Engine
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.agents.capabilities import Support, support
 from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.replies import encode_answer
@@ -58,7 +58,7 @@ def test_a_recorded_payload_comes_back_equal(wire, payload):
 @pytest.mark.parametrize(("_wire", "payload"), CAMEL_PAYLOADS)
 def test_a_payload_without_the_name_of_its_event_is_recognized(_wire, payload):
     assert COPILOT.form_of(payload) is COPILOT
-    assert recognise(payload, {"COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": "/p"}) == "copilot"
+    assert recognize(payload, {"COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": "/p"}) == "copilot"
 
 
 @pytest.mark.parametrize(("wire", "payload"), PASCAL_PAYLOADS)
@@ -66,7 +66,7 @@ def test_a_payload_of_the_other_form_is_recognized_by_the_environment(wire, payl
     expected = COPILOT if wire in NO_NAME_OF_ITS_OWN else PASCAL
 
     assert COPILOT.form_of(payload) is expected
-    assert recognise(payload, {"COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": "/p"}) == "copilot"
+    assert recognize(payload, {"COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": "/p"}) == "copilot"
 
 
 @pytest.mark.parametrize(("wire", "payload"), PASCAL_PAYLOADS)

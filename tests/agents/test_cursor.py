@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.translate import translate_event
 from anyhook.migrate.merge import merge_into
@@ -60,15 +60,15 @@ def test_a_payload_is_read_without_a_problem_and_comes_back_equal(payload):
 @pytest.mark.parametrize("environ", [{}, {"CLAUDE_PROJECT_DIR": "/p"}, {"CURSOR_VERSION": "3"}])
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_a_payload_is_recognized(payload, environ):
-    assert recognise(payload, environ) == "cursor"
+    assert recognize(payload, environ) == "cursor"
 
 
 def test_a_payload_in_the_names_of_claude_code_is_recognized_by_its_members():
     payload = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}}
     environ = {"CLAUDE_PROJECT_DIR": "/p", "CURSOR_VERSION": "3.9.16"}
 
-    assert recognise({**payload, "cursor_version": "3.9.16"}, environ) == "cursor"
-    assert recognise(payload, {"CLAUDE_PROJECT_DIR": "/p"}) == "claude"
+    assert recognize({**payload, "cursor_version": "3.9.16"}, environ) == "cursor"
+    assert recognize(payload, {"CLAUDE_PROJECT_DIR": "/p"}) == "claude"
 
 
 def test_there_is_a_payload_for_every_event():

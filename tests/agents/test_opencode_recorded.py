@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.tool_results import read_tool_result
 from anyhook.agents.translate import call_of, translate_payload
@@ -78,8 +78,8 @@ def test_a_payload_is_read_without_a_problem_and_comes_back_equal(payloads):
         assert encode_event(OPENCODE, event) == payload
 
 
-def test_opencode_is_recognised_by_its_payloads(payloads):
-    assert {recognise(payload, {}) for payload in payloads} == {"opencode"}
+def test_opencode_is_recognized_by_its_payloads(payloads):
+    assert {recognize(payload, {}) for payload in payloads} == {"opencode"}
 
 
 def test_the_generic_form_names_tools_and_keeps_the_payload(payloads):

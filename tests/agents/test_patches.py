@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.agents.patches import read_patch, write_patch
 from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.translate import single_calls, translate_answer, translate_event
@@ -112,4 +112,4 @@ def test_an_event_that_becomes_one_of_codex_is_recognized_as_such():
 
     payload = encode_event(CODEX, translate_event(event, CLAUDE, CODEX))
 
-    assert recognise(payload, {}) == "codex"
+    assert recognize(payload, {}) == "codex"

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from anyhook.agents import recognise
+from anyhook.agents import recognize
 from anyhook.agents.gemini.model_api import (
     request_from_api,
     request_to_api,
@@ -41,7 +41,7 @@ PLAIN = {
     ],
 )
 def test_a_payload_that_nothing_distinguishes_is_of_gemini_cli(change, environ, agent):
-    assert recognise({**PLAIN, **change}, environ) == agent
+    assert recognize({**PLAIN, **change}, environ) == agent
 
 
 COMMENTED = """{

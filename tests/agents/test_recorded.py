@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.agents import AGENTS, get_agent, recognise
+from anyhook.agents import AGENTS, get_agent, recognize
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, encode_event, payload_key
 from anyhook.agents.translate import translate_event, translate_payload
 from anyhook.model.events import ToolEvent, UnknownEvent
@@ -55,19 +55,19 @@ def test_every_member_is_typed_and_nothing_is_wrong(agent, payload):
 
 @pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
 def test_the_agent_is_recognized_from_the_payload_alone(agent, payload):
-    assert recognise(payload, {}) == agent
+    assert recognize(payload, {}) == agent
 
 
 @pytest.mark.parametrize("other", [{}, [], 1, None, "x", "before_tool"], ids=repr)
 @pytest.mark.parametrize(("agent", "payload"), payloads(*PROGRAMS))
 def test_a_member_that_names_events_elsewhere_misleads_nobody(agent, payload, other):
-    assert recognise({**payload, "event": other}, {}) == agent
+    assert recognize({**payload, "event": other}, {}) == agent
 
 
 @pytest.mark.parametrize("name", [{}, [], 1, None, "x"], ids=repr)
 def test_an_event_without_a_proper_name_is_recognized_by_the_environment(name):
-    assert recognise({"hook_event_name": name}, {}) is None
-    assert recognise({"hook_event_name": name}, {"CLAUDECODE": "1"}) == "claude"
+    assert recognize({"hook_event_name": name}, {}) is None
+    assert recognize({"hook_event_name": name}, {"CLAUDECODE": "1"}) == "claude"
 
 
 def without_last_break(arguments):

@@ -9,7 +9,7 @@ import pytest
 from anyhook.agents import get_agent
 from anyhook.agents.output import decode_exit
 from anyhook.agents.printed import ProcessExit
-from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, OutputField, ReplyFault
+from anyhook.agents.spec import ExitRule, ExitRules, InvalidReply, OutputAction, OutputField
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
 
@@ -57,16 +57,16 @@ RULES = CLAUDE.documented.replace(
     any_event_name=True,
     reply_faults={
         "before_tool": (
-            ReplyFault(
+            InvalidReply(
                 {DECISION: "=deny", f"{DECISION}Reason": "blank"}, "a denial needs a reason"
             ),
-            ReplyFault(
+            InvalidReply(
                 {DECISION: "=allow", f"{SPECIFIC}.updatedInput": "unset"}, "allow changes the input"
             ),
-            ReplyFault(
+            InvalidReply(
                 {DECISION: "!=allow", f"{SPECIFIC}.updatedInput": "set"}, "write allow beside it"
             ),
-            ReplyFault({"continue": "false"}, "the turn cannot be stopped"),
+            InvalidReply({"continue": "false"}, "the turn cannot be stopped"),
         )
     },
 )

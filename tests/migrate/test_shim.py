@@ -713,7 +713,7 @@ def test_nothing_of_the_project_is_imported(host):
 # -- whose event it is
 
 
-RECOGNISED = {
+RECOGNIZED = {
     "gemini by its tool": ({"tool_name": "run_shell_command"}, {}, "Bash"),
     "terminai by its tool": ({"tool_name": "run_terminal_command"}, {}, "Bash"),
     "terminai by its path": (
@@ -728,7 +728,7 @@ RECOGNISED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("members", "env", "tool"), RECOGNISED.values(), ids=RECOGNISED)
+@pytest.mark.parametrize(("members", "env", "tool"), RECOGNIZED.values(), ids=RECOGNIZED)
 def test_the_host_is_recognized(host, members, env, tool):
     host("--", "cat > seen", event={**GEMINI, **members}, env=env)
 

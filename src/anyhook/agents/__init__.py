@@ -60,7 +60,7 @@ def agents_of_event(name: str) -> tuple[str, ...]:
     return tuple(agent for agent in CODING_AGENTS if name in AGENTS[agent].events)
 
 
-def recognise(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
+def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | None:
     """Return the name of the agent that sent a payload.
 
     The payload decides: its event, its members, the path of its transcript, its tool. Between

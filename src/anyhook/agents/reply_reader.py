@@ -122,7 +122,7 @@ def _is_set(reply: Mapping[str, Any], path: Path) -> bool:
 
 
 def _is_so(reply: Mapping[str, Any], path: str, state: str) -> bool:
-    """Return whether a member is what `ReplyFault.members` says."""
+    """Return whether a member is what `InvalidReply.members` says."""
     value = _lookup(reply, tuple(path.split(".")))
     if value is _MISSING:
         value = None

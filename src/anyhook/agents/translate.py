@@ -367,7 +367,7 @@ def _translate_tool_input(
 def _removed_arguments(wanted: Mapping[str, Any], shown: ToolEvent, source: AgentSpec) -> list[str]:
     """Return the arguments that a hook removed by replacing the whole input."""
     spec = source.by_canonical.get(shown.name)
-    if spec is None or spec.field_policies.get("tool_input") != "replace":
+    if spec is None or not spec.replaces_whole_input:
         return []
     return [key for key in shown.tool_input if key not in wanted]
 

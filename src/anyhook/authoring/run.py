@@ -15,7 +15,7 @@ import os
 import sys
 import time
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
 from anyhook.authoring.process_exit import BLOCKED, Deadline, end_process
 from anyhook.errors import AnyhookError
@@ -327,7 +327,7 @@ class Run:
             self.give_up("standard input holds no JSON object")
         if change:
             self._warn(change)
-        agent_name = self._agent_name or recognise(data, os.environ)
+        agent_name = self._agent_name or recognize(data, os.environ)
         if agent_name is None:
             self.give_up("the agent that sent this event is not recognized; use --agent NAME")
         self._payload = data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.translate import call_of, counterparts, translate_payload
 from anyhook.cli import OK, PROBLEMS
@@ -53,7 +53,7 @@ def convert_payload(
         get_agent(source)
     exit_code = OK
     for place, payload in _read_stdin():
-        agent_name = source or recognise(payload, {})
+        agent_name = source or recognize(payload, {})
         if agent_name is None:
             raise EventError(f"{place}: the payload does not show its agent; name it with --from")
         source_agent = get_agent(agent_name)

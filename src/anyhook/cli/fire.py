@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.cli import DENIED, OK, RULES_DIFFER
 from anyhook.cli.decision_json import fired_event_json
 from anyhook.cli.event_input import (
@@ -150,7 +150,7 @@ def _choose_agent(
     """Return the named agent, else the one of the event, of the payloads, or of the project."""
     if agent is not None:
         return get_agent(agent).name
-    recognized = {recognise(recorded.payload, {}) for recorded in payloads}
+    recognized = {recognize(recorded.payload, {}) for recorded in payloads}
     agent_names = sorted(name for name in recognized if name is not None)
     if len(agent_names) == 1:
         return agent_names[0]

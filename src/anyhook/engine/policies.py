@@ -132,7 +132,7 @@ def _take_checked_input(
 ) -> None:
     """Take the last arguments; deny the call if a text that its tool needs is missing."""
     _take_last(draft, field, entries)
-    required = spec.required_inputs.get(getattr(draft.event, "tool_name", ""))
+    required = spec.required_arguments.get(getattr(draft.event, "tool_name", ""))
     if required is None or isinstance(entries[-1].value.get(required), str):
         return
     last = entries[-1]
@@ -293,7 +293,7 @@ POLICIES: dict[str, Policy] = {
 """Field of an answer to its usual policy, in the order in which they are applied."""
 
 CHECKED_INPUT = "checked_input"
-"""Policy that needs `EventSpec.required_inputs`."""
+"""Policy that needs `EventSpec.required_arguments`."""
 
 NAMED_POLICIES: dict[str, Policy] = {
     "every_context": _collect_every,
@@ -302,7 +302,7 @@ NAMED_POLICIES: dict[str, Policy] = {
     "sequence_only": _leave_out,
     # The same as `last`. Besides, the value is a complete input: the engine does not complete it
     # with members of the event (`anyhook.engine.run`).
-    "replace": _take_last,
+    "replace_whole": _take_last,
     "response": _take_last_response,
     "response_of_denial": _take_response_of_denial,
     "shown_response": _take_shown_response,

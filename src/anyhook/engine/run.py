@@ -97,7 +97,7 @@ def _advance(context: HookContext, result: HandlerResult) -> HookContext:
     coercions = context.rules.loaded_coercions
     if coercions is not None:
         changes = coercions.chain
-    elif context.spec.field_policies.get("tool_input") == "replace":
+    elif context.spec.replaces_whole_input:
         changes = REPLACED_INPUT
     event = advance(context.spec.chained_fields, context.event, result.answer, changes)
     return context.with_event(event)
@@ -227,7 +227,7 @@ def _deny_on_failure(
     failure = "timed out" if result.timed_out else "failed"
     cause = f"as {spec.wire} does"
     if denies_by_handler:
-        cause = f"because {context.agent.fail_closed_setting}"
+        cause = f"because {context.agent.fail_closed_text}"
     reason = f"hook {handler.label!r} {failure}; blocking {cause}"
     text = f"{spec.wire}: {reason}"
     diagnostic = diagnose("failed-closed", text, handler.place, handler=handler.label)

@@ -123,7 +123,7 @@ class HandlerMigration:
     @property
     def shim_only_settings(self) -> list[str]:
         """The settings of the handler that only the shim can apply under another agent."""
-        fail_closed = self.source.fail_closed_setting.partition(" ")[0]
+        fail_closed, _ = self.source.fail_closed_member
         settings = {
             "if": self.handler.condition,
             fail_closed: self.handler.on_failure == "block",

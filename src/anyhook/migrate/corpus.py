@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.tool_results import write_tool_result
 from anyhook.agents.translate import FAILED_TOOL, call_of, counterparts, translate_event
@@ -260,7 +260,7 @@ def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: P
         raise EventError(f"{file} cannot be read: {error}") from error
     probes: list[Probe] = []
     for place, payload in read_payloads(text, str(file)):
-        name = recognise(payload, {})
+        name = recognize(payload, {})
         if name is None:
             raise EventError(f"{place}: this is no event of an agent that anyhook knows")
         agent = get_agent(name)

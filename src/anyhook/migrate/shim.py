@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from anyhook.agents import get_agent, recognise
+from anyhook.agents import get_agent, recognize
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
@@ -168,7 +168,7 @@ class _Shim:
         if not isinstance(payload, dict):
             return self.give_up("standard input holds no JSON object")
         if host is None:
-            name = recognise(payload, os.environ)
+            name = recognize(payload, os.environ)
             if name is None:
                 return self.give_up("cannot recognize the agent of this event; add --host NAME")
             host = get_agent(name)
@@ -392,7 +392,7 @@ class _Shim:
         if answer.outcome is Outcome.DENY:
             self.denial = self._denial_reason(answer)
         elif (output.failed or end.stdout_truncated) and blocks_on_failure:
-            setting = self.source.fail_closed_setting
+            setting = self.source.fail_closed_text
             answer = _denial(f"hook {self.label!r} failed; blocking because {setting}")
         elif is_cut_json and exchange.spec.can_fail_closed:
             answer = _denial(f"{self.label} printed more than can be read, and it may be a denial")

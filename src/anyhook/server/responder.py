@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from anyhook.agents import AGENTS, get_agent, recognise
+from anyhook.agents import AGENTS, get_agent, recognize
 from anyhook.agents.capabilities import stderr_message
 from anyhook.agents.replies import answer_of, encode_answer
 from anyhook.authoring.degrade import LOST, UnsupportedError, fit
@@ -168,7 +168,7 @@ class Responder:
 
     def _find_engine(self, payload: Mapping[str, Any]) -> Engine:
         # Without an environment: this one is the server's, not the agent's.
-        name = self._agent_name or recognise(payload, {})
+        name = self._agent_name or recognize(payload, {})
         if name is None:
             keys = " or ".join(sorted({get_agent(name).event_key for name in self.engines}))
             raise EventError(
@@ -246,7 +246,7 @@ class _HookFile:
 
 
 class _OwnRequests:
-    """Recognises handlers that would request the responder itself, and reports each once."""
+    """Recognizes handlers that would request the responder itself, and reports each once."""
 
     def __init__(self, leads_here: Callable[[str], bool], on_message: OnMessage) -> None:
         self._leads_here = leads_here

@@ -20,7 +20,7 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents import AGENTS, CODING_AGENTS, get_agent, recognise
+from anyhook.agents import AGENTS, CODING_AGENTS, get_agent, recognize
 from anyhook.agents.translate import decode_any_form
 from anyhook.authoring.hooks import EXPECTATIONS
 from anyhook.errors import EventError, UnknownNameError, UsageError
@@ -329,7 +329,7 @@ class _CaseReader:
         return tuple(names)
 
     def _recognize_agent(self, payload: Mapping[str, Any]) -> tuple[str, ...]:
-        agent_name = recognise(payload, {})
+        agent_name = recognize(payload, {})
         if agent_name is None:
             text = 'the payload does not show its agent; add agent = "claude"'
             raise self.error("payload", text)

@@ -6,9 +6,9 @@ from anyhook.agents.spec import (
     EXIT_1_HINT,
     ExitRule,
     ExitRules,
+    InvalidReply,
     OutputAction,
     OutputField,
-    ReplyFault,
 )
 from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Outcome
@@ -163,38 +163,38 @@ INPUT = f"{SPECIFIC}.updatedInput"
 BEHAVIOR = f"{SPECIFIC}.decision"
 OLDER_COUNTS = {DECISION: "unset", REASON: "unset", INPUT: "unset"}
 
-SUPPRESS = ReplyFault({"suppressOutput": "true"}, "suppressOutput is not supported here")
+SUPPRESS = InvalidReply({"suppressOutput": "true"}, "suppressOutput is not supported here")
 NO_STOP = (
-    ReplyFault({"continue": "false"}, "continue: false is not supported here; deny instead"),
-    ReplyFault({"stopReason": "set"}, "stopReason is not supported here; deny instead"),
+    InvalidReply({"continue": "false"}, "continue: false is not supported here; deny instead"),
+    InvalidReply({"stopReason": "set"}, "stopReason is not supported here; deny instead"),
     SUPPRESS,
 )
-NO_REASON = ReplyFault(
+NO_REASON = InvalidReply(
     {"decision": "=block", "reason": "blank"}, 'a block needs a reason; write "reason": "…"'
 )
 NOT_SUPPORTED = (
-    ReplyFault({f"{BEHAVIOR}.updatedInput": "set"}, "updatedInput is not supported here"),
-    ReplyFault({f"{BEHAVIOR}.updatedPermissions": "set"}, "updatedPermissions is not supported"),
-    ReplyFault({f"{BEHAVIOR}.interrupt": "true"}, "interrupt is not supported"),
+    InvalidReply({f"{BEHAVIOR}.updatedInput": "set"}, "updatedInput is not supported here"),
+    InvalidReply({f"{BEHAVIOR}.updatedPermissions": "set"}, "updatedPermissions is not supported"),
+    InvalidReply({f"{BEHAVIOR}.interrupt": "true"}, "interrupt is not supported"),
 )
 """Members of PermissionRequest that a later release may support."""
 REPLY_FAULTS = {
     "before_tool": (
         *NO_STOP,
-        ReplyFault({INPUT: "set", DECISION: "!=allow"}, 'updatedInput needs "allow" beside it'),
-        ReplyFault(
+        InvalidReply({INPUT: "set", DECISION: "!=allow"}, 'updatedInput needs "allow" beside it'),
+        InvalidReply(
             {DECISION: "=allow", INPUT: "unset"},
             "allow is only accepted with updatedInput; print nothing to let the call pass",
         ),
-        ReplyFault({DECISION: "=ask"}, "hooks cannot ask the user; deny, or print nothing"),
-        ReplyFault(
+        InvalidReply({DECISION: "=ask"}, "hooks cannot ask the user; deny, or print nothing"),
+        InvalidReply(
             {DECISION: "=deny", REASON: "blank"},
             'a denial needs a reason; write "permissionDecisionReason": "…"',
         ),
-        ReplyFault({REASON: "set", DECISION: "unset"}, "a reason needs a permissionDecision"),
-        ReplyFault({**OLDER_COUNTS, "decision": "=approve"}, "approve is not supported"),
+        InvalidReply({REASON: "set", DECISION: "unset"}, "a reason needs a permissionDecision"),
+        InvalidReply({**OLDER_COUNTS, "decision": "=approve"}, "approve is not supported"),
         NO_REASON.replace(members={**OLDER_COUNTS, **NO_REASON.members}),
-        ReplyFault(
+        InvalidReply(
             {**OLDER_COUNTS, "reason": "set", "decision": "unset"}, "a reason needs a decision"
         ),
     ),
@@ -202,11 +202,11 @@ REPLY_FAULTS = {
     "after_tool": (
         SUPPRESS,
         NO_REASON,
-        ReplyFault(
+        InvalidReply(
             {"reason": "set", "decision": "unset", "continue": "!=false"},
             "a reason needs a decision",
         ),
-        ReplyFault({f"{SPECIFIC}.updatedMCPToolOutput": "set"}, "results cannot be replaced"),
+        InvalidReply({f"{SPECIFIC}.updatedMCPToolOutput": "set"}, "results cannot be replaced"),
     ),
     "before_prompt": (NO_REASON,),
     "after_agent": (NO_REASON.replace(members={**NO_REASON.members, "continue": "!=false"}),),

@@ -89,7 +89,7 @@ EVENTS = (
         default_reason="No reason provided",
         exit_reason="hook exited with code 2",
         ending_outcomes=frozenset({Outcome.DENY, Outcome.ASK}),
-        field_policies={"tool_input": "replace"},
+        field_policies={"tool_input": "replace_whole"},
         chained_fields={"tool_input": "tool_input"},
         discarded_on_denial=frozenset({"tool_input"}),
         **TOOL,

@@ -71,7 +71,7 @@ EVENTS = (
         subject="tool_name",
         effective_fields=BLOCK | {"approve", "context", "tool_input"},
         reason_audience=Audience.AGENT,
-        field_policies={"tool_input": "replace"},
+        field_policies={"tool_input": "replace_whole"},
     ),
     _event(
         "after_tool",
@@ -215,7 +215,7 @@ EVENTS = (
         effective_fields=BLOCK | {"approve", "tool_input", "stop", "extra.updated_permissions"},
         outcomes=frozenset({Outcome.ALLOW, Outcome.DENY}),
         reason_audience=Audience.AGENT,
-        field_policies={"tool_input": "replace"},
+        field_policies={"tool_input": "replace_whole"},
         prompt_refusals=(EMPTY, EMPTY),
     ),
     _notice("permission_denied", "PermissionDenied", subject="tool_name"),

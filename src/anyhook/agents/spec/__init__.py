@@ -19,9 +19,9 @@ from anyhook.agents.spec.rules import (
     EventSpec,
     ExitRule,
     ExitRules,
+    InvalidReply,
     OutputAction,
     PlainText,
-    ReplyFault,
     RuleSet,
 )
 from anyhook.agents.spec.settings import (
@@ -70,12 +70,12 @@ __all__ = [
     "HandlerField",
     "HandlerType",
     "HookToggle",
+    "InvalidReply",
     "OutputAction",
     "OutputField",
     "PlainText",
     "Plugins",
     "RedactionRules",
-    "ReplyFault",
     "RuleSet",
     "SettingsFile",
     "WebRules",
@@ -518,12 +518,16 @@ class AgentSpec(Record):
         return self.handler_types["command"].timeout
 
     @property
-    def fail_closed_setting(self) -> str:
-        """The setting that makes a failed command deny, for messages: `onFailure is "block"`."""
+    def fail_closed_member(self) -> tuple[str, object]:
+        """Name and value of the member of a command that makes its failure deny."""
+        return self.handler_types["command"].fail_closed_member or ("onFailure", "block")
+
+    @property
+    def fail_closed_text(self) -> str:
+        """The member that makes a failed command deny, for messages: `onFailure is "block"`."""
         import json
 
-        member = self.handler_types["command"].fail_closed_member
-        name, value = member or ("onFailure", "block")
+        name, value = self.fail_closed_member
         return f"{name} is {json.dumps(value)}"
 
     def read_timeout(self, timeout: float) -> float:

@@ -112,8 +112,8 @@ class EventSpec(Record, kw_only=False):
         verdict_policy: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`;
             `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
             with `last_reply` the allowance of a later handler cancels a denial.
-        required_inputs: Tool, as the agent names it, to the text that changed arguments must have;
-            without it the call is denied.
+        required_arguments: Tool, as the agent names it, to the text that changed arguments must
+            have; without it the call is denied.
         reason_policy: Which reasons are combined: `carried` for those of the handlers with the
             winning verdict, `first` for the first one of them, `all` for those of all handlers.
         field_policies: Field of an answer to the policy by which it is combined
@@ -184,7 +184,7 @@ class EventSpec(Record, kw_only=False):
     default_reason: str | None = None
     exit_reason: str = "blocked by hook {label!r} ({cause})"
     verdict_policy: str = "strongest"
-    required_inputs: Mapping[str, str] = EMPTY
+    required_arguments: Mapping[str, str] = EMPTY
     reason_policy: str = "carried"
     field_policies: Mapping[str, str] = EMPTY
     chained_fields: Mapping[str, str] = EMPTY
@@ -224,6 +224,11 @@ class EventSpec(Record, kw_only=False):
         if field in self.effective_fields:
             return True
         return field in self.denial_fields and outcome in ("deny", "ask")
+
+    @property
+    def replaces_whole_input(self) -> bool:
+        """Whether a changed input is complete: arguments that it lacks are removed."""
+        return self.field_policies.get("tool_input") == "replace_whole"
 
     @property
     def combines_replies(self) -> bool:
@@ -378,7 +383,7 @@ class Differences(Record):
     events: Mapping[str, Mapping[str, Any]] = EMPTY
 
 
-class ReplyFault(Record, kw_only=False):
+class InvalidReply(Record, kw_only=False):
     """A combination of members for which an agent ignores a whole reply but its message.
 
     Attributes:
@@ -481,7 +486,7 @@ class RuleSet(Record):
     strict_members: bool = False
     allows_null: bool = False
     any_event_name: bool = False
-    reply_faults: Mapping[str, tuple[ReplyFault, ...]] = EMPTY
+    reply_faults: Mapping[str, tuple[InvalidReply, ...]] = EMPTY
     blocks_despite_invalid_json: bool = True
     stderr_as_reason: bool = True
     accepted_decisions: frozenset[str] = frozenset()
