@@ -207,5 +207,5 @@ def _difference_json(difference: Difference) -> dict[str, Any]:
         "event": difference.event,
         "from": difference.source_answer,
         "to": difference.target_answer,
-        "told": difference.is_explained,
+        "explained": difference.is_explained,
     }
