@@ -40,6 +40,35 @@ def list_to_extend(value: Any, path: JsonPath, document: SettingsDocument) -> li
     return value
 
 
+def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
+    """Return a copy of the value of a file in which a member is set that does not exist yet.
+
+    Returns:
+        The copy; `None` if the member has the value already.
+
+    Raises:
+        SettingsError: If the member has another value, or a value on the way is not an object.
+    """
+    shown = ".".join(map(str, path))
+    intended = copy_value(document)
+    parent: Any = intended
+    for step in path[:-1]:
+        parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
+    if not isinstance(parent, dict):
+        raise SettingsError(f"{shown} is inside a value that is not an object", path=document.file)
+    key = path[-1]
+    if key not in parent:
+        parent[key] = value
+        return intended
+    if parent[key] == value:
+        return None
+    raise SettingsError(
+        f"{shown} has another value; change it yourself",
+        path=document.file,
+        line=document.place(path).line,
+    )
+
+
 def _wrong_type(document: SettingsDocument, path: JsonPath, expected: str) -> SettingsError:
     return SettingsError(
         f"{'.'.join(map(str, path))} must be {expected}; it was not changed",

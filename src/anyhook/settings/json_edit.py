@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
-from anyhook.settings.edited_values import copy_value, list_to_extend, nest
+from anyhook.settings.edited_values import copy_value, list_to_extend, nest, with_member
 from anyhook.settings.jsonc import TOKENS, Document, JsonSyntaxError, parse, strip_comments
 
 if TYPE_CHECKING:
@@ -54,19 +54,9 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
     """See `anyhook.settings.edit.set_member`."""
     text = _ensure_object(text)
     document = read_settings(text, file)
-    shown = ".".join(map(str, path))
-    intended = copy_value(document)
-    parent: Any = intended
-    for step in path[:-1]:
-        parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
-    if not isinstance(parent, dict):
-        raise SettingsError(f"{shown} is inside a value that is not an object", path=file)
-    if path[-1] in parent:
-        if parent[path[-1]] == value:
-            return text
-        line = document.place(path).line
-        raise SettingsError(f"{shown} has another value; change it yourself", path=file, line=line)
-    parent[path[-1]] = value
+    intended = with_member(document, path, value)
+    if intended is None:
+        return text
     container, missing = document.locate(path)
     changed = _insert(document, container, nest(value, missing[1:]), key=missing[0])
     return _verified(changed, intended, file)

@@ -12,7 +12,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from anyhook.errors import SettingsError
-from anyhook.settings.edited_values import copy_value, list_to_extend
+from anyhook.settings.edited_values import copy_value, list_to_extend, with_member
 from anyhook.settings.jsonc import SettingsSyntaxError
 from anyhook.settings.toml import parse_toml
 
@@ -56,19 +56,9 @@ def add_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
 def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
     """See `anyhook.settings.edit.set_member`."""
     document = read_settings(text, file)
-    shown = ".".join(map(str, path))
-    intended = copy_value(document)
-    parent: Any = intended
-    for step in path[:-1]:
-        parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
-    if not isinstance(parent, dict):
-        raise SettingsError(f"{shown} is inside a value that is not an object", path=file)
-    if path[-1] in parent:
-        if parent[path[-1]] == value:
-            return text
-        line = document.place(path).line
-        raise SettingsError(f"{shown} has another value; change it yourself", path=file, line=line)
-    parent[path[-1]] = value
+    intended = with_member(document, path, value)
+    if intended is None:
+        return text
 
     def set_value(root: Any) -> None:
         _container(root, path[:-1])[path[-1]] = _inline(value)
