@@ -46,7 +46,7 @@ class NotReadableError(OSError):
 def identity_of(path: str | os.PathLike[str]) -> FileIdentity:
     """Return a value that changes when the file is edited or replaced, without reading it."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - cold hooks do not import pathlib
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
     return (
@@ -139,7 +139,7 @@ def data_path(environ: Mapping[str, str] | None = None) -> str:
     base = environ.get(DATA_VARIABLE)
     if base:
         return base
-    home = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - as above
+    home = environ.get("HOME") or os.path.expanduser("~")
     platform: str = sys.platform
     if platform == "darwin":
         return f"{home}/Library/Application Support/anyhook"

@@ -481,7 +481,7 @@ def _make_absolute(path: Any, cwd: str) -> Any:
         return path
     import os
 
-    return os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118 - no pathlib in a hook
+    return os.path.normpath(os.path.join(cwd, path))
 
 
 def _urls_in(prompt: Any) -> list[str]:

@@ -76,7 +76,7 @@ def record_hook(
         str(event.session_id or ""),
         payload,
         source="hook",
-        project=project_directory(agent, event.cwd or os.getcwd()),  # noqa: PTH109 - as above
+        project=project_directory(agent, event.cwd or os.getcwd()),
     )
     answer = answer_record(run.answer)
     record["time"] = run.started

@@ -580,14 +580,14 @@ def recording_directory(environ: Mapping[str, str]) -> str | None:
         return None
     data = environ.get("ANYHOOK_DATA_DIR")
     if not data and sys.platform == "linux":
-        home = environ.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - no pathlib in a hook
+        home = environ.get("HOME") or os.path.expanduser("~")
         data = f"{environ.get('XDG_DATA_HOME', '').strip() or f'{home}/.local/share'}/anyhook"
     if not data:
         from anyhook.files import data_path
 
         data = data_path(environ)
     try:
-        os.stat(f"{data}/history/recording.json")  # noqa: PTH116 - as above
+        os.stat(f"{data}/history/recording.json")
     except (OSError, ValueError):
         return None
     return f"{data}/history"
@@ -607,7 +607,7 @@ def log_text(text: str) -> None:
     if not path:
         return
     try:
-        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123 - no pathlib in a hook
+        with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text if text.endswith("\n") else f"{text}\n")
     except OSError:  # the answer counts, and not the log
         return

@@ -279,7 +279,7 @@ class _Shim:
                 getattr(event, "tool_input", {}),
                 cwd=_working_directory(event),
                 project=_project(os.environ, self.source, event),
-                home=os.path.expanduser("~"),  # noqa: PTH111 - no pathlib here
+                home=os.path.expanduser("~"),
             )
         except Exception:  # noqa: BLE001 - a guard must run if its condition cannot be evaluated
             return True
@@ -319,14 +319,14 @@ class _Shim:
         if len(command) > 1:
             return [self._fill_in(word, env) for word in command]
         line = command[0]
-        if "/" in line and os.path.isfile(line) and _is_program(line):  # noqa: PTH113
+        if "/" in line and os.path.isfile(line) and _is_program(line):
             return [line]
         for program, *words in self.source.shells.get(self.options.shell, self.source.shell):
             for directory in (*os.get_exec_path(), *os.get_exec_path(dict(env))):
                 if not directory.startswith("/"):
                     continue
-                path = os.path.join(directory, program)  # noqa: PTH118 - no pathlib here
-                if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113
+                path = os.path.join(directory, program)
+                if os.path.isfile(path) and os.access(path, os.X_OK):
                     return [path, *words, line]
         return None
 
@@ -516,7 +516,7 @@ def _is_program(path: str) -> bool:
     if not os.access(path, os.X_OK):
         return False
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - no pathlib here
+        with open(path, "rb", buffering=0) as file:
             return file.read(4).startswith(EXECUTABLE_SIGNATURES)
     except OSError:  # the user may run it, but not read it
         return False
@@ -535,18 +535,18 @@ def _fit_variable(value: str) -> str:
 
 
 def _working_directory(event: Event) -> str:
-    return event.cwd or os.getcwd()  # noqa: PTH109 - no pathlib here
+    return event.cwd or os.getcwd()
 
 
 def _find_repository(project: str) -> str:
     """Return the Git repository that holds a project; the project itself if there is none."""
     directory = project
     while True:
-        git = os.path.join(directory, ".git")  # noqa: PTH118 - no pathlib here
-        head = os.path.join(git, "HEAD")  # noqa: PTH118
-        if os.path.isfile(git) or os.path.exists(head):  # noqa: PTH110, PTH113
+        git = os.path.join(directory, ".git")
+        head = os.path.join(git, "HEAD")
+        if os.path.isfile(git) or os.path.exists(head):
             return directory
-        parent = os.path.dirname(directory)  # noqa: PTH120
+        parent = os.path.dirname(directory)
         if parent == directory:
             return project
         directory = parent

@@ -166,6 +166,6 @@ def _find_program(program: str, env: Mapping[str, str]) -> str:
         return program
     for directory in os.get_exec_path(dict(env)):
         path = f"{directory or '.'}/{program}"
-        if os.path.isfile(path) and os.access(path, os.X_OK):  # noqa: PTH113 - no pathlib here
+        if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     raise FileNotFoundError(ENOENT, "No such file or directory", program)

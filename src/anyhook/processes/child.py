@@ -286,7 +286,7 @@ class Child:
 def describe_start_error(error: Exception, argv: Sequence[str], cwd: str | None = None) -> str:
     """Say why a command could not be started."""
     is_missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
-    if is_missing and cwd is not None and not os.path.isdir(cwd):  # noqa: PTH112 - no pathlib here
+    if is_missing and cwd is not None and not os.path.isdir(cwd):
         return f"the working directory {cwd!r} does not exist"
     return f"{argv[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
 

@@ -99,7 +99,7 @@ class ProcessTree:
 
     def _is_marked(self, pid: int) -> bool:
         try:
-            with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:  # noqa: PTH123
+            with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
                 return self._mark.encode() in file.read()
         except OSError:  # it is gone, or another user's
             return False
@@ -108,7 +108,7 @@ class ProcessTree:
 def _processes() -> Iterable[Process]:
     """Yield the processes that run, this one and those that only wait to be reaped excepted."""
     try:
-        names = os.listdir("/proc")  # noqa: PTH208 - no pathlib here
+        names = os.listdir("/proc")
     except OSError:
         return
     own = os.getpid()
@@ -122,7 +122,7 @@ def _processes() -> Iterable[Process]:
 def _fields(pid: int) -> list[bytes]:
     """Return what the system says of a process, from its state on; nothing if it is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
             return file.read().rpartition(b")")[2].split()
     except OSError:
         return []

@@ -39,7 +39,7 @@ def list_files(pattern: Path, *, descending: bool = False) -> list[Path]:
     files: list[Path] = []
     for directory in list_directories(pattern, descending=descending):
         names = [name for name in _list_names(directory) if fnmatchcase(name, pattern.name)]
-        paths = [directory / name for name in names if not os.path.isdir(directory / name)]  # noqa: PTH112
+        paths = [directory / name for name in names if not os.path.isdir(directory / name)]
         files += _sort_by_name(paths, descending=descending)
     return files
 
@@ -66,7 +66,7 @@ def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
         real_paths.add(real_path)
         directories.append(directory)
         children = [directory / name for name in _list_names(directory)]
-        subdirectories = [path for path in children if os.path.isdir(path)]  # noqa: PTH112 - never raises
+        subdirectories = [path for path in children if os.path.isdir(path)]
         for path in _sort_by_name(subdirectories, descending=descending):
             visit(path, depth + 1)
 
@@ -77,7 +77,7 @@ def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
 def _list_names(directory: Path) -> list[str]:
     """Return the names in a directory but the hidden ones; none if it cannot be read."""
     try:
-        names = os.listdir(directory)  # noqa: PTH208 - names are compared, not paths
+        names = os.listdir(directory)
     except OSError:
         return []
     return [name for name in names if not name.startswith(".")]

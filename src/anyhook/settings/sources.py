@@ -352,7 +352,7 @@ def directories_down_to(project: Path) -> list[Path]:
     for directory in (project, *project.parents):
         directories.append(directory)
         git = directory / ".git"
-        if os.path.isfile(git) or os.path.exists(git / "HEAD"):  # noqa: PTH110, PTH113 - never raise
+        if os.path.isfile(git) or os.path.exists(git / "HEAD"):
             return directories[::-1]
     return [project]
 
@@ -373,7 +373,7 @@ def _find_extensions(search: SourceSearch, spec: Extensions) -> None:
         return
     overrides = search.read_object(root / spec.enablement) or {}
     for directory in directories:
-        if os.path.isdir(directory):  # noqa: PTH112 - never raises
+        if os.path.isdir(directory):
             _find_extension(search, spec, directory, overrides)
 
 

@@ -6,7 +6,6 @@ bound. The work for one command is bounded, because commands come from strangers
 
 Paths are texts here: thousands are looked up for one command, and `Path` takes ten times as long.
 """
-# ruff: noqa: PTH110, PTH111, PTH112, PTH116, PTH118, PTH120
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def read_script(path: Path, limit: int = LARGEST_SCRIPT) -> Script:
 
 
 def _read(path: Path, identity: FileIdentity, limit: int) -> Script:
-    if identity is None or os.path.isdir(path):  # noqa: PTH112 - never raises
+    if identity is None or os.path.isdir(path):
         return Script(path, None, None, identity)
     try:
         content = read_user_file(path, limit)
@@ -171,7 +171,7 @@ class _TreeReader:
             for path in _sorted_entries(directory):
                 if self._skip(path):
                     continue
-                if os.path.isdir(path):  # noqa: PTH112 - never raises
+                if os.path.isdir(path):
                     waiting.append(path)
                     continue
                 if len(self.files) >= MAX_FILES or self._size > MAX_BYTES:
@@ -202,7 +202,7 @@ class _TreeReader:
 
 def _sorted_entries(directory: Path) -> list[Path]:
     try:
-        return sorted(directory / name for name in os.listdir(directory))  # noqa: PTH208 - names
+        return sorted(directory / name for name in os.listdir(directory))
     except OSError:
         return []
 
@@ -230,7 +230,7 @@ def _is_loaded_unchecked(path: Path) -> bool:
 
 def is_script(path: str) -> bool:
     """Return whether a file is code, by its name or its permissions."""
-    suffix = os.path.splitext(path)[1]  # noqa: PTH122 - text is faster
+    suffix = os.path.splitext(path)[1]
     return suffix in CODE_SUFFIXES or not suffix or os.access(path, os.X_OK)
 
 
@@ -245,7 +245,7 @@ def code_beside(directory: Path, text: str) -> list[Path]:
         text: The program.
     """
     try:
-        names = sorted(os.listdir(directory))  # noqa: PTH208 - names are all that is needed
+        names = sorted(os.listdir(directory))
     except OSError:
         return []
     waiting = {}

@@ -116,7 +116,7 @@ def list_servers(directory: str) -> list[ServerInfo]:
     """
     try:
         check_private(directory)
-        names = sorted(os.listdir(directory))  # noqa: PTH208 - addresses are texts
+        names = sorted(os.listdir(directory))
     except FileNotFoundError:
         return []
     except (WorkerUnavailable, OSError) as error:
@@ -188,7 +188,7 @@ def _is_server(pid: int, base: str) -> bool:
 def list_logs(directory: str) -> list[str]:
     """List the tracebacks that failed servers have left."""
     with suppress(OSError):
-        names = sorted(os.listdir(directory))  # noqa: PTH208 - addresses are texts
+        names = sorted(os.listdir(directory))
         return [f"{directory}/{name}" for name in names if name.endswith(LOG)]
     return []
 
