@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from tools.drift.__main__ import CHANGED, SURFACES, UNAVAILABLE, UNCHANGED, USAGE, main
-from tools.drift.cases import load_cases
+from tools.drift.case_forms import load_cases
 from tools.drift.compare import compare_surfaces, compare_with_tables
 from tools.drift.packages import PACKAGES
 from tools.drift.runs import read_failures
@@ -148,9 +149,16 @@ def test_failed_tests_are_read_from_the_results(tmp_path):
     assert read_failures(tmp_path / "none.xml") == ["the test run itself"]
 
 
-def test_the_observed_cases_of_qwen_can_be_played():
-    assert len(load_cases("qwen")) >= 150
-    assert load_cases("gemini") == []
+@pytest.mark.parametrize(("agent", "count"), [("qwen", 150), ("copilot", 300), ("codex", 100)])
+def test_the_observed_cases_can_be_played(agent, count, tmp_path):
+    cases = load_cases(agent, tmp_path / "home", tmp_path / "project")
+
+    assert len(cases) >= count
+    assert all(Path(name).is_relative_to(tmp_path) for case in cases for name in case.files)
+
+
+def test_an_agent_without_a_table_has_no_cases(tmp_path):
+    assert load_cases("gemini", tmp_path, tmp_path) == []
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, get_agent
-from tools.drift.cases import load_cases, play_cases
+from tools.drift.cases import Played, play_cases
 from tools.drift.compare import Change, compare_surfaces, compare_with_tables
 from tools.drift.packages import (
     PACKAGES,
@@ -135,19 +135,20 @@ def _run_tests(package: Package, report: AgentReport) -> None:
     if not has_tests(package):
         report.notes.append("there are no tests with the real agent")
         return
+    sys.stderr.write(f"{package.agent} {report.newest}: running the tests with it\n")
     for name in failed_tests(package, report.newest):
         report.changes.append(Change(package.agent, report.newest, "tests", name, "failed"))
 
 
 def _run_cases(package: Package, directory: Path, report: AgentReport) -> None:
-    cases = load_cases(package.agent)
     command = _start_command(package, directory)
-    if not cases or command is None:
+    played = Played(0) if command is None else play_cases(package.agent, command)
+    if not played.count:
         report.notes.append("there are no observed cases that can be played")
         return
-    for name, problem in play_cases(package.agent, command, cases):
-        report.changes.append(Change(package.agent, report.newest, "cases", name, problem))
-    report.notes.append(f"{len(cases)} observed cases were played")
+    for found in played.differences:
+        report.changes.append(Change(package.agent, report.newest, "cases", found.case, found.text))
+    report.notes.append(f"{played.count} observed cases were played")
 
 
 def _start_command(package: Package, directory: Path) -> list[str] | None:
