@@ -170,6 +170,8 @@ def _copilot_case(row: Row, places: _Places) -> Case | None:
     text = row["text"] if "text" in row else json.dumps(row.get("settings", {}))
     if "http://" in text:
         return None
+    if any(name == "task" for name, _ in row.get("calls", ())):  # the subagent has turns of its own
+        return None
     expected = Expected(
         ran=observed.get("ran"),
         requests=observed.get("requests"),
