@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from anyhook.history.bulk_redact import BulkRedactor
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.queries import Filter, search
-from anyhook.history.redact import Redactor
+from anyhook.history.redact import KINDS, Redactor
 from anyhook.history.store import History
 
 KEY = "a1B2" * 12
@@ -25,9 +27,12 @@ SECRETS = [
     ('echo {"client_secret": "topsecret"} > x.json', "topsecret"),
     ("aws_secret_access_key = wJalrXUtnFEMI/K7MDENG", "wJalrXUtnFEMI/K7MDENG"),
     ("AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE"),
+    ("ASIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE"),
     (f"sk-ant-api03-{KEY}", KEY),
     (f"sk-proj-{KEY}", KEY),
-    (f"ghp_{KEY}", KEY),
+    (f"sk_live_{KEY}", KEY),
+    (f"rk_live_{KEY}", KEY),
+    *[(f"gh{kind}_{KEY}", KEY) for kind in "pousr"],
     (f"github_pat_{KEY}", KEY),
     (f"glpat-{KEY}", KEY),
     (f"xoxb-{KEY}", KEY),
@@ -113,6 +118,85 @@ def shape(value):
     if isinstance(value, list):
         return [shape(item) for item in value]
     return "" if isinstance(value, str) else value
+
+
+ENVIRON = {"MY_TOKEN": 'per"sonal-1', "DEPLOY_KEY": 'first "line"\nsecond line'}
+LINES = st.lists(
+    st.sampled_from(
+        [
+            *[mark for kind in KINDS for mark in kind.marks],
+            *[text for text, _ in SECRETS],
+            *[secret for _, secret in SECRETS],
+            *HARMLESS,
+            *ENVIRON.values(),
+            *"-_:=\"' \\\n\tİKé9Aa",
+            "Authorization: Bearer ",
+            "api_",
+            "--access-",
+            "://user:",
+            "@host",
+            "-----END RSA PRIVATE KEY-----",
+            "[redacted:$API_KEY]",
+            "a1B2" * 5,
+        ]
+    ),
+    max_size=12,
+).map("".join)
+
+
+def redact_exhaustively(text):
+    """Replace the secrets in a text with no environment by trying each pattern everywhere."""
+    for kind in KINDS:
+        for pattern in kind.patterns:
+            group = "secret" if "(?P<secret>" in pattern else 0
+
+            def replace(match, label=kind.label, group=group):
+                secret = match[group]
+                if secret is None or secret.startswith("[redacted:"):
+                    return match[0]
+                start, end = match.span(group)
+                before, after = match.string[match.start() : start], match.string[end : match.end()]
+                return f"{before}[redacted:{label}]{after}"
+
+            text = re.sub(pattern, replace, text)
+    return text
+
+
+def escape(text, how):
+    """Return a text as it is in a JSON text, also with letters as escapes."""
+    if how == "hex":
+        return "".join(f"\\u{ord(letter):04x}" if letter in "kAs" else letter for letter in text)
+    return text if how == "plain" else json.dumps({"a": [text]}, ensure_ascii=how == "ascii")
+
+
+@settings(max_examples=500)
+@given(LINES, st.sampled_from(["plain", "ascii", "utf-8", "hex"]), st.integers(0, 2))
+def test_marks_find_every_secret_that_the_patterns_find(text, how, depth):
+    for _ in range(depth):
+        text = json.dumps({"stdout": text, "b": "c"})
+    line = escape(text, how)
+
+    assert Redactor({}).redact(line)[0] == redact_exhaustively(line)
+
+
+@settings(max_examples=500)
+@given(LINES, st.sampled_from(["plain", "ascii", "utf-8", "hex"]))
+def test_the_redactor_for_imports_replaces_the_same_secrets(text, how):
+    line = escape(text, how)
+
+    assert BulkRedactor(ENVIRON).redact(line) == Redactor(ENVIRON).redact(line)
+
+
+@pytest.mark.parametrize("how", ["plain", "ascii", "utf-8"])
+@pytest.mark.parametrize(("text", "secret"), SECRETS)
+def test_the_redactor_for_imports_replaces_each_kind_of_secret(text, secret, how):
+    line = escape(f"first line:\n{text}", how)
+
+    redacted, count = BulkRedactor(ENVIRON).redact(line)
+
+    assert (redacted, count) == Redactor(ENVIRON).redact(line)
+    assert count >= 1
+    assert secret not in redacted
 
 
 @given(VALUES)
