@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.history.redact import KINDS, NAME_MARKS, Redactor, start_of_key
+from anyhook.history.redact import KEY_KINDS, KINDS, NAME_MARKS, Redactor, start_of_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,23 +21,39 @@ ANCHORS = "AJGkgxzyb:_pc"
 """Letters from which marks are searched: of each mark the first of these that it has, otherwise its
 own first letter. Rare ones, and few."""
 _VALUE_FOLLOWS = r"""(?=['"=:]|\\+["']|\s+[=:])"""
-"""What all patterns want between a name and its value, except for options."""
-_OPTION = re.compile(
-    r"-(passphrase|secret|token|credential|authorization|(?:api|access|private|secret)[_-]?key)"
-    r"(?=\s)"
-)
+"""What the patterns want between a name and its value; behind an option it is a blank."""
+
+
+class _Search(NamedTuple):
+    """A search for several marks that share a letter.
+
+    Attributes:
+        anchor: The letter.
+        pattern: Finds the marks, and matches them from the letter to their end.
+        marks: The marks.
+    """
+
+    anchor: str
+    pattern: re.Pattern[str]
+    marks: frozenset[str]
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text has one of the marks."""
+        return self.anchor in text and self.pattern.search(text) is not None
 
 
 class BulkRedactor(Redactor):
     """Replaces the same secrets as `Redactor`."""
 
-    def _possible_kinds(self, text: str, lower: str) -> frozenset[str]:
-        found: set[str] = set()
-        for any_case, searched in ((False, text), (True, lower)):
-            for pattern, labels in _searches(any_case=any_case):
-                if pattern.search(searched):
-                    found |= labels
-        return frozenset(found)
+    def _possible_kinds(self, text: str, lower: str) -> set[str]:
+        possible: set[str] = set()
+        for search, labels in _searches(any_case=False):
+            if search.is_in(text):
+                possible |= labels
+        for search, labels in _searches(any_case=True):
+            if search.is_in(lower):
+                possible |= labels
+        return possible
 
     def _find_names(self, lower: str) -> list[int]:
         return _find_names(lower)
@@ -50,64 +66,73 @@ def bulk_redactor() -> BulkRedactor:
 
 
 @cache
-def _searches(*, any_case: bool) -> list[tuple[re.Pattern[str], set[str]]]:
-    """Return patterns, of which one is in every text with a mark, and the labels of its kinds.
+def _searches(*, any_case: bool) -> list[tuple[_Search, set[str]]]:
+    """Return searches, of which one finds something in every text with a mark.
 
     Args:
         any_case: Whether they are for the kinds whose marks are searched in lower case.
+
+    Returns:
+        Each search with the labels of the kinds of its marks.
     """
     kinds = [kind for kind in KINDS if kind.any_case == any_case]
-    marks = {mark for kind in kinds for mark in kind.marks}
-    searches: list[tuple[re.Pattern[str], set[str]]] = []
-    for anchor, of_anchor in _by_anchor(marks).items():
-        labels = {kind.label for kind in kinds if not of_anchor.isdisjoint(kind.marks)}
-        pattern = "|".join(_behind_anchor(mark, anchor) for mark in sorted(of_anchor))
-        searches.append((re.compile(f"{re.escape(anchor)}(?:{pattern})"), labels))
+    marks = {mark for kind in kinds if not kind.starts_with_name for mark in kind.marks}
+    searches: list[tuple[_Search, set[str]]] = []
+    for search in _make_searches(marks):
+        labels = {kind.label for kind in kinds if not search.marks.isdisjoint(kind.marks)}
+        searches.append((search, labels))
+    if any_case:
+        labels = {kind.label for kind in kinds if kind.starts_with_name}
+        searches += [(search, labels) for search in _name_searches()]
     return searches
 
 
-def _by_anchor(marks: Iterable[str]) -> dict[str, set[str]]:
-    groups: dict[str, set[str]] = {}
-    for mark in marks:
+@cache
+def _name_searches() -> list[_Search]:
+    """Return searches for the names of secrets that a value may follow."""
+    names = {mark for mark in NAME_MARKS if mark != "key"}
+    names |= {f"{kind}{joint}key" for kind in KEY_KINDS for joint in ("", "_", "-")}
+    return _make_searches(names, are_names=True)
+
+
+def _make_searches(marks: Iterable[str], *, are_names: bool = False) -> list[_Search]:
+    groups: dict[str, list[str]] = {}
+    for mark in sorted(marks):
         anchor = next((letter for letter in ANCHORS if letter in mark), mark[0])
-        groups.setdefault(anchor, set()).add(mark)
-    return groups
+        groups.setdefault(anchor, []).append(mark)
+    searches: list[_Search] = []
+    for anchor, of_anchor in groups.items():
+        parts: list[str] = []
+        for mark in of_anchor:
+            # In this order, because alternatives are chosen by their first letter.
+            before, _, after = mark.partition(anchor)
+            lookbehind = f"(?<={re.escape(mark)})" if before else ""
+            parts.append(re.escape(after) + lookbehind + (_follows(mark) if are_names else ""))
+        pattern = re.compile(f"{re.escape(anchor)}(?:{'|'.join(parts)})")
+        searches.append(_Search(anchor, pattern, frozenset(of_anchor)))
+    return searches
 
 
-def _behind_anchor(mark: str, anchor: str) -> str:
-    """Return a pattern that finds a mark when its anchor was matched."""
-    before, _, after = mark.partition(anchor)
-    lookbehind = f"(?<={re.escape(mark)})" if before else ""
-    # In this order, because alternatives are chosen by their first letter.
-    return re.escape(after) + lookbehind
+def _follows(name: str) -> str:
+    """Return a pattern of what is behind a name if its value may follow."""
+    if name == "passw":  # a part of the name
+        return ""
+    return rf"(?:{_VALUE_FOLLOWS}|(?<=-{re.escape(name)})(?=\s))"
 
 
 @lru_cache(maxsize=1)
 def _find_names(lower: str) -> list[int]:
     """Return where names of secrets begin that a value may follow, from left to right."""
-    starts = [match.start(1) for match in _OPTION.finditer(lower)]
-    for pattern, offsets in _name_searches():
-        for match in pattern.finditer(lower):
-            start = match.start() - offsets[match[0]]
-            starts.append(start_of_key(lower, start) if match[0] == "key" else start)
-    return sorted({start for start in starts if start >= 0})
+    starts: set[int] = set()
+    for search in _name_searches():
+        for match in search.pattern.finditer(lower):
+            starts.add(_start_of_name(lower, search, match.end()))
+    return sorted(starts)
 
 
-@cache
-def _name_searches() -> list[tuple[re.Pattern[str], dict[str, int]]]:
-    """Return patterns for the names of secrets.
-
-    Returns:
-        Each pattern, and what it matches to the number of characters of the name before that.
-    """
-    searches: list[tuple[re.Pattern[str], dict[str, int]]] = []
-    for anchor, names in _by_anchor(NAME_MARKS).items():
-        parts: list[str] = []
-        offsets: dict[str, int] = {}
-        for name in sorted(names):
-            offset = name.index(anchor)
-            offsets[name[offset:]] = offset
-            follows = "" if name == "passw" else _VALUE_FOLLOWS  # its patterns want `ord`
-            parts.append(_behind_anchor(name, anchor) + follows)
-        searches.append((re.compile(f"{re.escape(anchor)}(?:{'|'.join(parts)})"), offsets))
-    return searches
+def _start_of_name(lower: str, search: _Search, end: int) -> int:
+    """Return where a name begins that ends at a position."""
+    if lower.endswith("key", 0, end):
+        return start_of_key(lower, end - len("key"))
+    name = next(mark for mark in search.marks if lower.endswith(mark, 0, end))
+    return end - len(name)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.transcripts import TranscriptFormat, transcript_formats
+from anyhook.agents.transcripts import TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import combine
@@ -24,12 +23,11 @@ from anyhook.model.events import ToolEvent
 from anyhook.model.layers import Layer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from anyhook.agents.transcripts import HookReply, TranscriptEvent
+    from anyhook.agents.transcripts import HookReply
     from anyhook.history.store import History
-    from anyhook.model.events import Event
 
 BATCH = 1000
 """Events of one transaction."""
@@ -127,12 +125,17 @@ def import_transcripts(
     """
     done = Imported()
     formats = transcript_formats()
+    batch = _Batch(history, done)
     for file in files:
         if _is_unchanged(history, file):
             done.unchanged += 1
         else:
-            _import_file(history, formats[file.agent], file, done)
+            live = _LiveEvents(history)
+            for event in formats[file.agent].read(file.path, done.problems.append):
+                batch.add(_PendingEvent(file, live, event))
+            batch.finish(file)
         on_file(file)
+    batch.write()
     return done
 
 
@@ -143,44 +146,84 @@ def _is_unchanged(history: History, file: TranscriptFile) -> bool:
     return bool(row == (file.inode, file.size, file.mtime))
 
 
-def _import_file(
-    history: History, transcripts: TranscriptFormat, file: TranscriptFile, done: Imported
-) -> None:
-    events = transcripts.read(file.path, done.problems.append)
-    live = _LiveEvents(history)
-    is_complete = False
-    while not is_complete:
-        batch = list(islice(events, BATCH))
-        is_complete = len(batch) < BATCH
-        with history.transaction():
-            new = [
-                recorded_event(file.agent, event, file.mtime / 1e9)
-                for event in _new(history, file.agent, batch)
-            ]
-            unseen = [event for event in new if not live.has(event)]
-            history.insert(unseen)
-            if is_complete:
-                # Half of the transactions of many small files, each of which takes 1 ms.
-                history.connection.execute(
-                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
-                    (str(file.path), file.inode, file.size, file.mtime),
-                )
-        done.events += len(unseen)
-        done.known += len(batch) - len(unseen)
-    done.files += 1
-    done.size += file.size
+class _PendingEvent(NamedTuple):
+    """An event of a transcript that is not stored yet.
+
+    Attributes:
+        file: The transcript.
+        live: Finds the events of the transcript that were recorded while they happened.
+        event: The event.
+    """
+
+    file: TranscriptFile
+    live: _LiveEvents
+    event: TranscriptEvent
+
+    @property
+    def key(self) -> str:
+        """Its key in the store."""
+        return stored_key(self.file.agent, self.event.key)
 
 
-def _new(history: History, agent: str, events: list[TranscriptEvent]) -> Iterator[TranscriptEvent]:
-    """Yield the events whose keys are not in the store yet."""
-    keys = [stored_key(agent, event.key) for event in events]
-    places = ", ".join("?" * len(keys))
-    rows = history.connection.execute(f"SELECT key FROM events WHERE key IN ({places})", keys)
-    known = {key for (key,) in rows}
-    for event, key in zip(events, keys, strict=True):
-        if key not in known:
+class _Batch:
+    """Events that are stored in one transaction, of one large or of several small transcripts.
+
+    A transaction takes 1 ms and writes parts of the full-text index that are put together later.
+
+    Args:
+        history: The store.
+        done: Counts what is stored.
+    """
+
+    def __init__(self, history: History, done: Imported) -> None:
+        self._history = history
+        self._done = done
+        self._events: list[_PendingEvent] = []
+        self._files: list[TranscriptFile] = []
+
+    def add(self, event: _PendingEvent) -> None:
+        """Add an event, and store the batch when it is large enough."""
+        self._events.append(event)
+        if len(self._events) >= BATCH:
+            self.write()
+
+    def finish(self, file: TranscriptFile) -> None:
+        """Mark a transcript as read, in the transaction of its last events."""
+        self._files.append(file)
+
+    def write(self) -> None:
+        """Store the batch."""
+        if not self._events and not self._files:
+            return
+        with self._history.transaction():
+            new = self._new_events()
+            self._history.insert(new)
+            self._history.connection.executemany(
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+                [(str(file.path), file.inode, file.size, file.mtime) for file in self._files],
+            )
+        self._done.events += len(new)
+        self._done.known += len(self._events) - len(new)
+        self._done.files += len(self._files)
+        self._done.size += sum([file.size for file in self._files])
+        self._events.clear()
+        self._files.clear()
+
+    def _new_events(self) -> list[RecordedEvent]:
+        """Return the events that were neither imported nor recorded before."""
+        keys = [pending.key for pending in self._events]
+        places = ", ".join("?" * len(keys))
+        query = f"SELECT key FROM events WHERE key IN ({places})"
+        known = {key for (key,) in self._history.connection.execute(query, keys)}
+        new: list[RecordedEvent] = []
+        for pending, key in zip(self._events, keys, strict=True):
+            if key in known:
+                continue
             known.add(key)
-            yield event
+            event = recorded_event(pending.file.agent, pending.event, pending.file.mtime / 1e9)
+            if not pending.live.has(event):
+                new.append(event)
+        return new
 
 
 def stored_key(agent: str, key: str) -> str:
@@ -197,8 +240,9 @@ def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> R
         default_time: Unix timestamp of an event without a time.
     """
     spec = get_agent(agent).form_of(found.payload)
-    event, _ = decode_event(spec, found.payload)
-    results = tuple(_result_of(agent, event, reply) for reply in found.replies)
+    payload = found.payload
+    event, _ = decode_event(spec, payload)
+    results = tuple([_result_of(agent, found.event, reply) for reply in found.replies])
     decision: dict[str, Any] | None = None
     for result in results:
         decision = combine(decision, result.answer)
@@ -207,7 +251,7 @@ def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> R
         session=str(event.session_id or ""),
         event=found.event,
         time=default_time if found.time is None else found.time,
-        payload=found.payload,
+        payload=payload,
         source="import",
         project=event.cwd,
         tool=event.tool if isinstance(event, ToolEvent) else None,
@@ -218,11 +262,11 @@ def recorded_event(agent: str, found: TranscriptEvent, default_time: float) -> R
     )
 
 
-def _result_of(agent: str, event: Event, reply: HookReply) -> RecordedResult:
+def _result_of(agent: str, event: str, reply: HookReply) -> RecordedResult:
     """Return what a hook did, as far as the transcript has it."""
     spec = get_agent(agent)
     handler = HandlerSpec("command", Layer.USER, Place(""), command=reply.command or None)
-    event_spec = spec.by_canonical.get(event.name)
+    event_spec = spec.by_canonical.get(event)
     answer: dict[str, Any] = {}
     if event_spec is not None:
         end = ProcessExit(reply.exit_code or 0, None, reply.stdout, reply.stderr)

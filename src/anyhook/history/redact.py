@@ -18,6 +18,7 @@ from anyhook.model.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
 SHORTEST_VALUE = 8
 """Characters. The value of a variable that is shorter may be a common word."""
@@ -137,7 +138,7 @@ KINDS = (
     ),
 )
 LABELS = frozenset([kind.label for kind in KINDS])
-_KEY_KINDS = ("api", "access", "private", "secret")
+KEY_KINDS = ("api", "access", "private", "secret")
 """Stand before `key` in the name of a secret."""
 
 
@@ -189,7 +190,7 @@ class Redactor:
                     count += found
         return text, count
 
-    def _possible_kinds(self, _text: str, _lower: str) -> frozenset[str]:
+    def _possible_kinds(self, _text: str, _lower: str) -> AbstractSet[str]:
         """Return the labels of the kinds of which a text may have a mark.
 
         Args:
@@ -278,7 +279,7 @@ def _find_names(lower: str) -> list[int]:
 def start_of_key(lower: str, position: int) -> int:
     """Return where a name that ends with `key` begins; -1 if it is none of a secret."""
     end = position - 1 if lower[position - 1 : position] in ("_", "-") else position
-    for kind in _KEY_KINDS:
+    for kind in KEY_KINDS:
         if lower.endswith(kind, 0, end):
             return end - len(kind)
     return -1

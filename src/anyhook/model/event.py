@@ -117,7 +117,10 @@ class ToolEvent(Event, OfTool[CallT_co]):
     @property
     def tool(self) -> str:
         """Canonical name of the tool (`shell`, `write_file`, `mcp__server__tool`)."""
-        return self.call.tool
+        from anyhook.model.tools import NO_VOCABULARY
+
+        vocabulary = self.vocabulary or NO_VOCABULARY
+        return vocabulary.tool(self.tool_name, self.mcp_context)
 
     @property
     def text(self) -> str:
