@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.spans import numbers_between
 from anyhook.history.text import mark, query_of
 
 if TYPE_CHECKING:
@@ -129,11 +130,13 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
         return newest[0]
     is_prefix = len(name) >= SHORTEST_SESSION_PREFIX
     end = name + "\U0010ffff" if is_prefix else name
+    agents = [agent] if agent else _agents_of(history.connection)
+    # The index of sessions begins with the agent.
     rows = history.connection.execute(
         "SELECT id, agent, session, project, started, ended, events FROM sessions"
-        " WHERE session BETWEEN ? AND ? AND (? = '' OR agent = ?)"
+        f" WHERE agent IN ({', '.join('?' * len(agents))}) AND session BETWEEN ? AND ?"
         " ORDER BY session = ? DESC, ended DESC LIMIT 6",
-        (name, end, agent, agent, name),
+        (*agents, name, end, name),
     ).fetchall()
     exact = [row for row in rows if row[2] == name]
     rows = exact or rows
@@ -144,6 +147,17 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
         raise UsageError(f"{name!r} may be several sessions: {names}; use --agent or more of it")
     row = rows[0]
     return _summary(row, _outcomes_of(history.connection, [row[0]]).get(row[0], {}))
+
+
+def _agents_of(connection: sqlite3.Connection) -> list[str]:
+    """Return the names of the agents that have sessions."""
+    query = "SELECT min(agent) FROM sessions WHERE agent > ?"
+    agents: list[str] = []
+    name = connection.execute(query, ("",)).fetchone()[0]
+    while name is not None:
+        agents.append(name)
+        name = connection.execute(query, (name,)).fetchone()[0]
+    return agents
 
 
 def _summary(row: tuple[Any, ...], outcomes: dict[str, int]) -> SessionSummary:
@@ -197,24 +211,8 @@ def search(
         limit: How many.
         before: Number of the event after which to continue; 0 for the start.
     """
-    conditions, values = _conditions(wanted)
-    if before:
-        conditions.append("events.id < ?")
-        values.append(before)
-    query, order = _EVENT, "events.id"
-    index = wanted.index_query()
-    if index:
-        # The index is read backwards by its numbers, so that a common word takes no longer.
-        query = _EVENT.replace(
-            "FROM events", "FROM texts CROSS JOIN events ON events.id = texts.rowid"
-        )
-        order = "texts.rowid"
-        conditions.insert(0, "texts MATCH ?")
-        values.insert(0, index)
-    where = " AND ".join(conditions) or "1"
-    rows = history.connection.execute(
-        f"{query} WHERE {where} ORDER BY {order} DESC LIMIT ?", (*values, limit)
-    )
+    query, values = _events_query(history, wanted, before=before)
+    rows = history.connection.execute(f"{query} DESC LIMIT ?", (*values, limit))
     return _with_results(history.connection, rows.fetchall())
 
 
@@ -226,35 +224,52 @@ def iterate(history: History, wanted: Filter, *, batch: int = 500) -> Iterator[R
         wanted: The filter.
         batch: How many are read at once.
     """
-    conditions, values = _conditions(wanted)
-    query = _EVENT
-    index = wanted.index_query()
-    if index:
-        query = _EVENT.replace("FROM events", _HITS)
-        conditions.insert(0, "texts MATCH ?")
-        values.insert(0, index)
-    number = "texts.rowid" if index else "events.id"
-    where = " AND ".join([*conditions, f"{number} > ?"])
     last = 0
     while True:
-        rows = history.connection.execute(
-            f"{query} WHERE {where} ORDER BY {number} LIMIT ?", (*values, last, batch)
-        ).fetchall()
+        query, values = _events_query(history, wanted, after=last)
+        rows = history.connection.execute(f"{query} LIMIT ?", (*values, batch)).fetchall()
         if not rows:
             return
         last = rows[-1][0]
         yield from _with_results(history.connection, rows)
 
 
-def _conditions(wanted: Filter) -> tuple[list[str], list[Any]]:
-    pairs = (
-        ("events.time >= ?", wanted.since),
-        ("events.time < ?", wanted.until),
-        # Numbers mostly follow the time: a search backwards begins where its answer is.
-        ("events.id <= (SELECT max(id) FROM events WHERE time < ?)", wanted.until),
+def _events_query(
+    history: History, wanted: Filter, *, after: int = 0, before: int = 0
+) -> tuple[str, list[Any]]:
+    """Return the query for the events of a filter in the order of their numbers, and its values.
+
+    Args:
+        history: The store.
+        wanted: The filter.
+        after: Number before the first event.
+        before: Number after the last event; 0 for no limit.
+    """
+    query, number = _EVENT, "events.id"
+    conditions: list[str] = []
+    values: list[Any] = []
+    index = wanted.index_query()
+    if index:
+        # The index is read by its numbers, so that a common word takes no longer.
+        query, number = _EVENT.replace("FROM events", _HITS), "texts.rowid"
+        conditions.append("texts MATCH ?")
+        values.append(index)
+    if wanted.since or wanted.until:
+        first, end = numbers_between(history.connection, wanted.since, wanted.until)
+        after = max(after, first - 1)
+        before = min(before or end, end)
+    comparisons = (
+        (f"{number} > ?", after),
+        (f"{number} < ?", before),
+        # With the plus sign, the numbers decide what is read, and not the index of times.
+        ("+events.time >= ?", wanted.since),
+        ("+events.time < ?", wanted.until),
     )
-    used = [pair for pair in pairs if pair[1]]
-    return [text for text, _ in used], [value for _, value in used]
+    for condition, value in comparisons:
+        if value:
+            conditions.append(condition)
+            values.append(value)
+    return f"{query} WHERE {' AND '.join(conditions) or '1'} ORDER BY {number}", values
 
 
 _EVENT = (

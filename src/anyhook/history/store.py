@@ -11,6 +11,7 @@ import hashlib
 import os
 import sqlite3
 import time
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from anyhook.history.journal import history_directory
 from anyhook.history.redact import redact_text
 from anyhook.history.rows import DIGEST_SIZE, Rows, dump, indexed_text, keep, storable
 from anyhook.history.schema import NewerStoreError, prepare
+from anyhook.history.spans import remove_empty_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -200,7 +202,7 @@ class History:
         event = _with_storable_names(event)
         hook_ids = [self._hook_id(event, result) for result in event.results]
         rows = Rows(number, keep)
-        rows.add_results(number, hook_ids, event.results)
+        rows.add_results(number, event, hook_ids)
         rows.write(self.connection)
         outcome = (decision or {}).get("outcome", "none")
         self.connection.execute(
@@ -250,7 +252,7 @@ class History:
                 "INSERT INTO hooks (label, place, kind, file, digest, first, last)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (label, place, kind, ifnull(digest, ''))"
-                " DO UPDATE SET last = max(last, excluded.last) RETURNING id",
+                " DO UPDATE SET kind = kind RETURNING id",
                 (*key[:3], file, digest, event.time, event.time),
             ).fetchone()
             known = self._hooks[key] = row[0]
@@ -287,7 +289,7 @@ class History:
         removed = 0
         if limits.days:
             oldest = (time.time() if now is None else now) - limits.days * 86400
-            removed += self._remove_while("time < ?", (oldest,))
+            removed += self._remove("time < ?", (oldest,))
         while limits.size and self.size() > limits.size:
             count = self._remove("1", (), limit=max(BATCH, self._count() // 10))
             if not count:
@@ -308,36 +310,46 @@ class History:
     def _count(self) -> int:
         return int(self.connection.execute("SELECT count(*) FROM events").fetchone()[0])
 
-    def _remove_while(self, condition: str, values: tuple[Any, ...]) -> int:
+    def _remove(self, condition: str, values: tuple[Any, ...], *, limit: int = -1) -> int:
+        """Remove the oldest events of a condition from all tables, in batches.
+
+        Args:
+            condition: The condition on `events`.
+            values: Its values.
+            limit: How many; -1 for all.
+        """
         removed = 0
-        while count := self._remove(condition, values, limit=BATCH):
+        while removed != limit:
+            size = BATCH if limit < 0 else min(BATCH, limit - removed)
+            count = self._remove_batch(condition, values, size)
             removed += count
+            if count < size:
+                break
         return removed
 
-    def _remove(self, condition: str, values: tuple[Any, ...], *, limit: int) -> int:
-        """Remove the oldest events of a condition from all tables."""
+    def _remove_batch(self, condition: str, values: tuple[Any, ...], limit: int) -> int:
         with self.transaction():
             rows = self.connection.execute(
-                f"SELECT id FROM events WHERE {condition} ORDER BY time LIMIT ?",
+                f"SELECT id, session_id FROM events WHERE {condition} ORDER BY time LIMIT ?",
                 (*values, limit),
             ).fetchall()
-            for (number,) in rows:
-                self._remove_event(number)
-            self.connection.execute(
-                "DELETE FROM sessions WHERE NOT EXISTS"
-                " (SELECT 1 FROM events WHERE session_id = sessions.id)"
+            for number, _ in rows:
+                self._remove_from_index(number)
+            self.connection.executemany(
+                "DELETE FROM events WHERE id = ?", [(number,) for number, _ in rows]
             )
-            self._sessions.clear()
+            removed = Counter(session for _, session in rows)
+            self.connection.executemany(
+                "UPDATE sessions SET events = events - ? WHERE id = ?",
+                [(count, session) for session, count in removed.items()],
+            )
+            self.connection.executemany(
+                "DELETE FROM sessions WHERE id = ? AND NOT EXISTS"
+                " (SELECT 1 FROM events WHERE session_id = sessions.id)",
+                [(session,) for session in removed],
+            )
+            remove_empty_spans(self.connection)
         return len(rows)
-
-    def _remove_event(self, number: int) -> None:
-        self._remove_from_index(number)
-        self.connection.execute(
-            "UPDATE sessions SET events = events - 1"
-            " WHERE id = (SELECT session_id FROM events WHERE id = ?)",
-            (number,),
-        )
-        self.connection.execute("DELETE FROM events WHERE id = ?", (number,))
 
 
 @lru_cache(maxsize=4096)

@@ -1,0 +1,69 @@
+"""Between which numbers the events of a time are.
+
+Numbers mostly follow the time, but not always: transcripts of old sessions are imported later. The
+table `spans` holds the earliest and the latest time of each 4096 numbers. Without it, a search until
+a time reads every newer event that has its words, and the first number since a time takes as long
+as reading all events since then: seconds, in a store of millions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+
+SPAN = 4096
+"""Numbers of a span."""
+
+Times = dict[int, list[float]]
+"""Number of a span or another thing to the earliest and the latest time of its events."""
+
+
+def extend(times: Times, number: int, time: float) -> None:
+    """Extend the times of a thing by one of its events."""
+    known = times.setdefault(number, [time, time])
+    known[0] = min(known[0], time)
+    known[1] = max(known[1], time)
+
+
+def store_times(connection: sqlite3.Connection, times: Mapping[int, list[float]]) -> None:
+    """Extend the stored times of spans."""
+    connection.executemany(
+        "INSERT INTO spans VALUES (?, ?, ?) ON CONFLICT (number) DO UPDATE SET"
+        " earliest = min(earliest, excluded.earliest), latest = max(latest, excluded.latest)",
+        [(number, *span) for number, span in times.items()],
+    )
+
+
+def remove_empty_spans(connection: sqlite3.Connection) -> None:
+    """Remove the spans before the first event; those between others may hold none any more."""
+    connection.execute(
+        "DELETE FROM spans WHERE number < ifnull((SELECT min(id) / ? FROM events), 1 << 62)",
+        (SPAN,),
+    )
+
+
+def numbers_between(
+    connection: sqlite3.Connection, since: float = 0.0, until: float = 0.0
+) -> tuple[int, int]:
+    """Return a range of numbers that holds all events of a time.
+
+    Args:
+        connection: The store.
+        since: Unix timestamp of the first event; 0 for no limit.
+        until: Unix timestamp after the last event; 0 for no limit.
+
+    Returns:
+        The first number, and the one after the last; numbers are greater than 0.
+    """
+    first, last, lowest, highest = connection.execute(
+        "SELECT min(number), max(number), (SELECT min(id) FROM events),"
+        " (SELECT max(id) FROM events) FROM spans"
+        " WHERE latest >= ? AND (? = 0 OR earliest < ?)",
+        (since, until, until),
+    ).fetchone()
+    if first is None or lowest is None:
+        return 1, 1
+    return max(first * SPAN, lowest), min((last + 1) * SPAN, highest + 1)
