@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
+import random
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -81,6 +84,47 @@ def test_an_export_gives_the_same_result_as_the_history(recorded, tmp_path, form
     assert of_file.sessions == of_history.sessions
     assert decisions(of_file) == decisions(of_history)
     assert decisions(of_file)[0][-1] == ("permission_mode",)
+
+
+def test_a_compressed_export_gives_the_same_result(recorded, tmp_path):
+    path = write_export(tmp_path / "e.jsonl", events(60))
+    plain = run(recorded, path).result
+    compressed = tmp_path / "day" / "e.jsonl.gz"
+    compressed.parent.mkdir()
+    compressed.write_bytes(gzip.compress(Path(path).read_bytes()))
+
+    of_file = run(recorded, str(compressed)).result
+    of_directory = run(recorded, str(compressed.parent)).result
+
+    assert (of_file.total, of_file.problems) == (60, [])
+    assert decisions(of_file) == decisions(plain) == decisions(of_directory)
+
+
+def test_the_start_of_a_cut_compressed_export_is_read(recorded, tmp_path):
+    path = write_export(tmp_path / "e.jsonl", events(60))
+    noise = "".join(random.Random(1).choices("abcdef", k=600_000))
+    lines = gzip.compress(f"{Path(path).read_text()}{noise}\n".encode())
+    cut = tmp_path / "cut.jsonl.gz"
+    cut.write_bytes(lines[:-100])
+
+    found = run(recorded, str(cut)).result
+
+    assert found.total == 60
+    assert any("cut.jsonl.gz cannot be read" in problem for problem in found.problems)
+
+
+def test_a_file_that_only_seems_compressed_is_an_error(recorded, tmp_path):
+    path = tmp_path / "e.jsonl.gz"
+    path.write_text("{}")
+    with pytest.raises(UsageError, match=r"e\.jsonl\.gz cannot be read: Not a gzipped file"):
+        run(recorded, str(path))
+
+    write_export(tmp_path / "f.jsonl", events())
+    problems = []
+    assert run(recorded, str(tmp_path), on_problem=problems.append).result.total == 10
+    assert [problem.rpartition("/")[2] for problem in problems] == [
+        "e.jsonl.gz cannot be read: Not a gzipped file (b'{}'); skipped"
+    ]
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
@@ -232,6 +276,18 @@ def test_transcripts_in_a_directory_are_recognized(recorded, tmp_path):
     result = run(recorded, str(tmp_path / "sessions"), on_problem=problems.append).result
 
     assert problems == [f"{tmp_path}/sessions/notes.jsonl: holds no events; skipped"]
+    assert result.events == {"session_start": 1, "before_prompt": 1, "before_tool": 1}
+    assert [(d.session, d.text) for d in result.decided] == [("claude/s1", "rm -rf /")]
+
+
+def test_a_compressed_transcript_in_a_directory_is_recognized(recorded, tmp_path):
+    path = tmp_path / "sessions" / "p" / "s1.jsonl"
+    write_claude(path)
+    path.with_name("s1.jsonl.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+
+    result = run(recorded, str(tmp_path / "sessions")).result
+
     assert result.events == {"session_start": 1, "before_prompt": 1, "before_tool": 1}
     assert [(d.session, d.text) for d in result.decided] == [("claude/s1", "rm -rf /")]
 

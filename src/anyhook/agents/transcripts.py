@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
@@ -121,6 +122,32 @@ def transcript_formats() -> dict[str, TranscriptFormat]:
     return formats
 
 
+# -- files
+
+
+def find_lines(directory: Path, pattern: str) -> list[Path]:
+    """Return the files of a pattern in order, and those that were compressed with gzip.
+
+    Args:
+        directory: The directory.
+        pattern: Ends with `.jsonl`.
+    """
+    return sorted([*directory.glob(pattern), *directory.glob(f"{pattern}.gz")])
+
+
+def without_gz(path: Path) -> Path:
+    """Return the path that a file had before it was compressed."""
+    return path.with_suffix("") if path.suffix == ".gz" else path
+
+
+def _open(path: Path) -> BinaryIO:
+    if path.suffix != ".gz":
+        return path.open("rb", buffering=BUFFER_SIZE)
+    import gzip
+
+    return cast("BinaryIO", gzip.open(path))
+
+
 # -- lines
 
 
@@ -133,12 +160,12 @@ def read_records(
     that is what a program leaves that was killed.
 
     Args:
-        path: The file.
+        path: The file; one that ends with `.gz` is decompressed.
         problems: Takes what was skipped.
         is_needless: Returns whether a line can be skipped without parsing it.
     """
     try:
-        file = path.open("rb", buffering=BUFFER_SIZE)
+        file = _open(path)
     except OSError as error:
         problems(f"{path}: cannot be read: {error.strerror}")
         return
@@ -149,8 +176,9 @@ def read_records(
         while True:
             try:
                 line = next(lines, None)
-            except OSError as error:
-                problems(f"{path}:{number + 1}: cannot be read: {error.strerror}")
+            except (OSError, EOFError, zlib.error) as error:
+                reason = getattr(error, "strerror", None) or error
+                problems(f"{path}:{number + 1}: cannot be read: {reason}")
                 return
             if line is None:
                 return

@@ -14,7 +14,7 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.payloads import decode_event
@@ -24,9 +24,17 @@ from anyhook.agents.transcripts import (
     describe_line,
     get_transcripts,
     parse_line,
+    read_records,
 )
 from anyhook.backtest.sources import EventRow, Rows, Selection
-from anyhook.backtest.storage import StoredFile, count_lines, find_files, read_range
+from anyhook.backtest.storage import (
+    UNREADABLE,
+    StoredFile,
+    count_lines,
+    find_files,
+    read_range,
+    unreadable,
+)
 from anyhook.errors import UsageError
 from anyhook.history import trajectories
 from anyhook.history.export import EXPORT_FIELDS, REQUIRED, names_of
@@ -71,7 +79,13 @@ def parts_of_files(
     """
     for place in places:
         for file in find_files(place):
-            form = _recognize_file(file)
+            try:
+                form = _recognize_file(file)
+            except UsageError as error:
+                if file.is_named or not file.is_compressed:
+                    raise
+                on_problem(f"{error}; skipped")
+                continue
             if form is not None:
                 yield from _split(file, form, selection)
             elif file.is_named:
@@ -137,16 +151,28 @@ class FilePart:
 
 
 def _recognize_file(file: StoredFile) -> Recognized | None:
-    with closing(file.open()) as stream:
-        head = stream.read(HEAD)
+    with file.open_content() as stream:
+        try:
+            head = _read_first_line(stream)
+        except UNREADABLE as error:
+            raise unreadable(file.name, error) from error
         if head.startswith(PARQUET_MARK):
             return _recognize_parquet(file)
-        while len(head) < min(file.size, LONGEST_LINE) and b"\n" not in head:
-            head += stream.read(HEAD)
         found = recognize(head)
         if found is None and len(head) < file.size <= LONGEST_LINE:  # a document
             found = recognize(head + stream.read(file.size))
     return found
+
+
+def _read_first_line(stream: BinaryIO) -> bytes:
+    """Return the start of a file: `HEAD` bytes, or more if the first line is longer."""
+    head = stream.read(HEAD)
+    while len(head) < LONGEST_LINE and b"\n" not in head:
+        more = stream.read(HEAD)
+        if not more:
+            break
+        head += more
+    return head
 
 
 def _recognize_parquet(file: StoredFile) -> Recognized | None:
@@ -173,7 +199,7 @@ def _open_parquet(file: StoredFile) -> Iterator[Any]:
 
 
 def _split(file: StoredFile, form: Recognized, selection: Selection) -> Iterator[FilePart]:
-    if form.kind is FileKind.TRANSCRIPT:
+    if form.kind is FileKind.TRANSCRIPT or file.is_compressed:
         yield FilePart(file, form, selection)
     elif form.is_lines:
         for first in range(0, file.size, PART_BYTES):
@@ -210,7 +236,7 @@ class _PartReader:
         self._wanted = wanted
         self._hasher = hashlib.blake2b(digest_size=DIGEST_SIZE)
         self._hasher.update(part.location.encode("utf-8", "replace"))
-        self._lines_before: int | None = None
+        self._lines_before = 0 if part.first < 0 else None
 
     def read_lines(self) -> Iterator[EventRow]:
         """Yield the events of the lines that begin in the range of bytes."""
@@ -264,11 +290,15 @@ class _PartReader:
             path = self._local_copy(directory)
             for beside in sorted(path.parent.glob(f"{path.stem}.*")):  # what is known of a subagent
                 if beside.is_file():
-                    self._hasher.update(hashlib.blake2b(beside.read_bytes()).digest())
+                    with beside.open("rb") as stream:
+                        self._hasher.update(hashlib.file_digest(stream, hashlib.blake2b).digest())
 
             def report(problem: str) -> None:
                 self._rows.report(problem.replace(str(path), self._file.name))
 
+            if self._part.form.kind is FileKind.EXPORT:
+                yield from self._read_export(path, report)
+                return
             if self._part.form.kind is FileKind.TRANSCRIPT:
                 transcripts = get_transcripts(self._part.form.agent)
                 events = transcripts.read(path, report) if transcripts else iter(())
@@ -280,12 +310,23 @@ class _PartReader:
 
     def _local_copy(self, directory: str) -> Path:
         """Return a file of this machine with the content."""
-        if not self._file.store:
+        if not self._file.store and not self._file.is_compressed:
             return Path(self._file.path)
         copy = Path(directory, PurePosixPath(self._file.path).name)
-        with closing(self._file.open()) as stream, copy.open("wb") as target:
-            shutil.copyfileobj(stream, target)
+        if self._file.is_compressed:
+            copy = copy.with_suffix("")
+        with self._file.open_content() as stream, copy.open("wb") as target:
+            try:
+                shutil.copyfileobj(stream, target)
+            except UNREADABLE as error:
+                self._rows.report(str(unreadable(self._file.name, error)))
         return copy
+
+    def _read_export(self, path: Path, report: Callable[[str], None]) -> Iterator[EventRow]:
+        """Yield the events of a whole export, which was compressed."""
+        for number, record in read_records(path, report):
+            yield from self._read_exported(record, f"{self._file.name}@{number}", number)
+        self._rows.digest = self._hasher.hexdigest()
 
     def _read_exported(
         self, record: Mapping[str, Any], place: str, number: int

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import gzip
 import os
-from contextlib import closing
+import zlib
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = frozenset({".jsonl", ".ndjson", ".json", ".parquet", ".traj"})
 """Endings of the files that are read of a directory."""
+COMPRESSED = (".jsonl.gz", ".ndjson.gz")
+"""Endings of files that are decompressed, and cannot be read in parts."""
+UNREADABLE = (OSError, EOFError, zlib.error)
+"""What reading raises; a compressed file may be damaged or cut."""
 BLOCK = 1024**2
 """Bytes that are read at once where lines are searched."""
 
@@ -45,6 +51,25 @@ class StoredFile:
     store: str = ""
     is_named: bool = False
 
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it is decompressed while it is read."""
+        return self.name.endswith(COMPRESSED)
+
+    @contextmanager
+    def open_content(self) -> Iterator[BinaryIO]:
+        """Open it for reading from its start, and decompress it if it is compressed.
+
+        Raises:
+            UsageError: If it cannot be read.
+        """
+        with closing(self.open()) as stream:
+            if self.is_compressed:
+                with gzip.open(stream) as content:
+                    yield cast("BinaryIO", content)
+            else:
+                yield stream
+
     def open(self) -> BinaryIO:
         """Open it for reading at any position.
 
@@ -60,13 +85,18 @@ class StoredFile:
             raise unreadable(self.name, error) from error
 
 
-def unreadable(name: str, error: OSError) -> UsageError:
+def unreadable(name: str, error: Exception) -> UsageError:
     """Return the error for a file that cannot be read."""
-    return UsageError(f"{name} cannot be read: {error.strerror or error}")
+    return UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}")
+
+
+def _is_read(name: str) -> bool:
+    """Return whether a file of a directory is read."""
+    return os.path.splitext(name)[1] in SUFFIXES or name.endswith(COMPRESSED)  # noqa: PTH122 - it may be in a store
 
 
 def find_files(place: str) -> Iterator[StoredFile]:
-    """Yield the files of a path or URI; of a directory those with a suffix in `SUFFIXES`.
+    """Yield the files of a path or URI; of a directory those with a known suffix.
 
     Args:
         place: A path, or a URI that `pyarrow.fs` reads.
@@ -85,7 +115,7 @@ def find_files(place: str) -> Iterator[StoredFile]:
     try:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
-                if file.suffix in SUFFIXES and file.is_file():
+                if _is_read(file.name) and file.is_file():
                     yield _local_file(file, is_named=False)
         else:
             yield _local_file(path, is_named=True)
@@ -113,7 +143,7 @@ def _find_in_store(uri: str) -> Iterator[StoredFile]:
         return
     inner = store.get_file_info(fs.FileSelector(path, recursive=True))
     for file in sorted(inner, key=lambda file: file.path):
-        if file.type == fs.FileType.File and os.path.splitext(file.path)[1] in SUFFIXES:  # noqa: PTH122 - no path of this machine
+        if file.type == fs.FileType.File and _is_read(file.path):
             rest = file.path[len(path.rstrip("/")) :]
             yield _stored_file(store, uri, name + rest, file, is_named=False)
 

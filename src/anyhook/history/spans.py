@@ -1,9 +1,9 @@
 """Between which numbers the events of a time are.
 
 Numbers mostly follow the time, but not always: transcripts of old sessions are imported later. The
-table `spans` holds the earliest and the latest time of each 4096 numbers. Without it, a search until
-a time reads every newer event that has its words, and the first number since a time takes as long
-as reading all events since then: seconds, in a store of millions.
+table `spans` holds the earliest and the latest time of each 4096 numbers. Without it, a search
+until a time reads every newer event that has its words, and the first number since a time takes as
+long as reading all events since then: seconds, in a store of millions.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
     TranscriptFormat,
+    find_lines,
     join_text_blocks,
     object_in,
     objects_in,
@@ -39,6 +40,7 @@ from anyhook.agents.transcripts import (
     read_json_file,
     read_records,
     text_in,
+    without_gz,
 )
 
 if TYPE_CHECKING:
@@ -60,8 +62,8 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     configured = environ.get("CLAUDE_CONFIG_DIR")
     root = Path(configured) if configured else home / ".claude"
     for project in sorted((root / "projects").glob("*/")):
-        yield from sorted(project.glob("*.jsonl"))
-        yield from sorted(project.glob("*/subagents/**/*.jsonl"))
+        yield from find_lines(project, "*.jsonl")
+        yield from find_lines(project, "*/subagents/**/*.jsonl")
 
 
 def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
@@ -118,7 +120,7 @@ class _Reader:
         self._is_aside = False
         self._agent_type = ""
         if self._is_subagent:
-            meta = read_json_file(path.with_suffix(".meta.json"))
+            meta = read_json_file(without_gz(path).with_suffix(".meta.json"))
             self._agent_type = text_in(meta, "agentType")
         self._line = 0
         self._is_started = False

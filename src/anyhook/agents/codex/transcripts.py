@@ -15,6 +15,7 @@ from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
     TranscriptFormat,
+    find_lines,
     join_text_blocks,
     object_in,
     parse_time,
@@ -70,8 +71,8 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the files of all threads, those of subagents too."""
     configured = environ.get("CODEX_HOME")
     root = Path(configured) if configured else home / ".codex"
-    yield from sorted((root / "sessions").glob("*/*/*/rollout-*.jsonl"))
-    yield from sorted((root / "archived_sessions").glob("rollout-*.jsonl"))
+    yield from find_lines(root / "sessions", "*/*/*/rollout-*.jsonl")
+    yield from find_lines(root / "archived_sessions", "rollout-*.jsonl")
 
 
 def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:

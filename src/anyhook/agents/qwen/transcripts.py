@@ -16,6 +16,7 @@ from anyhook.agents.transcripts import (
     Draft,
     EventQueue,
     TranscriptFormat,
+    find_lines,
     join_text_blocks,
     object_in,
     objects_in,
@@ -23,6 +24,7 @@ from anyhook.agents.transcripts import (
     read_json_file,
     read_records,
     text_in,
+    without_gz,
 )
 
 if TYPE_CHECKING:
@@ -61,8 +63,8 @@ def find(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     configured = environ.get("QWEN_HOME")
     root = Path(configured) if configured else home / ".qwen"
     for project in sorted((root / "projects").glob("*/")):
-        yield from sorted(project.glob("chats/*.jsonl"))
-        yield from sorted(project.glob("subagents/*/*.jsonl"))
+        yield from find_lines(project, "chats/*.jsonl")
+        yield from find_lines(project, "subagents/*/*.jsonl")
 
 
 def read(path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
@@ -95,7 +97,7 @@ class _Reader:
         self._agent_type = ""
         self._permission_mode = ""
         if self._is_subagent:
-            meta = read_json_file(path.with_suffix(".meta.json"))
+            meta = read_json_file(without_gz(path).with_suffix(".meta.json"))
             self._agent_type = text_in(meta, "agentType")
             self._permission_mode = text_in(meta, "resolvedApprovalMode")
         self._line = 0

@@ -1,0 +1,115 @@
+"""Transcripts that are imported: compressed ones, many small ones, and those that repeat others."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+
+import pytest
+
+from anyhook.agents.claude.transcripts import read
+from anyhook.history import imports
+from anyhook.history.imports import find_transcripts, import_transcripts
+from anyhook.history.queries import Filter, iterate
+from anyhook.history.store import History
+
+
+def records(session, calls):
+    common = {"sessionId": session, "cwd": "/p", "timestamp": "2026-11-01T12:00:00.000Z"}
+    prompt = {"type": "user", "uuid": f"{session}-0", "message": {"role": "user", "content": "go"}}
+    answers = [
+        {
+            "type": "assistant",
+            "uuid": f"{session}-{number}",
+            "message": {
+                "id": f"m{number}",
+                "content": [
+                    {
+                        "type": "tool_use",
+                        "id": f"{session}-call{number}",
+                        "name": "Bash",
+                        "input": {"command": f"ls {number}"},
+                    }
+                ],
+            },
+        }
+        for number in range(1, calls + 1)
+    ]
+    return [{**common, **record} for record in (prompt, *answers)]
+
+
+def write(directory, session, calls=3):
+    project = directory / "projects" / "p"
+    project.mkdir(parents=True, exist_ok=True)
+    path = project / f"{session}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records(session, calls)))
+    return path
+
+
+def import_all(directory, history):
+    files = find_transcripts(directory, {"CLAUDE_CONFIG_DIR": str(directory)}, ["claude"])
+    return import_transcripts(history, files)
+
+
+def stored(history):
+    return [
+        (event.session, event.event, event.tool, event.project)
+        for event in iterate(history, Filter())
+    ]
+
+
+def test_a_compressed_transcript_gives_the_same_events(tmp_path):
+    path = write(tmp_path / "plain", "s1")
+    copy = write(tmp_path / "packed", "s1")
+    copy.with_name("s1.jsonl.gz").write_bytes(gzip.compress(copy.read_bytes()))
+    copy.unlink()
+
+    with History.open(tmp_path / "a") as history:
+        plain = import_all(tmp_path / "plain", history)
+        expected = stored(history)
+    with History.open(tmp_path / "b") as history:
+        done = import_all(tmp_path / "packed", history)
+        assert stored(history) == expected
+        assert (done.events, done.problems) == (plain.events, [])
+        assert done.events == len(list(read(path, print))) > 3
+
+        write(tmp_path / "packed", "s1")  # unpacked again
+        again = import_all(tmp_path / "packed", history)
+        assert (again.events, again.known) == (0, plain.events)
+
+
+def test_a_damaged_compressed_transcript_is_reported(tmp_path):
+    path = write(tmp_path, "s1", 200)
+    path.with_name("s2.jsonl.gz").write_bytes(gzip.compress(path.read_bytes())[:-20])
+    path.with_name("s3.jsonl.gz").write_bytes(b"no gzip")
+    path.unlink()
+
+    with History.open(tmp_path / "history") as history:
+        done = import_all(tmp_path, history)
+
+    damaged, no_gzip = sorted(text for text in done.problems if "cannot be read" in text)
+    assert re.search(r"/s2\.jsonl\.gz:\d+: cannot be read: Compressed file ended", damaged)
+    assert no_gzip.endswith("/s3.jsonl.gz:1: cannot be read: Not a gzipped file (b'no')")
+    assert done.events > 3
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_batches_of_any_size_store_the_same(tmp_path, monkeypatch, size):
+    for session in ("a", "b", "c"):
+        write(tmp_path, session)
+    fork = records("b", 3) + records("b", 5)[4:]
+    fork_path = tmp_path / "projects" / "p" / "fork.jsonl"
+    fork_path.write_text("".join(json.dumps(record) + "\n" for record in fork))
+    monkeypatch.setattr(imports, "BATCH", size)
+
+    with History.open(tmp_path / "history") as history:
+        done = import_all(tmp_path, history)
+        again = import_all(tmp_path, history)
+        keys = history.connection.execute("SELECT key FROM events").fetchall()
+
+        assert (done.files, done.events, done.known) == (4, 17, 5)
+        assert (again.files, again.unchanged) == (0, 4)
+        assert len(set(keys)) == 17
+        counts = history.connection.execute("SELECT session, events FROM sessions ORDER BY session")
+        assert counts.fetchall() == [("a", 5), ("b", 7), ("c", 5)]
