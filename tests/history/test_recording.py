@@ -7,9 +7,13 @@ import json
 import pytest
 
 from anyhook import BeforeTool, Engine, allow, deny
+from anyhook.history import journal
 from anyhook.history.ingest import ingest
+from anyhook.history.record import LONGEST_STREAM
 from anyhook.history.recorder import Recorder
 from anyhook.history.store import History
+from anyhook.model.text import MAX_VALUE_WIDTH
+from tests.history.test_redact import texts_of_store
 from tests.world import World
 
 SHELL = BeforeTool(tool_name="run_shell_command", tool_input={"command": "ls"}, session_id="s1")
@@ -184,3 +188,31 @@ def test_recording_twice_into_the_store_changes_nothing(world, directory, tmp_pa
 
     assert len(recorded(directory)) == 1
     assert len(recorded(directory)) == 1
+
+
+def stored_text(directory):
+    """Return everything in the store."""
+    with History.open(directory) as history:
+        assert ingest(history).problems == []
+        return texts_of_store(history)
+
+
+@pytest.mark.anyio
+async def test_no_beginning_of_a_secret_is_stored_where_a_text_was_cut(world, directory):
+    output = "x" * (LONGEST_STREAM - 10) + f" {SECRET} more"
+    script = world.write(world.project / "log.sh", f"#!/bin/sh\necho '{output}' >&2\nexit 1\n")
+    hook = {"type": "command", "command": str(script)}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    long_text = "x" * (journal.LONGEST_TEXT - 10) + f" {SECRET} " + "y" * journal.LONGEST_LINE
+    reason = "x " * (MAX_VALUE_WIDTH // 2 - 5) + SECRET
+    engine.register("before_tool", lambda event: deny(reason), name="first")
+    engine.register("before_tool", lambda event: deny("another reason"), name="second")
+
+    await engine.dispatch(SHELL.replace(tool_input={"command": long_text}))
+
+    stored = stored_text(directory)
+    assert "characters left out" in stored
+    assert "x" * (LONGEST_STREAM - 300) in stored
+    assert SECRET[:4] not in stored

@@ -111,6 +111,33 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.parametrize("rest", [0, 100, 100_000])
+@pytest.mark.parametrize("kept", [4, 7, 12])
+@pytest.mark.parametrize(("text", "secret"), SECRETS)
+def test_no_beginning_of_a_secret_is_left_where_a_text_is_cut(text, secret, kept, rest):
+    limit = 4096
+    beginning = secret[: min(kept, len(secret) - 1)]
+    before = ("line of output\n" * limit)[: limit - text.index(secret) - len(beginning) - 1]
+    for start in ("", '{"log": "'):
+        whole = f"{start}{before[len(start) :]}\n{text}\n{'more output ' * (rest // 12)}"
+        assert whole[:limit].endswith(beginning)
+
+        found = Redactor(ENVIRON).redact_start(whole, limit)
+
+        assert len(found) <= limit
+        assert beginning not in found
+        assert "BEGIN" in text or found.startswith(whole[: limit - 300])
+
+
+def test_a_secret_that_ends_far_behind_a_cut_leaves_nothing():
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEow\n" * 20_000
+    found = Redactor({}).redact_start(f"a\n{key} b", 100)
+    assert "MIIE" not in found
+    token = "a1B2" * 3000
+    found = Redactor({}).redact_start(f"{token} {'x ' * 20} ghp_{KEY} {'x' * 40_000}", 12_060)
+    assert "ghp_" not in found
+
+
 def shape(value):
     """Return a value with its strings left out."""
     if isinstance(value, dict):

@@ -19,7 +19,7 @@ from anyhook.authoring.functions import (
 from anyhook.authoring.load import load_hooks
 from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
 from anyhook.history.record import answer_record
-from anyhook.history.redact import redact_json, redact_text
+from anyhook.history.redact import redact_json, redact_start
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.tools import TOOLS
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 200
 """Characters of an event that are shown in an example."""
-SEARCHED_TEXT = 5 * LONGEST_TEXT
-"""Characters among which secrets are searched: one that is cut would not be recognized."""
 
 
 class HookFile:
@@ -189,7 +187,7 @@ def decided_of(
     """
     text = longest_text(payload)
     if not row.is_redacted:
-        text = redact_text(text[:SEARCHED_TEXT])
+        text = redact_start(text, LONGEST_TEXT)
         decision = _without_secrets(decision)
     text = text[:LONGEST_TEXT]
     return Decided(

@@ -127,7 +127,11 @@ def _cut(value: Any) -> Any:
     """Return a value whose long strings are cut."""
     if isinstance(value, str):
         rest = len(value) - LONGEST_TEXT
-        return value if rest <= 0 else f"{value[:LONGEST_TEXT]}… [{rest} characters left out]"
+        if rest <= 0:
+            return value
+        from anyhook.history.redact import redact_start
+
+        return f"{redact_start(value, LONGEST_TEXT)}… [{rest} characters left out]"
     if isinstance(value, dict):
         return {key: _cut(item) for key, item in value.items()}
     if isinstance(value, list):

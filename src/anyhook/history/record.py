@@ -5,6 +5,7 @@ A hook that records imports this module, so it imports little.
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
@@ -114,11 +115,19 @@ def _blame_record(blame: Blame) -> dict[str, Any]:
         record["overrode"] = [
             {
                 "hook": other.handler.label if other.handler is not None else None,
-                "value": shorten(other.value),
+                "value": _shorten(other.value),
             }
             for other in blame.overrode
         ]
     return record
+
+
+def _shorten(value: object) -> str:
+    """Return a value as one short line without secrets, which a cut could make unrecognizable."""
+    from anyhook.history.redact import redact_json
+    from anyhook.model.json import dump_json, repair
+
+    return shorten(json.loads(redact_json(dump_json(repair(value)).decode())[0]))
 
 
 def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
@@ -140,8 +149,8 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
         "started": round(result.started, 6),
         "exit_code": result.exit_code,
         "signal": result.signal,
-        "stdout": result.stdout[:LONGEST_STREAM],
-        "stderr": result.stderr[:LONGEST_STREAM],
+        "stdout": _start_of(result.stdout),
+        "stderr": _start_of(result.stderr),
         "truncated": result.truncated or _is_longer(result),
         "error": result.error,
     }
@@ -157,6 +166,14 @@ def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:
     if version:
         record["version"] = version
     return record
+
+
+def _start_of(stream: str) -> str:
+    if len(stream) <= LONGEST_STREAM:
+        return stream  # the whole line of the journal is searched for secrets
+    from anyhook.history.redact import redact_start
+
+    return redact_start(stream, LONGEST_STREAM)
 
 
 def _is_longer(result: HandlerResult) -> bool:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SHORTEST_VALUE = 8
 """Characters. The value of a variable that is shorter may be a common word."""
+SEARCHED_BEYOND = 16 * 1024
+"""Characters behind a cut that are searched: more than the longest tokens have."""
 MOST_ESCAPED = 3
 """How many JSON texts may be within each other around the value of a variable."""
 
@@ -158,11 +160,12 @@ class Redactor:
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
         self._values = _secret_values(os.environ if environ is None else environ)
 
-    def redact(self, text: str) -> tuple[str, int]:
+    def redact(self, text: str, *, is_cut: bool = False) -> tuple[str, int]:
         """Replace the secrets in a JSON text, which stays valid JSON, or in any other text.
 
         Args:
             text: The text.
+            is_cut: Whether it is a part of a text, and never JSON.
 
         Returns:
             The text without secrets, and the number of those that were replaced.
@@ -170,7 +173,7 @@ class Redactor:
         count = 0
         for value, label in self._values.items():
             if value in text:
-                text, found = _replace_value(text, value, label)
+                text, found = _replace_value(text, value, label, is_json=not is_cut)
                 count += found
         lower = _lower(text)
         possible = self._possible_kinds(text, lower)
@@ -189,6 +192,22 @@ class Redactor:
                     lower = _lower(text)
                     count += found
         return text, count
+
+    def redact_start(self, text: str, limit: int) -> str:
+        """Return the start of a text without secrets.
+
+        The start of a secret would not be recognized after a cut through it, so the text is
+        searched beyond the cut.
+
+        Args:
+            text: The text.
+            limit: How many characters are kept.
+        """
+        part = text[: limit + SEARCHED_BEYOND]
+        redacted, _ = self.redact(part, is_cut=True)
+        if len(part) < len(text):  # the end of this part may go through a secret, too
+            redacted = redacted[:-SEARCHED_BEYOND]
+        return redacted[:limit]
 
     def _possible_kinds(self, _text: str, _lower: str) -> AbstractSet[str]:
         """Return the labels of the kinds of which a text may have a mark.
@@ -238,6 +257,11 @@ def redact_json(text: str) -> tuple[str, int]:
 def redact_text(text: str) -> str:
     """Replace the secrets in any text; see `redact_json`."""
     return _own_redactor().redact(text)[0]
+
+
+def redact_start(text: str, limit: int) -> str:
+    """Return the start of any text without secrets; see `Redactor.redact_start`."""
+    return _own_redactor().redact_start(text, limit)
 
 
 @cache
@@ -309,13 +333,13 @@ def _replace(matches: Iterable[re.Match[str]], kind: SecretKind, text: str) -> t
     return "".join([*parts, text[end:]]) if parts else text, len(parts) // 2
 
 
-def _replace_value(text: str, value: str, label: str) -> tuple[str, int]:
+def _replace_value(text: str, value: str, label: str, *, is_json: bool) -> tuple[str, int]:
     r"""Replace the value of a variable; JSON stays JSON.
 
     A value of digits may be a part of a number, and the first letter of a value may be that of an
     escape like `\n`.
     """
-    if text[:1] not in ("{", "["):
+    if not is_json or text[:1] not in ("{", "["):
         return text.replace(value, label), text.count(value)
     escaped = re.escape(value)
     in_string = re.compile(rf"(?<!\\)((?:\\\\)*){escaped}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.history.redact import redact_text
+from anyhook.history.redact import redact_start
 from anyhook.model.event import ToolEvent
 from anyhook.model.json import dump_json, repair
 from anyhook.telemetry import names
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 MAX_CONTENT = 8 * 1024
 """Characters of a content that are kept."""
-MAX_SEARCHED = 64 * 1024
-"""Characters that are searched for secrets. What is kept is far from this end, so that no part of a
-secret that was cut is in it."""
 
 
 def event_contents(event: Event) -> dict[str, str]:
@@ -61,4 +58,4 @@ def _json(value: object) -> str:
 
 
 def _text(text: object) -> str:
-    return clean(redact_text(str(text)[:MAX_SEARCHED]), MAX_CONTENT)
+    return clean(redact_start(str(text), MAX_CONTENT), MAX_CONTENT)
