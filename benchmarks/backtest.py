@@ -11,23 +11,22 @@ import resource
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.agents.claude.transcripts import read
 from anyhook.backtest.files import parts_of_files
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
-from anyhook.history.events import RecordedEvent
 from anyhook.history.export import export_jsonl
+from anyhook.history.imports import find_transcripts, import_transcripts
+from anyhook.history.queries import Filter, events_of, find_session, search, sessions
 from anyhook.history.store import FILE, History
-from anyhook.history.text import query_of
 from benchmarks.corpus import recorded_events, write_transcripts
 from benchmarks.floor import spawn_bare
-from benchmarks.measure import in_turns, timed
+from benchmarks.measure import Samples, in_turns, timed
 from benchmarks.table import Fact, Row, Section
 
 if TYPE_CHECKING:
@@ -38,7 +37,19 @@ LARGE_VARIABLE = "ANYHOOK_BENCH_EVENTS"
 """Environment variable: events of the corpus, like 10000000; building the store takes long."""
 TRANSCRIPT_BYTES = 60_000_000
 COMMANDS = 200
-SEARCHES = ("pytest", "git commit", "render table", "curl token", "nothingatall")
+SEARCHES = ("return", "pytest", "git commit", "render table", "curl token", "nothingatall")
+FILTERS = (
+    Filter(tool="shell"),
+    Filter(outcome="none"),
+    Filter(event="before_prompt"),
+    Filter(agent="claude"),
+)
+NEVER = [
+    Filter(text="pytest curl"),
+    Filter(text="git commit", tool="edit_file"),
+    Filter(tool="read_file", event="before_prompt"),
+]
+"""Common words and properties of which no event has all."""
 GUARD = """
 from anyhook.authoring import Hooks, deny
 hooks = Hooks()
@@ -204,7 +215,7 @@ def _loop_over_history(directory: Path) -> float:
 
 def _imports(root: Path, scale: float) -> Iterator[Fact]:
     """Read and store transcripts."""
-    transcripts = root / "transcripts"
+    transcripts = root / "claude" / "projects" / "p"
     size = write_transcripts(transcripts, int(TRANSCRIPT_BYTES * scale))
     bare = time.process_time()
     for path in transcripts.iterdir():
@@ -212,9 +223,10 @@ def _imports(root: Path, scale: float) -> Iterator[Fact]:
             for line in stream:
                 json.loads(line)
     bare = time.process_time() - bare
+    files = find_transcripts(root, {"CLAUDE_CONFIG_DIR": str(root / "claude")}, ["claude"])
     started = time.process_time()
     with History.open(root / "imported") as history:
-        history.add(_events_of(transcripts))
+        import_transcripts(history, files)
     seconds = time.process_time() - started
     rate = size / seconds / 1e6
     words = f"{rate:.0f} MB/s per core; json.loads alone {size / bare / 1e6:.0f} MB/s"
@@ -222,47 +234,48 @@ def _imports(root: Path, scale: float) -> Iterator[Fact]:
                rate >= 30)  # fmt: skip
 
 
-def _events_of(directory: Path) -> Iterator[RecordedEvent]:
-    for path in sorted(directory.iterdir()):
-        for event in read(path, print):
-            tool = event.payload.get("tool_name")
-            yield RecordedEvent(
-                "claude", path.stem, event.event, event.time or 0.0, event.payload, "import",
-                tool=None if tool is None else str(tool).lower(), key=event.key,
-            )  # fmt: skip
-
-
 def _searches(directory: Path, scale: float) -> list[Row]:
-    """Search for words, and read the page of a session."""
+    """Search with words and filters, and read the page of a session."""
     with History.open(directory) as history:
-        connection = history.connection
-        sessions = [row[0] for row in connection.execute("SELECT id FROM sessions LIMIT 500")]
-        state = {"number": 0}
-
-        def search() -> None:
-            state["number"] += 1
-            connection.execute(
-                "SELECT payload FROM texts CROSS JOIN bodies ON event_id = texts.rowid"
-                " WHERE texts MATCH ? ORDER BY texts.rowid DESC LIMIT 50",
-                (query_of(SEARCHES[state["number"] % len(SEARCHES)]),),
-            ).fetchall()
-
-        def page() -> None:
-            state["number"] += 1
-            connection.execute(
-                "SELECT payload, decision FROM events JOIN bodies ON event_id = events.id"
-                " WHERE session_id = ? ORDER BY time LIMIT 200",
-                (sessions[state["number"] % len(sessions)],),
-            ).fetchall()
-
+        first, last = history.connection.execute(
+            "SELECT min(time), max(time) FROM events"
+        ).fetchone()
+        middle = (first + last) / 2
+        named = sessions(history, limit=500)
+        filters = {
+            "search the history": [Filter(text=text) for text in SEARCHES],
+            "search with a filter": [
+                replace(wanted, text=text) for wanted in FILTERS for text in ("", *SEARCHES)
+            ],
+            "search for what never meets": NEVER,
+            "search since or until a time": [
+                Filter(text=text, **{name: time})
+                for text in SEARCHES
+                for name, time in (("since", middle), ("until", middle), ("since", last + 1))
+            ],
+        }
+        count = int(300 * scale) or 1
+        rows = [_search_row(history, *item, count) for item in filters.items()]
+        turns = cycle(named)
         found = in_turns(
-            int(300 * scale) or 1, 10, search=lambda: timed(search), page=lambda: timed(page)
+            count,
+            10,
+            page=lambda: timed(lambda: events_of(history, next(turns), limit=200)),
+            find=lambda: timed(lambda: find_session(history, next(turns).session[:16])),
         )
-    goal = "p95 ≤ 100 ms"
-    return [
-        Row(what, found[name], goal=goal, reached=found[name].p95 <= 0.1)
-        for name, what in (("search", "search the history"), ("page", "200 events of a session"))
-    ]
+        rows.append(_row("200 events of a session", found["page"]))
+        rows.append(_row("find a session by the start of its name", found["find"]))
+    return rows
+
+
+def _search_row(history: History, what: str, wanted: list[Filter], count: int) -> Row:
+    turns = cycle(wanted)
+    found = in_turns(count, 10, search=lambda: timed(lambda: search(history, next(turns))))
+    return _row(what, found["search"])
+
+
+def _row(what: str, found: Samples) -> Row:
+    return Row(what, found, goal="p95 ≤ 100 ms", reached=found.p95 <= 0.1)
 
 
 def _commands(root: Path, scale: float) -> Fact:
