@@ -56,6 +56,13 @@ def support(agent: AgentSpec, event: str, ability: str) -> Support:
         event: Canonical name of the event.
         ability: A key of `ABILITIES`.
     """
+    known = agent.supports.get((event, ability))
+    if known is None:
+        known = agent.supports[event, ability] = _derive_support(agent, event, ability)
+    return known
+
+
+def _derive_support(agent: AgentSpec, event: str, ability: str) -> Support:
     is_documented = _has_ability(agent, agent.by_canonical.get(event), ability)
     is_observed = is_documented
     if "observed" in agent.rule_sets:

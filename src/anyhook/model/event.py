@@ -79,8 +79,7 @@ class Event(Record):
 
     def copy(self) -> Self:
         """Return an event whose JSON values are not shared with this one."""
-        fields = {name: copy_json(value) for name, value in self.__dict__.items()}
-        return type(self)(**fields)
+        return type(self)(**copy_json(self.__dict__))
 
 
 class ToolEvent(Event, OfTool[CallT_co]):
@@ -173,12 +172,19 @@ def join_texts(values: Iterable[Any]) -> str:
     return "\n".join([text for value in values for text in all_texts(value)])
 
 
+_CONTAINERS = (dict, list)
+
+
 def copy_json(value: Any) -> Any:
     """Copy dicts and lists; share everything else, which is immutable in JSON."""
+    # Most values are no containers: a call for each of them would take most of the time.
     if isinstance(value, dict):
-        return {key: copy_json(item) for key, item in value.items()}
+        return {
+            key: copy_json(item) if isinstance(item, _CONTAINERS) else item
+            for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [copy_json(item) for item in value]
+        return [copy_json(item) if isinstance(item, _CONTAINERS) else item for item in value]
     return value
 
 

@@ -122,7 +122,15 @@ class Vocabulary(Record):
 
     def synonyms(self, name: str) -> list[str]:
         """Return the canonical names of all tools that one of the agent's names stands for."""
-        return [tool for tool, row in self.tools.items() if name in row.names]
+        return list(self._tools_by_name.get(name, ()))
+
+    @cached_property
+    def _tools_by_name(self) -> Mapping[str, list[str]]:
+        tools: dict[str, list[str]] = {}
+        for tool, row in self.tools.items():
+            for name in dict.fromkeys(row.names):
+                tools.setdefault(name, []).append(tool)
+        return tools
 
     @cached_property
     def _bare_mcp_prefix(self) -> str | None:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from anyhook.agents.capabilities import Support
     from anyhook.model.answers import Outcome
     from anyhook.model.events import Event
     from anyhook.model.layers import Layer
@@ -491,6 +492,11 @@ class AgentSpec(Record):
     @cached_property
     def payload_fields_by_class(self) -> dict[type[Event], tuple[tuple[str, str | None], ...]]:
         """Results of `anyhook.agents.payloads.payload_fields`."""
+        return {}
+
+    @cached_property
+    def supports(self) -> dict[tuple[str, str], Support]:
+        """Results of `anyhook.agents.capabilities.support` by event and ability."""
         return {}
 
     # -- layers
