@@ -279,6 +279,51 @@ def test_a_decision_that_depends_on_what_was_made_up_says_so(recorded):
     assert [found.reconstructed for found in decided] == [("permission_mode",), ()]
 
 
+MARKED = {
+    "no": (),
+    "no in default": ("permission_mode",),
+    "no in default of /p": ("permission_mode", "cwd"),
+}
+"""Reason of a decision to the members that were not recorded on which it depends."""
+MARKING = """
+from anyhook.authoring import Hooks, context, deny
+hooks = Hooks()
+
+@hooks.before_tool
+def guard(event):
+    if event.call.command == "three":
+        return deny(f"no in {event.permission_mode} of {event.cwd}")
+    if event.call.command == "two":
+        return deny(f"no in {event.raw.get('permission_mode')}")
+    return deny("no")
+"""
+
+
+def test_a_decision_is_marked_with_each_member_that_changes_it(recorded):
+    events = [
+        shell(n, command, permission_mode="default", cwd="/p")
+        for n, command in enumerate(("one", "two", "three"))
+    ]
+    missing = ("permission_mode", "cwd", "transcript_path")
+    recorded.add(*[replace(event, reconstructed=missing) for event in events])
+
+    decided = recorded.run(recorded.hook(MARKING)).result.decided
+
+    assert {found.decision["reason"]: found.reconstructed for found in decided} == MARKED
+
+
+def test_an_answer_that_changes_arguments_depends_on_those_that_were_made_up(recorded):
+    # The function answers the same without the arguments, to which the answer is added.
+    text = MARKING.replace("event.call.command", "event.session_id")
+    text = text.replace('deny("no")', 'Answer(tool_input={"description": "changed"})')
+    text = text.replace("import Hooks", "import Answer, Hooks")
+    recorded.add(replace(shell(1, "one"), reconstructed=("tool_input", "cwd")))
+
+    (found,) = recorded.run(recorded.hook(text)).result.decided
+
+    assert found.reconstructed == ("tool_input",)
+
+
 def test_a_selection_leaves_out_events(recorded):
     recorded.add(shell(1, "ls"), shell(2, "rm -rf /", "s2"), shell(3, "ls", agent="gemini"))
     subject = recorded.hook(GUARD)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
-from anyhook.authoring.degrade import UnsupportedError, fit
+from anyhook.authoring.degrade import EVENT_FIELDS, UnsupportedError, fit
 from anyhook.authoring.functions import (
     call_function,
     describe_crash,
@@ -48,31 +48,33 @@ class HookFile:
     def __init__(self, path: str) -> None:
         self._hooks = load_hooks(path)
         self.events = frozenset(function.event for function in self._hooks.functions)
-        self._labels = {id(f): f.name for f in self._hooks.functions}
         self._by_label = {function.name: function for function in self._hooks.functions}
         self._agents: dict[str, AgentSpec] = {}
         self._covered: dict[tuple[str, str | None], bool] = {}
 
     def labels(self) -> list[str]:
         """Return the names of the functions."""
-        return list(dict.fromkeys(self._labels.values()))
+        return list(self._by_label)
 
     def evaluate(self, row: EventRow, result: Result) -> None:
         """Decide a recorded event, and add what comes out to a result."""
         if not self._may_cover(row.event, row.tool):
             return
         payload = row.read_payload()
-        answer, hooks = self._answer(row, payload, result)
-        if answer is NO_OPINION:
+        run = self._run(row, payload)
+        _count(run.calls, result)
+        if run.answer is NO_OPINION:
             return
-        decision = answer_record(answer)
+        decision = self._decision_of(run)
         if not decision:
             return
-        made_up = dependencies(row, payload, decision, lambda rest: self._decide(row, rest))
-        result.add_decided(decided_of(row, payload, decision, hooks, made_up))
 
-    def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> dict[str, Any]:
-        return answer_record(self._answer(row, payload, Result())[0])
+        def decide(rest: Mapping[str, Any]) -> Mapping[str, Any]:
+            again = self._run(row, rest)
+            return decision if again.has_decision_of(run) else self._decision_of(again)
+
+        made_up = dependencies(row, payload, decision, decide)
+        result.add_decided(decided_of(row, payload, decision, run.labels, made_up))
 
     def _may_cover(self, event: str, tool: str | None) -> bool:
         """Return whether a function may cover the events of a tool, before they are parsed."""
@@ -83,41 +85,37 @@ class HookFile:
             self._covered[event, tool] = known
         return known
 
-    def _answer(
-        self, row: EventRow, payload: Mapping[str, Any], result: Result
-    ) -> tuple[Answer, list[str]]:
+    def _run(self, row: EventRow, payload: Mapping[str, Any]) -> _Run:
+        """Call the functions that cover an event."""
         agent = self._agent(row.agent).form_of(payload)
         event, _ = decode_event(agent, payload)
-        hooks: list[str] = []
+        calls: list[_Call] = []
 
         def call(function: HookFunction, copied: Any) -> Answer:
-            label = self._labels[id(function)]
-            tally = result.tally(label)
             started = time.perf_counter()
             answer, error = _call(function, copied)
-            tally.durations[bucket_of(time.perf_counter() - started)] += 1
-            tally.matched += 1
+            seconds = time.perf_counter() - started
             if error is not None:
-                tally.crashed += 1
                 problem = describe_crash(function, f"failed ({type(error).__name__})")
                 answer = self._answer_crash(agent, event, problem)
-            if answer is NO_OPINION:
-                tally.outcomes["none"] += 1
-            else:
-                tally.outcomes[_verdict_of(answer)] += 1
-                hooks.append(label)
+            calls.append(_Call(function.name, seconds, error is not None, answer))
             return answer
 
-        answer = self._hooks.decide(event, agent, call)
-        if answer is NO_OPINION:
-            return answer, hooks
+        return _Run(agent, event, self._hooks.decide(event, agent, call), calls)
+
+    def _decision_of(self, run: _Run) -> dict[str, Any]:
+        """Return what the agent makes of an answer."""
+        if run.answer is NO_OPINION:
+            return {}
+        agent, event = run.agent, run.event
+        must_refuse = self._hooks.unsupported == "refuse"
         try:
-            must_refuse = self._hooks.unsupported == "refuse"
-            return fit(agent, event, answer, refuse=must_refuse)[0], hooks
+            fitted, _ = fit(agent, event, run.answer, refuse=must_refuse)
         except UnsupportedError as error:
-            last = self._by_label.get(hooks[-1])
+            last = self._by_label.get(run.labels[-1])
             problem = describe_crash(last, f"is refused: {error}")
-            return fit(agent, event, self._answer_crash(agent, event, problem))[0], hooks
+            fitted, _ = fit(agent, event, self._answer_crash(agent, event, problem))
+        return answer_record(fitted)
 
     def _agent(self, name: str) -> AgentSpec:
         agent = self._agents.get(name)
@@ -130,6 +128,63 @@ class HookFile:
         spec = agent.by_canonical.get(event.name)
         can_deny = spec is not None and spec.can_fail_closed
         return self._hooks.answer_crash(problem, can_deny=can_deny)
+
+
+class _Call(NamedTuple):
+    """A call of a function.
+
+    Attributes:
+        label: Name of the function.
+        seconds: How long it took.
+        has_crashed: Whether it raised.
+        answer: Its answer, or what the file answers for a crash.
+    """
+
+    label: str
+    seconds: float
+    has_crashed: bool
+    answer: Answer
+
+
+class _Run(NamedTuple):
+    """The functions were called with a payload.
+
+    Attributes:
+        agent: The agent.
+        event: The event of the payload.
+        answer: The answer of all functions.
+        calls: The calls, in order.
+    """
+
+    agent: AgentSpec
+    event: Event
+    answer: Answer
+    calls: list[_Call]
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the functions with an opinion."""
+        return [call.label for call in self.calls if call.answer is not NO_OPINION]
+
+    def has_decision_of(self, other: _Run) -> bool:
+        """Return whether the decision is that of another run, as far as that is known at once."""
+        if vars(self.answer) != vars(other.answer) or self.labels != other.labels:
+            return False
+        if self.agent is not other.agent or type(self.event) is not type(other.event):
+            return False
+        mine, theirs = self.event.__dict__, other.event.__dict__
+        return all(mine.get(name) == theirs.get(name) for name in EVENT_FIELDS)
+
+
+def _count(calls: Iterable[_Call], result: Result) -> None:
+    """Add calls to the results of their functions."""
+    for call in calls:
+        tally = result.tally(call.label)
+        tally.matched += 1
+        tally.durations[bucket_of(call.seconds)] += 1
+        if call.has_crashed:
+            tally.crashed += 1
+        tally.outcomes["none" if call.answer is NO_OPINION else _verdict_of(call.answer)] += 1
 
 
 def _call(function: HookFunction, event: Any) -> tuple[Answer, BaseException | None]:
@@ -151,8 +206,8 @@ def dependencies(
 ) -> tuple[str, ...]:
     """Return the members of a payload on which a decision depends and that were not recorded.
 
-    Each of them is left out once, and the event is decided again. A decision that quotes a secret
-    which was replaced depends on `secrets`.
+    The event is decided again without all of them, and if that changes the decision, without each
+    one. A decision that quotes a secret which was replaced depends on `secrets`.
 
     Args:
         row: The recorded event.
@@ -161,12 +216,18 @@ def dependencies(
         decide: Decides another payload of the event.
     """
     found = ["secrets"] if row.redacted and "[redacted:" in json.dumps(decision) else []
-    for name in (row.reconstructed or "").split(","):
-        if name in payload:
-            rest = {key: value for key, value in payload.items() if key != name}
-            if decide(rest) != decision:
-                found.append(name)
+    names = [name for name in (row.reconstructed or "").split(",") if name in payload]
+    if len(names) > 1 and decide(_without(payload, names)) == decision:
+        return tuple(found)
+    found += [name for name in names if decide(_without(payload, [name])) != decision]
     return tuple(found)
+
+
+def _without(payload: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    rest = dict(payload)
+    for name in names:
+        del rest[name]
+    return rest
 
 
 def decided_of(
