@@ -70,8 +70,8 @@ class Recorded:
         path.write_text(text)
         return Subject(str(path), name)
 
-    def run(self, subject, selection=EVERYTHING, **options):
-        parts = list(parts_of_history(self.directory, selection))
+    def run(self, subject, selection=EVERYTHING, *, parts=None, **options):
+        parts = parts or list(parts_of_history(self.directory, selection))
         options.setdefault("jobs", 1)
         return run_backtest(subject, parts, self.directory, **options)
 

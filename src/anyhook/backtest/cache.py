@@ -100,24 +100,23 @@ class ResultCache:
         Raises:
             UsageError: If it cannot be read.
         """
-        if not part.location:
+        if not part.stamp:
             return part.digest()
         rows = self._execute(
             "SELECT stamp, digest FROM stamps WHERE location = ?", (part.location,)
         )
-        if not rows:
+        if rows and rows[0][0] == part.stamp:
+            return str(rows[0][1])
+        if not rows and not part.is_quick:
             return None
-        stamp, digest = rows[0]
-        if stamp == part.stamp:
-            return str(digest)
         # Something was appended, or the file was written again.
         digest = part.digest()
         self.put_digest(part, digest)
-        return str(digest)
+        return digest
 
     def put_digest(self, part: Part, digest: str) -> None:
         """Keep the content hash of a part."""
-        if part.location:
+        if part.stamp:
             self._execute(
                 "INSERT OR REPLACE INTO stamps VALUES (?, ?, ?, ?)",
                 (part.location, part.stamp, digest, time.time()),

@@ -116,6 +116,7 @@ class FilePart:
     first: int = -1
     end: int = -1
     is_parquet: bool = False
+    is_quick = False
 
     @property
     def location(self) -> str:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from anyhook import __version__
 from anyhook.backtest.hook_file import HookFile
-from anyhook.backtest.project import ProjectHooks, load_engine
 from anyhook.errors import UsageError
 from anyhook.history.rows import DIGEST_SIZE
 from anyhook.trust.records import record_subjects
@@ -31,6 +30,8 @@ def load_hooks_of(subject: Subject) -> Evaluator:
         UsageError: If they cannot be loaded.
     """
     if subject.is_project:
+        from anyhook.backtest.project import ProjectHooks  # an engine takes 0.2 s to import
+
         return ProjectHooks(subject)
     return HookFile(subject.path)
 
@@ -71,6 +72,8 @@ def _file_content(file: Path) -> bytes:
 
 def _project_content(subject: Subject) -> bytes:
     """Return what the trust store would record about the hooks of a project."""
+    from anyhook.backtest.project import load_engine
+
     engine = load_engine(subject, Path(subject.path), home=None)
     reader = SubjectReader(engine.project_dir, engine.guard.variables())
     entries, trees = record_subjects(reader.read_all(engine.definitions), engine.agent.name)

@@ -88,6 +88,7 @@ class ShippedPart:
     content: str
     location = ""
     stamp = ""
+    is_quick = True
 
     @classmethod
     def of(cls, part: HistoryPart) -> ShippedPart:

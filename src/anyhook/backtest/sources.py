@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 PART = 4096
 """Numbers of events in one part of the history."""
+SETTLED = 2.0
+"""Seconds after which a further change of a file gives it another time."""
 
 
 class EventRow(NamedTuple):
@@ -94,12 +97,20 @@ class Part(Protocol):
 
     @property
     def location(self) -> str:
-        """Identifies the part, whatever its content; empty if `digest` takes no time."""
+        """Identifies the part, whatever its content."""
         ...
 
     @property
     def stamp(self) -> str:
-        """Changes whenever the content at the location changes, and is there without reading it."""
+        """Changes whenever the content at the location changes, and is there without reading it.
+
+        It is empty if there is no such thing.
+        """
+        ...
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether `digest` takes little time beside an evaluation."""
         ...
 
     def digest(self) -> str:
@@ -185,56 +196,75 @@ class HistoryPart:
         first: Number of the first event.
         end: Number after the last one.
         selection: Which of them take part.
+        stamp: Changes whenever the store changes; it is older than anything that is read.
     """
 
     directory: str
     first: int
     end: int
     selection: Selection
-    location = ""
-    stamp = ""
+    stamp: str = ""
+    is_quick = True
+
+    @property
+    def location(self) -> str:
+        """Identifies the part, whatever its content."""
+        return f"{self.directory} {self.first} {self.end} {self.selection}"
 
     def digest(self) -> str:
-        """Return a hash of the identities of the events."""
-        # One row instead of thousands: a run whose results are kept does little else.
-        identities = self._query("group_concat(events.id || hex(identity))", "")[0][0] or ""
-        return hashlib.blake2b(identities.encode(), digest_size=DIGEST_SIZE).hexdigest()
+        """Return a hash of what identifies the events."""
+        with History.open(self.directory) as history:
+            return self._digest(history)
 
     def read(self, wanted: frozenset[str] | None) -> Rows:
         """Return the events."""
-        found = Rows(Counter(), set(), (), self.digest())
-        columns = "event, agent || '/' || session, count(*)"
-        for event, session, number in self._query(columns, "GROUP BY event, events.session_id"):
-            found.events[event] += number
-            found.sessions.add(session)
+        with History.open(self.directory) as history:
+            # One state of the store: events may be added or removed at any time.
+            history.connection.execute("BEGIN")
+            found = Rows(Counter(), set(), (), self._digest(history))
+            columns = "event, agent || '/' || session, count(*)"
+            groups = self._query(history, columns, "GROUP BY event, events.session_id")
+            for event, session, number in groups:
+                found.events[event] += number
+                found.sessions.add(session)
+            found.rows = self._read_rows(history, wanted, found.events)
+            return found
+
+    def _digest(self, history: History) -> str:
+        # One row instead of thousands: a run whose results are kept does little else. The payload
+        # is in the identity; the rest may change when results of further hooks come late, or when
+        # events were removed and imported again.
+        columns = (
+            "group_concat(events.id || hex(identity) || redacted || ':' || session || ':'"
+            " || ifnull(tool, '') || ':' || ifnull(reconstructed, ''))"
+        )
+        ((content,),) = self._query(history, columns, "")
+        return hashlib.blake2b((content or "").encode(), digest_size=DIGEST_SIZE).hexdigest()
+
+    def _read_rows(
+        self, history: History, wanted: frozenset[str] | None, events: Mapping[str, int]
+    ) -> list[EventRow]:
         names = ""
         if wanted is not None:
-            if not wanted & found.events.keys():
-                return found
+            if not wanted & events.keys():
+                return []
             listed = ", ".join(f"'{name}'" for name in sorted(wanted))
             names = f"AND event IN ({listed}) "
         columns = (
             "CAST(events.id AS TEXT), agent, event, tool, agent || '/' || session, payload,"
             " reconstructed, redacted"
         )
-        rows = self._query(columns, f"{names}ORDER BY events.id", bodies=True)
-        found.rows = [EventRow(*row) for row in rows]
-        return found
+        rows = self._query(history, columns, f"{names}ORDER BY events.id", bodies=True)
+        return [EventRow(*row) for row in rows]
 
-    def _query(self, columns: str, rest: str, *, bodies: bool = False) -> list[Any]:
+    def _query(self, history: History, columns: str, rest: str, *, bodies: bool = False) -> Any:
         condition, values = self.selection.condition()
         join = "JOIN bodies ON bodies.event_id = events.id" if bodies else ""
-        with History.open(self.directory) as history:
-            return history.connection.execute(
-                f"SELECT {columns} FROM events JOIN sessions ON sessions.id = session_id {join}"
-                f" WHERE events.id >= ? AND events.id < ? AND {condition} {rest}",
-                (self.first, self.end, *values),
-            ).fetchall()
-
-
-_RANGE = (
-    "SELECT min(events.id), max(events.id) FROM events JOIN sessions ON sessions.id = session_id"
-)
+        return history.connection.execute(
+            f"SELECT {columns} FROM events JOIN sessions ON sessions.id = session_id {join}"
+            f" WHERE events.id >= ? AND events.id < ? AND {condition} {rest}",
+            (self.first, self.end, *values),
+        )
 
 
 def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPart]:
@@ -245,11 +275,46 @@ def parts_of_history(directory: str, selection: Selection) -> Iterator[HistoryPa
     """
     if not (Path(directory) / FILE).exists():
         return
-    condition, values = selection.condition()
     with History.open(directory) as history:
-        query = f"{_RANGE} WHERE {condition}"
-        first, last = history.connection.execute(query, values).fetchone()
+        stamp = store_stamp(directory)
+        first, last = _range_of(history, selection)
     if first is None:
         return
     for start in range(first - first % PART, last + 1, PART):
-        yield HistoryPart(directory, start, start + PART, selection)
+        yield HistoryPart(directory, start, start + PART, selection, stamp)
+
+
+def _range_of(history: History, selection: Selection) -> tuple[Any, Any]:
+    """Return the first and the last number of the events of a selection; `None` if it is empty."""
+    condition, values = selection.condition()
+    query = (
+        "SELECT min(events.id), max(events.id) FROM events"
+        f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
+    )
+    if not values:  # each is one look into the table, which both together would read to its end
+        query = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)"
+    first, last = history.connection.execute(query, values).fetchone()
+    return first, last
+
+
+def store_stamp(directory: str) -> str:
+    """Return what changes whenever a store changes: sizes, numbers and times of its files.
+
+    It is empty if the store was changed just now: the next change might leave the same times,
+    whose resolution is that of the kernel's clock.
+    """
+    now = time.time()
+    stamps: list[str] = []
+    path = Path(directory, FILE)
+    for file in (path, path.with_name(f"{FILE}-wal")):
+        try:
+            status = file.stat()
+        except FileNotFoundError:
+            continue
+        if not status.st_size:  # what opening a store makes
+            continue
+        if now - max(status.st_mtime, status.st_ctime) < SETTLED:
+            return ""
+        times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
+        stamps.append(f"{status.st_size} {status.st_ino} {times}")
+    return " ".join(stamps)
