@@ -217,11 +217,12 @@ if __name__ == "__main__":
 """
 
 
-def test_no_process_is_left_behind_when_the_run_is_killed(recorded, tmp_path):
-    recorded.add(shell(1, "ls"))
+@pytest.mark.parametrize("crash", ["pass", "event.call.command == 'die' and os._exit(3)"])
+def test_no_process_is_left_behind_when_the_run_is_killed(recorded, tmp_path, crash):
+    recorded.add(shell(1, "die"), shell(2, "ls"))
     mark = tmp_path / "pid"
-    endless = f"import os; open({str(mark)!r}, 'w').write(str(os.getpid()))\n    while True: pass"
-    subject = recorded.hook(before_check(endless))
+    lines = [f"import os; {crash}", f"open({str(mark)!r}, 'w').write(str(os.getpid()))"]
+    subject = recorded.hook(before_check("\n    ".join([*lines, "while True: pass"])))
     (tmp_path / "parent.py").write_text(PARENT)
     command = [sys.executable, tmp_path / "parent.py", recorded.directory, subject.path]
     parent = subprocess.Popen(command)

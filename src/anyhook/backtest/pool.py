@@ -25,7 +25,8 @@ from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from multiprocessing.context import SpawnProcess
+    from multiprocessing.context import ForkServerContext, SpawnContext
+    from multiprocessing.process import BaseProcess
 
     from anyhook.backtest.sources import EventRow, Part
     from anyhook.backtest.subjects import Evaluator, Subject
@@ -36,6 +37,8 @@ MOST_DEATHS = 5
 """Processes that may die on a part before the event at which the last one was is skipped."""
 CRASHED, TIMED_OUT = "crashed", "timed_out"
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
+_FORKSERVER = multiprocessing.get_context("forkserver")
+_FORKSERVER.set_forkserver_preload([__name__])
 
 
 @dataclass(slots=True)
@@ -107,20 +110,23 @@ def evaluate_part(
             continue
         note(position)
         evaluator.evaluate(row, result)
-    result.problems = rows.problems
-    result.problem_count = rows.problem_count
+    result.add_problems(rows.problems, rows.problem_count)
     return Evaluated(result, rows.digest)
 
 
 def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: str) -> None:
     """Count an event on which the process died: which hook it was is not known."""
     labels = evaluator.labels()
-    tally = result.tally(labels[0] if len(labels) == 1 else f"a hook on {row.event}")
+    label = labels[0] if len(labels) == 1 else f"a hook on {row.event}"
+    tally = result.tally(label)
     tally.matched += 1
     if kind == CRASHED:
         tally.crashed += 1
+        problem = "ended its process"
     else:
         tally.timed_out += 1
+        problem = "did not end in time"
+    result.add_problems([f"event {row.ref} of {row.session}: {label} {problem}"], 1)
 
 
 class Pool:
@@ -177,9 +183,9 @@ class Pool:
             self._directory.cleanup()
             self._directory = None
 
-    def _start_worker(self) -> _Worker:
+    def _start_worker(self, context: SpawnContext | ForkServerContext = _SPAWN) -> _Worker:
         directory = "" if self._directory is None else self._directory.name
-        return _Worker(self._subject, directory)
+        return _Worker(self._subject, directory, context)
 
     def _collect(self, waiting: deque[Task]) -> Iterator[Done]:
         """Wait for something to happen, and yield the parts that were done."""
@@ -201,7 +207,9 @@ class Pool:
         """Start another process in place of one that died or hangs."""
         task, position = worker.task, worker.position
         worker.end()
-        self._workers[self._workers.index(worker)] = self._start_worker()
+        # A hook may end the process at each event, and a fork is there in a tenth of the time. The
+        # first processes are children of this one, so that the system adds up what they use.
+        self._workers[self._workers.index(worker)] = self._start_worker(_FORKSERVER)
         if task is None:
             return
         if has_died:
@@ -230,12 +238,14 @@ class Pool:
 class _Worker:
     """One process."""
 
-    def __init__(self, subject: Subject, directory: str) -> None:
-        self.connection, theirs = _SPAWN.Pipe()
+    def __init__(
+        self, subject: Subject, directory: str, context: SpawnContext | ForkServerContext
+    ) -> None:
+        self.connection, theirs = context.Pipe()
         # Position of the event in the part, and when it began on the monotonic clock.
-        self._at = _SPAWN.RawArray("d", [-1.0, 0.0])
+        self._at = context.RawArray("d", [-1.0, 0.0])
         self.task: Task | None = None
-        self._process: SpawnProcess = _SPAWN.Process(
+        self._process: BaseProcess = context.Process(
             target=_work, args=(subject, directory, theirs, self._at), daemon=True
         )
         self._process.start()

@@ -19,7 +19,7 @@ STEPS = 8
 SHORTEST = 1e-7
 """Seconds of the first bucket."""
 MOST_PROBLEMS = 100
-"""Problems with a source that are kept; further ones are counted."""
+"""Problems that are kept; further ones are counted."""
 
 
 def bucket_of(seconds: float) -> int:
@@ -164,7 +164,8 @@ class Result:
         decided: The events on which hooks had an opinion, in the order of the source.
         verdicts: Verdict to the number of events that got it.
         verdict_sessions: Verdict to the sessions with at least one such event.
-        problems: The first problems with the source, each with its file and line.
+        problems: The first problems: what could not be read, each with its file and line, and the
+            events on which hooks ended their process or hung.
         problem_count: Number of all of them.
     """
 
@@ -218,8 +219,17 @@ class Result:
         self.verdicts += other.verdicts
         for verdict, sessions in other.verdict_sessions.items():
             self.verdict_sessions.setdefault(verdict, set()).update(sessions)
-        self.problems += other.problems[: MOST_PROBLEMS - len(self.problems)]
-        self.problem_count += other.problem_count
+        self.add_problems(other.problems, other.problem_count)
+
+    def add_problems(self, first: list[str], count: int) -> None:
+        """Add problems.
+
+        Args:
+            first: The first ones.
+            count: How many there are.
+        """
+        self.problems += first[: MOST_PROBLEMS - len(self.problems)]
+        self.problem_count += count
 
     def outcomes(self) -> Counter[str]:
         """Return the verdict to the number of events that got it."""

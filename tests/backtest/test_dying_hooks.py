@@ -1,0 +1,103 @@
+"""Hooks that end their process, at any position among the events."""
+
+from __future__ import annotations
+
+import pytest
+
+from anyhook.backtest import sources
+from tests.backtest.test_backtest import GUARD, Recorded, before_check, shell
+
+WAYS = {
+    "exit": "import os; os._exit(3)",
+    "signal": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "stack overflow": "import faulthandler; faulthandler._stack_overflow()",
+}
+COUNT = 12
+BLOCK = 4
+POSITIONS = {
+    "the first of a block": [3],
+    "the last of a block": [6],
+    "within a block": [5],
+    "the very first and the very last": [0, COUNT - 1],
+    "several in one block": [3, 4, 6],
+    "several in all blocks": [0, 1, 4, 8, 10],
+    "every event": list(range(COUNT)),
+}
+"""Numbers of events on which a hook ends its process; the first block of four has three events."""
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PART", BLOCK)
+    return Recorded(tmp_path)
+
+
+def add_events(recorded, deadly):
+    commands = ["rm -rf /" if number % 2 else "ls" for number in range(COUNT)]
+    for number in deadly:
+        commands[number] = f"die {commands[number]}"
+    recorded.add(*[shell(n, command, f"s{n % 3}") for n, command in enumerate(commands)])
+
+
+def run_deadly(recorded, way, **options):
+    text = before_check(f"if event.call.command.startswith('die'): {WAYS[way]}")
+    return recorded.run(recorded.hook(text, "deadly.py"), **options)
+
+
+@pytest.mark.parametrize(
+    ("way", "positions"),
+    [
+        *[("exit", positions) for positions in POSITIONS],
+        ("signal", "several in one block"),
+        ("signal", "every event"),
+        ("stack overflow", "several in one block"),
+    ],
+)
+def test_a_hook_that_ends_its_process_changes_no_other_event(recorded, way, positions):
+    deadly = POSITIONS[positions]
+    add_events(recorded, deadly)
+    harmless = recorded.run(recorded.hook(GUARD)).result
+    refs = {str(number + 1) for number in deadly}
+    others = [decided for decided in harmless.decided if decided.ref not in refs]
+
+    run = run_deadly(recorded, way)
+
+    tally = run.result.hooks["guard"]
+    assert list(run.result.decided) == others
+    assert (run.result.events, run.result.sessions) == (harmless.events, harmless.sessions)
+    assert (tally.matched, tally.crashed) == (COUNT, len(deadly))
+    assert sum(tally.durations.values()) == COUNT - len(deadly)
+    assert run.result.problems == [
+        f"event {number + 1} of claude/s{number % 3}: guard ended its process" for number in deadly
+    ]
+
+
+def test_the_events_on_which_a_hook_ended_its_process_are_kept(recorded):
+    add_events(recorded, [2, 7])
+    first = run_deadly(recorded, "exit")
+
+    again = run_deadly(recorded, "exit")
+
+    assert again.progress.kept == again.progress.parts
+    assert again.result.problems == first.result.problems
+
+
+def test_several_processes_name_the_same_crashes(recorded):
+    add_events(recorded, [0, 5, 6, 11])
+
+    one = run_deadly(recorded, "exit", jobs=1).result
+    (recorded.root / "history" / "backtest.sqlite").unlink()
+    two = run_deadly(recorded, "exit", jobs=3).result
+
+    assert list(one.decided) == list(two.decided)
+    assert one.problems == sorted(two.problems, key=one.problems.index)
+
+
+def test_an_event_on_which_a_hook_hangs_is_named(recorded):
+    recorded.add(shell(0, "hang"), shell(1, "rm -rf /"))
+    text = before_check("import time; event.call.command == 'hang' and time.sleep(3600)")
+
+    result = recorded.run(recorded.hook(text), timeout=0.5).result
+
+    assert result.problems == ["event 1 of claude/s1: guard did not end in time"]
+    assert result.outcomes() == {"deny": 1}
