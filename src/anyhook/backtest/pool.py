@@ -17,10 +17,17 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.loading import load_hooks_of
 from anyhook.backtest.results import Result
+from anyhook.backtest.slices import (
+    Evaluated,
+    Slice,
+    leave_counts_to_first,
+    merge_slices,
+    slices_of,
+)
 from anyhook.errors import AnyhookError, UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +42,7 @@ LOOK = 0.5
 """Seconds between looks whether an event runs for too long."""
 MOST_DEATHS = 5
 """Processes that may die on a part before the event at which the last one was is skipped."""
+WHOLE = Slice()
 CRASHED, TIMED_OUT = "crashed", "timed_out"
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
 _FORKSERVER = multiprocessing.get_context("forkserver")
@@ -43,11 +51,12 @@ _FORKSERVER.set_forkserver_preload([__name__])
 
 @dataclass(slots=True)
 class Task:
-    """A part on its way.
+    """A part, or a slice of one, on its way.
 
     Attributes:
         number: Its position in the source.
         part: The part.
+        chosen: Which of its sessions.
         skipped: Position of an event in the part to why it is not evaluated.
         died_at: Position of the event at which a process died; -1 if none did.
         deaths: How often a process died since an event of the part was last skipped.
@@ -55,6 +64,7 @@ class Task:
 
     number: int
     part: Part
+    chosen: Slice = WHOLE
     skipped: dict[int, str] = field(default_factory=dict)
     died_at: int = -1
     deaths: int = 0
@@ -75,22 +85,11 @@ class Done:
     digest: str
 
 
-class Evaluated(NamedTuple):
-    """The results on a part.
-
-    Attributes:
-        result: What came out.
-        digest: Content hash of its events.
-    """
-
-    result: Result
-    digest: str
-
-
 def evaluate_part(
     evaluator: Evaluator,
     part: Part,
     *,
+    chosen: Slice = WHOLE,
     skipped: dict[int, str] | None = None,
     note: Callable[[int], None] = lambda _position: None,
 ) -> Evaluated:
@@ -99,19 +98,30 @@ def evaluate_part(
     Args:
         evaluator: The hooks.
         part: The events.
+        chosen: Of which sessions.
         skipped: Position of an event to why it is not evaluated: `CRASHED` or `TIMED_OUT`.
         note: Called with the position of each event before it is evaluated.
     """
     rows = part.read(evaluator.events)
     result = Result(rows.events, rows.sessions)
+    decided = result.decided
+    positions: list[int] = []
     for position, row in enumerate(rows.rows):
+        if not chosen.takes(row.session):
+            continue
         if skipped and position in skipped:
             _count_failure(evaluator, row, result, skipped[position])
             continue
         note(position)
+        count = len(decided)
         evaluator.evaluate(row, result)
-    result.add_problems(rows.problems, rows.problem_count)
-    return Evaluated(result, rows.digest)
+        if len(decided) > count:
+            positions.append(position)
+    if chosen.number:
+        leave_counts_to_first(result)
+    else:
+        result.add_problems(rows.problems, rows.problem_count)
+    return Evaluated(result, rows.digest, positions)
 
 
 def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: str) -> None:
@@ -143,6 +153,7 @@ class Pool:
         self._timeout = timeout
         self._jobs = jobs
         self._workers: list[_Worker] = []
+        self._slices: dict[int, dict[int, Evaluated]] = {}
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
     def run(self, parts: Iterable[tuple[int, Part]]) -> Iterator[Done]:
@@ -162,7 +173,7 @@ class Pool:
         Raises:
             UsageError: If the hooks cannot be loaded.
         """
-        waiting = deque(Task(number, part) for number, part in parts)
+        waiting = self._tasks_of(list(parts))
         if self._directory is None:
             # A process that is killed cannot remove its copies of a project.
             self._directory = tempfile.TemporaryDirectory(prefix="anyhook-backtest-")
@@ -172,7 +183,28 @@ class Pool:
             for worker in self._workers:
                 if worker.task is None and waiting:
                     worker.give(waiting.popleft())
-            yield from self._collect(waiting)
+            for task, evaluated in self._collect(waiting):
+                whole = self._add_slice(task, evaluated)
+                if whole is not None:
+                    yield Done(task.number, whole.result, whole.digest)
+
+    def _tasks_of(self, parts: list[tuple[int, Part]]) -> deque[Task]:
+        """Return what is to be done: parts, or slices of the few parts of a project."""
+        slices = [WHOLE]
+        if self._subject.is_project and parts:
+            slices = slices_of(len(parts), self._jobs)
+        return deque(Task(number, part, chosen) for number, part in parts for chosen in slices)
+
+    def _add_slice(self, task: Task, evaluated: Evaluated) -> Evaluated | None:
+        """Return the results on a whole part, as soon as all of its slices are there."""
+        if task.chosen.count == 1:
+            return evaluated
+        slices = self._slices.setdefault(task.number, {})
+        slices[task.chosen.number] = evaluated
+        if len(slices) < task.chosen.count:
+            return None
+        del self._slices[task.number]
+        return merge_slices([slices[number] for number in sorted(slices)])
 
     def close(self) -> None:
         """End the processes."""
@@ -187,15 +219,15 @@ class Pool:
         directory = "" if self._directory is None else self._directory.name
         return _Worker(self._subject, directory, context)
 
-    def _collect(self, waiting: deque[Task]) -> Iterator[Done]:
-        """Wait for something to happen, and yield the parts that were done."""
+    def _collect(self, waiting: deque[Task]) -> Iterator[tuple[Task, Evaluated]]:
+        """Wait for something to happen, and yield what was done."""
         busy = {worker.connection: worker for worker in self._workers if worker.task}
         ready = wait(list(busy), timeout=LOOK)
         for connection in ready:
             worker = busy[connection]  # type: ignore[index] # only connections were waited for
-            done = worker.take()
-            if done is not None:
-                yield done
+            task, evaluated = worker.task, worker.take()
+            if task is not None and evaluated is not None:
+                yield task, evaluated
             else:
                 self._replace(worker, waiting)
         for worker in busy.values():
@@ -261,7 +293,7 @@ class _Worker:
         return time.monotonic() - self._at[1] if self._at[0] >= 0 else 0.0
 
     def give(self, task: Task) -> None:
-        """Let it evaluate a part."""
+        """Let it do a task."""
         self.task = task
         self._at[0] = -1.0
         try:
@@ -269,21 +301,20 @@ class _Worker:
         except OSError:  # it has died, which is found when its answer is waited for
             return
 
-    def take(self) -> Done | None:
-        """Return the result of its part; `None` if it has died.
+    def take(self) -> Evaluated | None:
+        """Return the results of its task; `None` if it has died.
 
         Raises:
             UsageError: If it cannot load the hooks, or read the part.
         """
         try:
-            done = self.connection.recv()
+            answer: Evaluated | str = self.connection.recv()
         except (EOFError, OSError):
             return None
-        if isinstance(done, str):
-            raise UsageError(done)
+        if isinstance(answer, str):
+            raise UsageError(answer)
         self.task = None
-        found: Done = done
-        return found
+        return answer
 
     def end(self) -> None:
         """Kill it."""
@@ -311,8 +342,9 @@ def _work(subject: Subject, directory: str, connection: Connection, at: Any) -> 
         try:
             if evaluator is None:
                 evaluator = load_hooks_of(subject)
-            found = evaluate_part(evaluator, task.part, skipped=task.skipped, note=note)
-            answer: Done | str = Done(task.number, found.result, found.digest)
+            answer: Evaluated | str = evaluate_part(
+                evaluator, task.part, chosen=task.chosen, skipped=task.skipped, note=note
+            )
         except AnyhookError as error:
             answer = str(error)
         at[0] = -1.0

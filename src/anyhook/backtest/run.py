@@ -132,8 +132,9 @@ def run_backtest(
         executor = executor or Pool(subject, jobs or available_processors(), timeout)
         try:
             for done in executor.run(missing) if missing else ():
-                cache.put(digest, done.digest, done.result)
-                cache.put_digest(parts[done.number], done.digest)
+                if done.digest:
+                    cache.put(digest, done.digest, done.result)
+                    cache.put_digest(parts[done.number], done.digest)
                 add(done.number, done.result)
         except KeyboardInterrupt:
             run.is_complete = False

@@ -1,0 +1,89 @@
+"""Slices of a part: the events of some of its sessions, so that several processes share a part.
+
+An event of a project takes as long as its commands, a thousand times as long as a function, and a
+few thousand events are one part. The events of a session stay together and in order, because hooks
+may set variables for the later hooks of their session. Each process has its own copy of the
+project, so that commands that run at the same time do not meet in it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from anyhook.backtest.blocks import BlockList
+from anyhook.backtest.results import Decided, Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SLICES_OF_PROCESS = 8
+"""Slices for each process, if there are not as many parts: sessions are of different lengths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Which sessions of a part.
+
+    Attributes:
+        number: Number of the slice.
+        count: How many slices the part has.
+    """
+
+    number: int = 0
+    count: int = 1
+
+    def takes(self, session: str) -> bool:
+        """Return whether a session belongs to the slice."""
+        return self.count == 1 or zlib.crc32(session.encode()) % self.count == self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The results on a part or a slice of it.
+
+    Attributes:
+        result: What came out. The first slice counts all events of the part.
+        digest: Content hash of the events of the part.
+        positions: Position in the part of each event on which hooks had an opinion.
+    """
+
+    result: Result
+    digest: str
+    positions: Sequence[int] = ()
+
+
+def slices_of(parts: int, processes: int) -> list[Slice]:
+    """Return the slices of each part.
+
+    Args:
+        parts: Number of parts.
+        processes: Number of processes.
+    """
+    count = -(-processes * SLICES_OF_PROCESS // parts) if processes > 1 else 1
+    return [Slice(number, count) for number in range(count)]
+
+
+def leave_counts_to_first(result: Result) -> None:
+    """Remove from the result of a further slice what the first one counts for the whole part."""
+    result.events = Counter()
+    result.sessions = set()
+
+
+def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
+    """Return the results on a part from those of all its slices.
+
+    The digest is empty if events were added or removed between two of them.
+    """
+    merged = Result()
+    decided: list[tuple[int, Decided]] = []
+    for number, found in enumerate(slices):
+        merged.add(number, found.result)
+        decided += zip(found.positions, found.result.decided, strict=True)
+    decided.sort(key=itemgetter(0))
+    merged.decided = BlockList(Decided, map(itemgetter(1), decided))
+    digests = {found.digest for found in slices}
+    return Evaluated(merged, digests.pop() if len(digests) == 1 else "")

@@ -1,0 +1,105 @@
+"""The hooks of a project on recorded events: several processes share the events of a part."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from anyhook.backtest.run import run_backtest
+from anyhook.backtest.slices import Evaluated, Slice, merge_slices, slices_of
+from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.subjects import Subject
+from tests.backtest.test_backtest import Recorded, shell
+
+REFUSES = """read line
+case $line in
+    *rm*) echo '{"hookSpecificOutput": {"hookEventName": "PreToolUse",
+        "permissionDecision": "deny", "permissionDecisionReason": "no"}}';;
+esac
+"""
+COUNTS = r"""read line
+session=$(expr "$line" : '.*session_id": *"\([^"]*\)')
+echo >>log-$session
+wc -l <log-$session >&2
+exit 2
+"""
+"""Refuses everything and says how many commands of the session have run so far."""
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    return Recorded(tmp_path)
+
+
+def project(recorded, command):
+    root = recorded.root / "project"
+    settings = root / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    hook = {"type": "command", "command": command}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [hook]}]}}))
+    return Subject(str(root), "project", agent="claude", trusted=True)
+
+
+def run(recorded, subject, directory, jobs):
+    parts = list(parts_of_history(recorded.directory, Selection()))
+    return run_backtest(subject, parts, str(recorded.root / directory), jobs=jobs).result
+
+
+def test_several_processes_give_the_decisions_in_the_order_of_the_events(recorded):
+    commands = ["rm x" if number % 3 else "ls" for number in range(40)]
+    recorded.add(*[shell(n, command, f"s{n % 7}") for n, command in enumerate(commands)])
+    subject = project(recorded, REFUSES)
+
+    one, three = [run(recorded, subject, f"r{jobs}", jobs) for jobs in (1, 3)]
+
+    assert list(one.decided) == list(three.decided)
+    assert [found.ref for found in three.decided] == [str(n + 1) for n in range(40) if n % 3]
+    assert (one.events, one.sessions, one.verdicts) == (
+        three.events,
+        three.sessions,
+        three.verdicts,
+    )
+    assert one.verdict_sessions == three.verdict_sessions
+    ((label, tally),) = three.hooks.items()
+    assert (tally.matched, tally.outcomes) == (40, one.hooks[label].outcomes)
+
+
+def test_commands_of_several_sessions_run_at_the_same_time(recorded, tmp_path):
+    running = tmp_path / "running"
+    running.mkdir()
+    recorded.add(*[shell(n, "ls", f"s{n}") for n in range(8)])
+    wait = f"touch {running}/$$; until [ $(ls {running} | wc -l) -ge 2 ]; do sleep 0.01; done"
+
+    result = run(recorded, project(recorded, wait), "r", jobs=2)
+
+    (tally,) = result.hooks.values()
+    assert (tally.matched, tally.timed_out, tally.crashed) == (8, 0, 0)
+
+
+def test_the_events_of_a_session_stay_in_order(recorded):
+    recorded.add(*[shell(n, "ls", f"s{n % 5}") for n in range(30)])
+
+    result = run(recorded, project(recorded, COUNTS), "r", jobs=3)
+
+    counts = [found.decision["reason"].strip() for found in result.decided]
+    assert counts == [str(n // 5 + 1) for n in range(30)]
+
+
+def test_every_session_belongs_to_one_slice():
+    slices = slices_of(1, 3)
+
+    for number in range(100):
+        assert sum(one.takes(f"claude/s{number}") for one in slices) == 1
+    assert slices_of(100, 2) == slices_of(1, 1) == [Slice()]
+
+
+def test_slices_of_different_events_have_no_digest(recorded):
+    subject = project(recorded, REFUSES)
+    recorded.add(shell(1, "ls"))
+    result = run(recorded, subject, "r", jobs=1)
+
+    same = merge_slices([Evaluated(result, "a"), Evaluated(result, "a")])
+    different = merge_slices([Evaluated(result, "a"), Evaluated(result, "b")])
+
+    assert (same.digest, different.digest) == ("a", "")
