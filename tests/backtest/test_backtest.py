@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from anyhook.backtest.baseline import baseline_of
+from anyhook.backtest.cache import FILE as CACHE_FILE
 from anyhook.backtest.changes import find_changes, group_changes, new_denials
 from anyhook.backtest.results import Decided, Result
 from anyhook.backtest.run import run_backtest
@@ -74,6 +78,12 @@ class Recorded:
         parts = parts or list(parts_of_history(self.directory, selection))
         options.setdefault("jobs", 1)
         return run_backtest(subject, parts, self.directory, **options)
+
+    def kept_files(self):
+        """Return the names of the files that kept results depend on."""
+        with closing(sqlite3.connect(Path(self.directory, CACHE_FILE))) as connection:
+            rows = connection.execute("SELECT files FROM kept_results").fetchall()
+        return {name for (files,) in rows for name in json.loads(files)}
 
 
 @pytest.fixture

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from anyhook.backtest import sources
-from anyhook.backtest.sources import Selection, parts_of_history
+from anyhook.backtest.sources import Selection, parts_of_history, store_stamp
 from anyhook.history.events import RecordedResult
 from anyhook.history.merge import Merger
 from anyhook.history.store import History, Limits
 from tests.backtest.test_backtest import GUARD, Recorded, shell
+from tests.waiting import until
 
 QUOTES = GUARD.replace('deny("no")', "deny('[redacted:api-key]')")
 """A guard whose decisions quote what replaces a secret."""
@@ -22,11 +22,18 @@ def recorded(tmp_path):
     return Recorded(tmp_path)
 
 
-@pytest.fixture(params=["settled", "just changed"])
-def clock(request, monkeypatch):
-    """Let the times of the store's files say whether it has changed, or not."""
-    if request.param == "settled":
-        monkeypatch.setattr(sources, "SETTLED", 0.0)
+class Settled(Recorded):
+    """A history whose files are old enough to say by their times whether it has changed."""
+
+    def run(self, subject, *selection, **options):
+        until(lambda: store_stamp(self.directory))
+        return super().run(subject, *selection, **options)
+
+
+@pytest.fixture(params=[Recorded, Settled])
+def any_age(request, tmp_path):
+    """Return a history that was changed just now, or some time ago."""
+    return request.param(tmp_path)
 
 
 def result(hook, **fields):
@@ -43,8 +50,8 @@ def merge(recorded, *events):
         Merger(history).add(events)
 
 
-def test_a_store_that_has_not_changed_is_not_read(recorded, monkeypatch):
-    monkeypatch.setattr(sources, "SETTLED", 0.0)
+def test_a_store_that_has_not_changed_is_not_read(tmp_path):
+    recorded = Settled(tmp_path)
     recorded.add(*[shell(n, "rm -rf /" if n % 2 else "ls") for n in range(10)])
     subject = recorded.hook(GUARD)
     first = recorded.run(subject)
@@ -62,74 +69,69 @@ def test_a_store_that_has_not_changed_is_not_read(recorded, monkeypatch):
 def test_a_store_that_was_changed_just_now_has_no_stamp(recorded):
     recorded.add(shell(1, "ls"))
 
-    assert sources.store_stamp(recorded.directory) == ""
+    assert store_stamp(recorded.directory) == ""
 
 
-@pytest.mark.usefixtures("clock")
-def test_events_that_were_removed_no_longer_count(recorded):
-    recorded.add(*[shell(n, "rm -rf /") for n in range(6)])
-    subject = recorded.hook(GUARD)
-    assert recorded.run(subject).result.total == 6
-    with History.open(recorded.directory) as history:
+def test_events_that_were_removed_no_longer_count(any_age):
+    any_age.add(*[shell(n, "rm -rf /") for n in range(6)])
+    subject = any_age.hook(GUARD)
+    assert any_age.run(subject).result.total == 6
+    with History.open(any_age.directory) as history:
         history.prune(Limits(days=1.0, size=0), now=1_700_000_003.0 + 86400)
 
-    run = recorded.run(subject)
+    run = any_age.run(subject)
 
     assert (run.result.total, run.result.outcomes()["deny"]) == (3, 3)
 
 
-@pytest.mark.usefixtures("clock")
-def test_a_late_result_of_another_hook_does_not_change_what_is_decided(recorded):
+def test_a_late_result_of_another_hook_does_not_change_what_is_decided(any_age):
     event = shell(1, "rm -rf /")
-    merge(recorded, live(event, "first"))
-    subject = recorded.hook(GUARD)
-    first = recorded.run(subject)
+    merge(any_age, live(event, "first"))
+    subject = any_age.hook(GUARD)
+    first = any_age.run(subject)
 
-    merge(recorded, live(event, "second", outcome="deny", status="ran"))
-    again = recorded.run(subject)
+    merge(any_age, live(event, "second", outcome="deny", status="ran"))
+    again = any_age.run(subject)
 
     assert again.result == first.result
     assert again.progress.kept == 1
 
 
-@pytest.mark.usefixtures("clock")
-def test_a_late_result_with_a_secret_changes_the_marks(recorded):
+def test_a_late_result_with_a_secret_changes_the_marks(any_age):
     event = shell(1, "rm -rf /")
-    merge(recorded, live(event, "first"))
-    subject = recorded.hook(QUOTES)
-    (first,) = recorded.run(subject).result.decided
+    merge(any_age, live(event, "first"))
+    subject = any_age.hook(QUOTES)
+    (first,) = any_age.run(subject).result.decided
     assert first.reconstructed == ()
 
-    merge(recorded, replace(live(event, "second"), redacted=1))
-    (again,) = recorded.run(subject).result.decided
+    merge(any_age, replace(live(event, "second"), redacted=1))
+    (again,) = any_age.run(subject).result.decided
 
     assert again.reconstructed == ("secrets",)
 
 
-@pytest.mark.usefixtures("clock")
-def test_an_event_that_was_removed_and_imported_again_is_another_one(recorded):
+def test_an_event_that_was_removed_and_imported_again_is_another_one(any_age):
     event = shell(1, "rm -rf /")
-    recorded.add(event)
-    subject = recorded.hook(GUARD)
-    assert recorded.run(subject).result.sessions == {"claude/s1"}
-    with History.open(recorded.directory) as history:
+    any_age.add(event)
+    subject = any_age.hook(GUARD)
+    assert any_age.run(subject).result.sessions == {"claude/s1"}
+    with History.open(any_age.directory) as history:
         history.prune(Limits(days=1.0, size=0), now=event.time + 2 * 86400)
     # The same payload gets the same number.
-    recorded.add(replace(event, session="s2", reconstructed=("tool_input",)))
+    any_age.add(replace(event, session="s2", reconstructed=("tool_input",)))
 
-    found = recorded.run(subject).result
+    found = any_age.run(subject).result
 
     assert found.sessions == {"claude/s2"}
     assert [decided.reconstructed for decided in found.decided] == [("tool_input",)]
 
 
-@pytest.mark.usefixtures("clock")
-def test_changes_in_quick_succession_are_all_seen(recorded):
-    subject = recorded.hook(GUARD)
+def test_changes_in_quick_succession_are_all_seen(any_age):
+    subject = any_age.hook(GUARD)
     totals = []
     for number in range(8):
-        recorded.add(shell(number, "ls"))
-        totals.append(recorded.run(subject).result.total)
+        any_age.add(shell(number, "ls"))
+        totals.append(any_age.run(subject).result.total)
 
     assert totals == [1, 2, 3, 4, 5, 6, 7, 8]
 

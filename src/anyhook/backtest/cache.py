@@ -7,6 +7,7 @@ not changed is not read again.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import struct
@@ -15,12 +16,15 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyhook.backtest.read_files import file_digest
 from anyhook.backtest.results import PackedResult, Result
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
+    from anyhook.backtest.slices import Evaluated
     from anyhook.backtest.sources import Part
 
 DAMAGED = (ValueError, KeyError, TypeError, struct.error, zlib.error)
@@ -30,10 +34,11 @@ LARGEST = 1024**3
 MOST_STAMPS = 500_000
 """Stamps that are kept: those of 4 TB of JSON lines."""
 _TABLES = """
-CREATE TABLE IF NOT EXISTS part_results (
+CREATE TABLE IF NOT EXISTS kept_results (
     subject TEXT NOT NULL, part TEXT NOT NULL, counts BLOB NOT NULL, decided BLOB NOT NULL,
-    used REAL NOT NULL, PRIMARY KEY (subject, part)
+    files TEXT NOT NULL, used REAL NOT NULL, PRIMARY KEY (subject, part)
 );
+DROP TABLE IF EXISTS part_results;
 CREATE TABLE IF NOT EXISTS stamps (
     location TEXT PRIMARY KEY, stamp TEXT NOT NULL, digest TEXT NOT NULL, used REAL NOT NULL
 ) WITHOUT ROWID;
@@ -52,6 +57,7 @@ class ResultCache:
     def __init__(self, directory: str) -> None:
         self._connection: sqlite3.Connection | None = None
         self._used: list[tuple[float, str, str]] = []
+        self._digests: dict[str, str] = {}
         with contextlib.suppress(sqlite3.Error, OSError):
             self._connection = _open(Path(directory) / FILE)
 
@@ -66,30 +72,46 @@ class ResultCache:
     ) -> None:
         self.close()
 
-    def get(self, subject: str, part: str) -> Result | None:
-        """Return a kept result.
+    def get(self, subject: str, part: str, root: str) -> Result | None:
+        """Return a kept result, unless a file that the hooks have read is another one now.
 
         Args:
             subject: Hash of the hooks.
             part: Hash of the events.
+            root: Directory of the hook file, which the names of files are relative to.
         """
         row = self._execute(
-            "SELECT counts, decided FROM part_results WHERE subject = ? AND part = ?",
+            "SELECT counts, decided, files FROM kept_results WHERE subject = ? AND part = ?",
             (subject, part),
         )
         if not row:
             return None
+        counts, decided, files = row[0]
         self._used.append((time.time(), subject, part))
         try:
-            return Result.unpack(PackedResult(*row[0]))
+            if not self._are_unchanged(json.loads(files), root):
+                return None
+            return Result.unpack(PackedResult(counts, decided))
         except DAMAGED:  # or of another release
             return None
 
-    def put(self, subject: str, part: str, result: Result) -> None:
-        """Keep a result."""
+    def _are_unchanged(self, files: Mapping[str, str], root: str) -> bool:
+        for name, digest in files.items():
+            path = os.path.join(root, name)  # noqa: PTH118 - a text
+            if path not in self._digests:
+                self._digests[path] = file_digest(path)
+            if self._digests[path] != digest:
+                return False
+        return True
+
+    def put(self, subject: str, evaluated: Evaluated) -> None:
+        """Keep the result on a part, unless it depends on something that changes."""
+        if evaluated.files is None:
+            return
+        files = json.dumps(evaluated.files)
         self._execute(
-            "INSERT OR REPLACE INTO part_results VALUES (?, ?, ?, ?, ?)",
-            (subject, part, *result.pack(), time.time()),
+            "INSERT OR REPLACE INTO kept_results VALUES (?, ?, ?, ?, ?, ?)",
+            (subject, evaluated.digest, *evaluated.result.pack(), files, time.time()),
         )
 
     def digest_of(self, part: Part) -> str | None:
@@ -130,7 +152,7 @@ class ResultCache:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("BEGIN")
             connection.executemany(
-                "UPDATE part_results SET used = ? WHERE subject = ? AND part = ?", self._used
+                "UPDATE kept_results SET used = ? WHERE subject = ? AND part = ?", self._used
             )
             _remove_oldest(connection)
             connection.execute("COMMIT")
@@ -162,17 +184,17 @@ def _remove_oldest(connection: sqlite3.Connection) -> None:
         " (SELECT location FROM stamps ORDER BY used DESC LIMIT -1 OFFSET ?)",
         (MOST_STAMPS,),
     )
-    query = "SELECT coalesce(sum(length(counts) + length(decided)), 0) FROM part_results"
+    query = "SELECT coalesce(sum(length(counts) + length(decided)), 0) FROM kept_results"
     total = connection.execute(query).fetchone()[0]
     if total <= LARGEST:
         return
     rows = connection.execute(
-        "SELECT subject, part, length(counts) + length(decided) FROM part_results ORDER BY used"
+        "SELECT subject, part, length(counts) + length(decided) FROM kept_results ORDER BY used"
     ).fetchall()
     for subject, part, size in rows:
         if total <= LARGEST:
             break
         connection.execute(
-            "DELETE FROM part_results WHERE subject = ? AND part = ?", (subject, part)
+            "DELETE FROM kept_results WHERE subject = ? AND part = ?", (subject, part)
         )
         total -= size

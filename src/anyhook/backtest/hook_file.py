@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
@@ -17,6 +18,7 @@ from anyhook.authoring.functions import (
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
+from anyhook.backtest.read_files import ReadFiles
 from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
 from anyhook.history.record import answer_record
 from anyhook.history.redact import redact_json, redact_start
@@ -46,7 +48,9 @@ class HookFile:
     """
 
     def __init__(self, path: str) -> None:
-        self._hooks = load_hooks(path)
+        self._reads = ReadFiles(str(Path(path).resolve().parent))
+        with self._reads:
+            self._hooks = load_hooks(path)
         self.events = frozenset(function.event for function in self._hooks.functions)
         self._by_label = {function.name: function for function in self._hooks.functions}
         self._agents: dict[str, AgentSpec] = {}
@@ -85,6 +89,10 @@ class HookFile:
             self._covered[event, tool] = known
         return known
 
+    def read_files(self) -> Mapping[str, str] | None:
+        """Return the files that the hook file has read, as `ReadFiles.digests`."""
+        return self._reads.digests()
+
     def _run(self, row: EventRow, payload: Mapping[str, Any]) -> _Run:
         """Call the functions that cover an event."""
         agent = self._agent(row.agent).form_of(payload)
@@ -101,7 +109,9 @@ class HookFile:
             calls.append(_Call(function.name, seconds, error is not None, answer))
             return answer
 
-        return _Run(agent, event, self._hooks.decide(event, agent, call), calls)
+        with self._reads:
+            answer = self._hooks.decide(event, agent, call)
+        return _Run(agent, event, answer, calls)
 
     def _decision_of(self, run: _Run) -> dict[str, Any]:
         """Return what the agent makes of an answer."""

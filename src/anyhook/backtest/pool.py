@@ -76,13 +76,11 @@ class Done:
 
     Attributes:
         number: Its position in the source.
-        result: What came out.
-        digest: Content hash of its events.
+        evaluated: What came out.
     """
 
     number: int
-    result: Result
-    digest: str
+    evaluated: Evaluated
 
 
 def evaluate_part(
@@ -121,7 +119,7 @@ def evaluate_part(
         leave_counts_to_first(result)
     else:
         result.add_problems(rows.problems, rows.problem_count)
-    return Evaluated(result, rows.digest, positions)
+    return Evaluated(result, rows.digest, positions, evaluator.read_files())
 
 
 def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: str) -> None:
@@ -186,7 +184,7 @@ class Pool:
             for task, evaluated in self._collect(waiting):
                 whole = self._add_slice(task, evaluated)
                 if whole is not None:
-                    yield Done(task.number, whole.result, whole.digest)
+                    yield Done(task.number, whole)
 
     def _tasks_of(self, parts: list[tuple[int, Part]]) -> deque[Task]:
         """Return what is to be done: parts, or slices of the few parts of a project."""

@@ -109,6 +109,10 @@ class ProjectHooks:
         )
         result.add_decided(decided_of(row, payload, decision, hooks, reconstructed))
 
+    def read_files(self) -> Mapping[str, str] | None:
+        """Return no files: what commands read is not seen."""
+        return {}
+
     def _decide(self, row: EventRow, payload: Mapping[str, Any]) -> Decision:
         source, target = get_agent(row.agent), self._engine.engine.agent
         event, _ = decode_any_form(source, payload)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from anyhook.backtest.cache import ResultCache
@@ -110,7 +111,7 @@ def run_backtest(
     """
     started = time.monotonic()
     run = Run(subject, Result(), Progress(len(parts)))
-    digest = digest_of(subject)
+    digest, root = digest_of(subject), str(Path(subject.path).resolve().parent)
 
     def add(number: int, result: Result) -> None:
         run.result.add(number, result)
@@ -123,7 +124,7 @@ def run_backtest(
         missing: list[tuple[int, Part]] = []
         for number, part in enumerate(parts):
             content = cache.digest_of(part)
-            known = None if content is None else cache.get(digest, content)
+            known = None if content is None else cache.get(digest, content, root)
             if known is None:
                 missing.append((number, part))
             else:
@@ -132,10 +133,9 @@ def run_backtest(
         executor = executor or Pool(subject, jobs or available_processors(), timeout)
         try:
             for done in executor.run(missing) if missing else ():
-                if done.digest:
-                    cache.put(digest, done.digest, done.result)
-                    cache.put_digest(parts[done.number], done.digest)
-                add(done.number, done.result)
+                cache.put(digest, done.evaluated)
+                cache.put_digest(parts[done.number], done.evaluated.digest)
+                add(done.number, done.evaluated.result)
         except KeyboardInterrupt:
             run.is_complete = False
     return run

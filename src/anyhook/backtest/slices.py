@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from anyhook.backtest.blocks import BlockList
 from anyhook.backtest.results import Decided, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 SLICES_OF_PROCESS = 8
 """Slices for each process, if there are not as many parts: sessions are of different lengths."""
@@ -49,11 +49,13 @@ class Evaluated:
         result: What came out. The first slice counts all events of the part.
         digest: Content hash of the events of the part.
         positions: Position in the part of each event on which hooks had an opinion.
+        files: The files on which it depends, each with a hash; `None` if it must not be kept.
     """
 
     result: Result
     digest: str
     positions: Sequence[int] = ()
+    files: Mapping[str, str] | None = field(default_factory=dict)
 
 
 def slices_of(parts: int, processes: int) -> list[Slice]:
@@ -76,7 +78,7 @@ def leave_counts_to_first(result: Result) -> None:
 def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
     """Return the results on a part from those of all its slices.
 
-    The digest is empty if events were added or removed between two of them.
+    It must not be kept if events were added or removed between two of them.
     """
     merged = Result()
     decided: list[tuple[int, Decided]] = []
@@ -85,5 +87,5 @@ def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
         decided += zip(found.positions, found.result.decided, strict=True)
     decided.sort(key=itemgetter(0))
     merged.decided = BlockList(Decided, map(itemgetter(1), decided))
-    digests = {found.digest for found in slices}
-    return Evaluated(merged, digests.pop() if len(digests) == 1 else "")
+    is_one_part = len({found.digest for found in slices}) == 1
+    return Evaluated(merged, slices[0].digest, files=slices[0].files if is_one_part else None)

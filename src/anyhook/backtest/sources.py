@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from anyhook.backtest.results import MOST_PROBLEMS
+from anyhook.files import changed_within_tick, identity_of
 from anyhook.history.rows import DIGEST_SIZE, dump
 from anyhook.history.store import FILE, History
 from anyhook.history.text import has_words, query_of
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 PART = 4096
 """Numbers of events in one part of the history."""
-SETTLED = 2.0
-"""Seconds after which a further change of a file gives it another time."""
 
 
 class EventRow(NamedTuple):
@@ -300,21 +298,15 @@ def _range_of(history: History, selection: Selection) -> tuple[Any, Any]:
 def store_stamp(directory: str) -> str:
     """Return what changes whenever a store changes: sizes, numbers and times of its files.
 
-    It is empty if the store was changed just now: the next change might leave the same times,
-    whose resolution is that of the kernel's clock.
+    It is empty if the store was changed just now: the next change might leave the same times.
     """
-    now = time.time()
     stamps: list[str] = []
     path = Path(directory, FILE)
     for file in (path, path.with_name(f"{FILE}-wal")):
-        try:
-            status = file.stat()
-        except FileNotFoundError:
+        identity = identity_of(file)
+        if identity is None or not identity[2]:  # opening a store makes an empty one
             continue
-        if not status.st_size:  # what opening a store makes
-            continue
-        if now - max(status.st_mtime, status.st_ctime) < SETTLED:
+        if changed_within_tick(identity):
             return ""
-        times = f"{status.st_mtime_ns} {status.st_ctime_ns}"
-        stamps.append(f"{status.st_size} {status.st_ino} {times}")
+        stamps.append(str(identity))
     return " ".join(stamps)

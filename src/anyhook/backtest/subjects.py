@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anyhook.backtest.results import Result
     from anyhook.backtest.sources import EventRow
 
@@ -25,6 +27,13 @@ class Evaluator(Protocol):
 
     def evaluate(self, row: EventRow, result: Result) -> None:
         """Decide a recorded event, and add what comes out to a result."""
+        ...
+
+    def read_files(self) -> Mapping[str, str] | None:
+        """Return the files on which decisions depend, each with a hash of its content.
+
+        It is `None` if a result must not be kept.
+        """
         ...
 
 
