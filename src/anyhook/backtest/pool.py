@@ -16,6 +16,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from functools import lru_cache
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
     from multiprocessing.process import BaseProcess
 
-    from anyhook.backtest.sources import EventRow, Part
+    from anyhook.backtest.sources import EventRow, Part, Rows
     from anyhook.backtest.subjects import Evaluator, Subject
 
 LOOK = 0.5
@@ -100,7 +101,8 @@ def evaluate_part(
         skipped: Position of an event to why it is not evaluated: `CRASHED` or `TIMED_OUT`.
         note: Called with the position of each event before it is evaluated.
     """
-    rows = part.read(evaluator.events)
+    is_whole = chosen.count == 1
+    rows = part.read(evaluator.events) if is_whole else _read_once(part, evaluator.events)
     result = Result(rows.events, rows.sessions)
     decided = result.decided
     positions: list[int] = []
@@ -120,6 +122,14 @@ def evaluate_part(
     else:
         result.add_problems(rows.problems, rows.problem_count)
     return Evaluated(result, rows.digest, positions, evaluator.read_files())
+
+
+@lru_cache(maxsize=1)
+def _read_once(part: Part, wanted: frozenset[str]) -> Rows:
+    """Read a part of which this process evaluates several slices."""
+    rows = part.read(wanted)
+    rows.rows = list(rows.rows)
+    return rows
 
 
 def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: str) -> None:

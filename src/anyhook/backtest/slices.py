@@ -20,7 +20,7 @@ from anyhook.backtest.results import Decided, Result
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-SLICES_OF_PROCESS = 8
+SLICES_OF_PROCESS = 32
 """Slices for each process, if there are not as many parts: sessions are of different lengths."""
 
 

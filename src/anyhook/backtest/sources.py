@@ -111,6 +111,10 @@ class Part(Protocol):
         """Whether `digest` takes little time beside an evaluation."""
         ...
 
+    def __hash__(self) -> int:
+        """A part is a value."""
+        ...
+
     def digest(self) -> str:
         """Return a hash of the content of the events."""
         ...
