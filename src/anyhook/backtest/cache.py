@@ -72,6 +72,16 @@ class ResultCache:
     ) -> None:
         self.close()
 
+    def has_results(self, subject: str) -> bool:
+        """Return whether there is a result of these hooks.
+
+        Args:
+            subject: Hash of the hooks.
+        """
+        return bool(
+            self._execute("SELECT 1 FROM kept_results WHERE subject = ? LIMIT 1", (subject,))
+        )
+
     def get(self, subject: str, part: str, root: str) -> Result | None:
         """Return a kept result, unless a file that the hooks have read is another one now.
 
