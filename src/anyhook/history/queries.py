@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 
 SHORTEST_SESSION_PREFIX = 4
 """Characters of the beginning of a session's identifier that may stand for it."""
+FEW_SESSIONS = 5000
+"""Sessions of an agent that are sorted; of an agent with more, the newest are found by time."""
+AGENT_NAMES = (
+    "WITH RECURSIVE names (name) AS (SELECT min(agent) FROM sessions UNION ALL"
+    " SELECT (SELECT min(agent) FROM sessions WHERE agent > name) FROM names"
+    " WHERE name IS NOT NULL) SELECT name FROM names WHERE name IS NOT NULL"
+)
+"""Names of the agents that have sessions; `DISTINCT` would read every session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,7 @@ class SessionSummary:
         ended: Unix timestamp of the last event.
         events: Number of events.
         outcomes: Verdict to number of events, without `none`; `stop` for ended loops.
+        id: Its number in the store.
     """
 
     agent: str
@@ -42,6 +51,7 @@ class SessionSummary:
     ended: float
     events: int
     outcomes: dict[str, int] = field(default_factory=dict)
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +91,12 @@ class Filter:
 
 
 def sessions(
-    history: History, *, agent: str = "", since: float = 0.0, limit: int = 50, offset: int = 0
+    history: History,
+    *,
+    agent: str = "",
+    since: float = 0.0,
+    limit: int = 50,
+    before: tuple[float, int] | None = None,
 ) -> list[SessionSummary]:
     """Return the sessions, the one with the newest event first.
 
@@ -90,15 +105,33 @@ def sessions(
         agent: Name of the agent; empty for all.
         since: Unix timestamp; sessions with an event after it.
         limit: How many.
-        offset: How many are left out at the beginning.
+        before: End and number of the session after which to continue; `None` for the start.
     """
+    conditions = ["ended >= ?"]
+    values: list[Any] = [since]
+    if agent:
+        # The plus sign keeps the index of agents away, whose rows would have to be sorted.
+        column = "agent" if _has_few_sessions(history, agent) else "+agent"
+        conditions.append(f"{column} = ?")
+        values.append(agent)
+    if before is not None:
+        conditions.append("(ended, id) < (?, ?)")
+        values += before
     rows = history.connection.execute(
         "SELECT id, agent, session, project, started, ended, events FROM sessions"
-        " WHERE (? = '' OR agent = ?) AND ended >= ? ORDER BY ended DESC LIMIT ? OFFSET ?",
-        (agent, agent, since, limit, offset),
+        f" WHERE {' AND '.join(conditions)} ORDER BY ended DESC, id DESC LIMIT ?",
+        (*values, limit),
     ).fetchall()
     outcomes = _outcomes_of(history.connection, [row[0] for row in rows])
     return [_summary(row, outcomes.get(row[0], {})) for row in rows]
+
+
+def _has_few_sessions(history: History, agent: str) -> bool:
+    (count,) = history.connection.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE agent = ? LIMIT ?)",
+        (agent, FEW_SESSIONS),
+    ).fetchone()
+    return int(count) < FEW_SESSIONS
 
 
 def _outcomes_of(
@@ -128,18 +161,9 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
         if not newest:
             raise UsageError("the history has no session; anyhook history import reads transcripts")
         return newest[0]
-    is_prefix = len(name) >= SHORTEST_SESSION_PREFIX
-    end = name + "\U0010ffff" if is_prefix else name
-    agents = [agent] if agent else _agents_of(history.connection)
-    # The index of sessions begins with the agent.
-    rows = history.connection.execute(
-        "SELECT id, agent, session, project, started, ended, events FROM sessions"
-        f" WHERE agent IN ({', '.join('?' * len(agents))}) AND session BETWEEN ? AND ?"
-        " ORDER BY session = ? DESC, ended DESC LIMIT 6",
-        (*agents, name, end, name),
-    ).fetchall()
-    exact = [row for row in rows if row[2] == name]
-    rows = exact or rows
+    rows = _sessions_between(history, name, name, agent)
+    if not rows and len(name) >= SHORTEST_SESSION_PREFIX:
+        rows = _sessions_between(history, name, name + "\U0010ffff", agent)
     if not rows:
         raise UsageError(f"the history has no session {name!r}; anyhook history lists them")
     if len(rows) > 1:
@@ -149,20 +173,21 @@ def find_session(history: History, name: str, agent: str = "") -> SessionSummary
     return _summary(row, _outcomes_of(history.connection, [row[0]]).get(row[0], {}))
 
 
-def _agents_of(connection: sqlite3.Connection) -> list[str]:
-    """Return the names of the agents that have sessions."""
-    query = "SELECT min(agent) FROM sessions WHERE agent > ?"
-    agents: list[str] = []
-    name = connection.execute(query, ("",)).fetchone()[0]
-    while name is not None:
-        agents.append(name)
-        name = connection.execute(query, (name,)).fetchone()[0]
-    return agents
+def _sessions_between(history: History, first: str, last: str, agent: str) -> list[tuple[Any, ...]]:
+    """Return up to six sessions whose identifiers are in a range, the newest of them first."""
+    agents = "?" if agent else AGENT_NAMES
+    rows = history.connection.execute(
+        "SELECT id, agent, session, project, started, ended, events FROM sessions"
+        # With the agents, the sessions of each are found by the index of both.
+        f" WHERE agent IN ({agents}) AND session BETWEEN ? AND ? LIMIT 6",
+        (*([agent] if agent else []), first, last),
+    ).fetchall()
+    return sorted(rows, key=lambda row: -float(row[5]))
 
 
 def _summary(row: tuple[Any, ...], outcomes: dict[str, int]) -> SessionSummary:
-    _, agent, session, project, started, ended, events = row
-    return SessionSummary(agent, session, project, started, ended, events, outcomes)
+    number, agent, session, project, started, ended, events = row
+    return SessionSummary(agent, session, project, started, ended, events, outcomes, number)
 
 
 def events_of(
@@ -201,7 +226,7 @@ def get_event(history: History, number: int) -> RecordedEvent:
 
 
 def search(
-    history: History, wanted: Filter, *, limit: int = 50, before: int = 0
+    history: History, wanted: Filter, *, limit: int = 50, before: int = 0, after: int = 0
 ) -> list[RecordedEvent]:
     """Return the events that a filter describes, those that were stored last first.
 
@@ -210,8 +235,9 @@ def search(
         wanted: The filter.
         limit: How many.
         before: Number of the event after which to continue; 0 for the start.
+        after: Number of the event before which to end; 0 for the end.
     """
-    query, values = _events_query(history, wanted, before=before)
+    query, values = _events_query(history, wanted, after=after, before=before)
     rows = history.connection.execute(f"{query} DESC LIMIT ?", (*values, limit))
     return _with_results(history.connection, rows.fetchall())
 

@@ -7,8 +7,9 @@ JavaScript, need no build, work without a network, and are the same in a saved r
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,13 @@ from anyhook.history.queries import Filter, search, sessions
 from anyhook.page import queries
 from anyhook.page.access import Access, Gate
 from anyhook.page.backtest_views import BacktestViews
+from anyhook.page.charts import import_pygal
 from anyhook.page.hook_views import HookViews
 from anyhook.page.jobs import Jobs
 from anyhook.page.live import MOST_RUNNING, ROWS, RUNNING_MINUTES, Live
 from anyhook.page.page import Page, number_of
 from anyhook.page.past_views import PastViews
-from anyhook.page.render import asset
+from anyhook.page.render import asset, compile_templates
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -59,9 +61,12 @@ def make_app(directory: Path, access: Access, settings: Settings) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         page.live.start()
+        preparation = Preparation(page)
+        preparation.start()
         yield
         page.live.close()
         backtests.jobs.close()
+        preparation.close()
 
     return Starlette(
         routes=[
@@ -103,6 +108,37 @@ def send_asset(request: Request) -> Response:
     # Its address holds a hash of its content.
     headers = {"Cache-Control": "private, max-age=31536000, immutable"}
     return Response(asset(name), media_type=ASSETS[name], headers=headers)
+
+
+class Preparation:
+    """Does in a thread what would make the first views slow.
+
+    It reads the times of the events, imports the plots (0.1 s) and compiles the templates (0.1 s).
+
+    Args:
+        page: What every view uses.
+    """
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="anyhook-prepare", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End it."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        compile_templates()
+        import_pygal()
+        # A store that cannot be read is reported by the views.
+        with suppress(AnyhookError, sqlite3.Error), self._page.history() as history:
+            self._page.ranges.read_all(history, self._ended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ DAY = 86400.0
 
 def outcome_chart(spans: Sequence[Span]) -> Markup:
     """Return a plot of the decisions in each part of the time."""
-    chart = _pygal().StackedBar(**_options(spans))
+    chart = import_pygal().StackedBar(**_options(spans))
     total = 0
     shown: list[str] = []
     for name in SERIES:
@@ -50,7 +50,7 @@ def outcome_chart(spans: Sequence[Span]) -> Markup:
 def latency_chart(spans: Sequence[Span]) -> Markup:
     """Return a plot of the median and the 95th percentile of the durations."""
     options = _options(spans)
-    chart = _pygal().Line(
+    chart = import_pygal().Line(
         **options, value_formatter=show_span, dots_size=1.5, allow_interruptions=True
     )
     for name, share in PERCENTILES.items():
@@ -59,7 +59,7 @@ def latency_chart(spans: Sequence[Span]) -> Markup:
 
 
 @cache
-def _pygal() -> Any:
+def import_pygal() -> Any:
     """Import pygal, which takes 0.1 s.
 
     pygal 3.1 adds a finder of the old protocol to `sys.meta_path` for its maps, which makes every

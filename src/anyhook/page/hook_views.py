@@ -72,6 +72,7 @@ class HookViews:
             outcome_chart=outcome_chart(spans),
             latency_chart=latency_chart(spans),
             percentile=queries.percentile,
+            is_limited=len(runs) >= queries.LATEST_RUNS,
             latest=list(latest.values()),
             search=urlencode({"hook": name}),
         )

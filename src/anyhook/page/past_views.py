@@ -18,7 +18,6 @@ from anyhook.history.queries import (
     events_of,
     find_session,
     get_event,
-    search,
     sessions,
 )
 from anyhook.model.events import EVENTS
@@ -28,6 +27,7 @@ from anyhook.page.events import SOURCES
 from anyhook.page.page import PAGE, Page, number_of
 from anyhook.page.render import VERDICTS
 from anyhook.page.report import session_report
+from anyhook.page.searching import Found, search_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,19 +52,21 @@ class PastViews:
         """Show the sessions, the newest first."""
         wanted = request.query_params
         agent, since = wanted.get("agent", ""), wanted.get("since", "")
-        offset = number_of(wanted.get("offset", ""))
+        before = position_of(wanted.get("before", ""))
         message = ""
         found: list[SessionSummary] = []
         with self.page.history() as history:
             agents = queries.agents_of(history)
             try:
                 start = parse_since(since)
-                found = sessions(history, agent=agent, since=start, limit=PAGE + 1, offset=offset)
+                found = sessions(history, agent=agent, since=start, limit=PAGE + 1, before=before)
             except UsageError as error:
                 message = str(error)
         same = {"agent": agent, "since": since}
-        older = urlencode({**same, "offset": offset + PAGE}) if len(found) > PAGE else ""
-        newer = urlencode({**same, "offset": max(0, offset - PAGE)})
+        older = ""
+        if len(found) > PAGE:
+            last = found[PAGE - 1]
+            older = urlencode({**same, "before": _text_of((last.ended, last.id))})
         return self.page.show(
             "sessions.html",
             "/sessions",
@@ -72,9 +74,9 @@ class PastViews:
             agents=agents,
             agent=agent,
             since=since,
-            offset=offset,
+            is_start=before is None,
             older=older,
-            newer=newer,
+            newest=urlencode(same),
             message=message,
         )
 
@@ -85,36 +87,41 @@ class PastViews:
             session = find_session(history, wanted.get("id", ""), wanted.get("agent", ""))
             after = self._position(history, wanted, session)
             events = events_of(history, session, limit=PAGE + 1, after=after)
+            earlier = queries.position_before(history, session, after, PAGE - 1)
         shown = events[:PAGE]
         same = {"agent": session.agent, "id": session.session}
-        following = ""
-        if len(events) > PAGE:
-            following = urlencode({**same, "after": f"{shown[-1].time!r},{shown[-1].id}"})
+        is_end = len(events) <= PAGE
         return self.page.show(
             "session.html",
             "/sessions",
             session=session,
             events=shown,
-            next=following,
+            is_end=is_end,
+            next=""
+            if is_end
+            else urlencode({**same, "after": _text_of((shown[-1].time, shown[-1].id))}),
+            previous=urlencode({**same, "after": _text_of(earlier)}) if after != START else "",
             query=urlencode(same),
+            live=urlencode({**same, "after": max([event.id for event in shown], default=0)}),
             search=urlencode({"session": session.session, "agent": session.agent}),
         )
 
     @staticmethod
     def _position(
         history: History, wanted: Mapping[str, str], session: SessionSummary
-    ) -> tuple[float, int]:
+    ) -> queries.Position:
         """Return the time and number of the event before the first that is shown."""
-        match = re.fullmatch(r"([\d.e+]+),(\d{1,15})", wanted.get("after", ""))
-        if match is not None:
-            try:
-                return float(match[1]), int(match[2])
-            except ValueError:
-                return 0.0, 0
+        after = position_of(wanted.get("after", ""))
+        if after is not None:
+            return after
+        if "end" in wanted:
+            return queries.position_before(history, session, queries.END, PAGE)
         at = number_of(wanted.get("at", ""))
         if not at:
-            return 0.0, 0
-        return queries.position_before(history, session, at, PAGE // 2)
+            return START
+        return queries.position_before(
+            history, session, queries.position_of(history, at), PAGE // 2
+        )
 
     def show_event(self, request: Request) -> Response:
         """Show everything that is known of an event."""
@@ -138,24 +145,25 @@ class PastViews:
         names = ("q", "outcome", "tool", "event", "agent", "hook", "session", "since", "until")
         wanted = {name: request.query_params.get(name, "") for name in names}
         message = ""
-        found: list[RecordedEvent] = []
+        found = Found()
         with self.page.history() as history:
             agents = queries.agents_of(history)
             try:
                 chosen = _filter(history, wanted)
                 before = number_of(request.query_params.get("before", ""))
-                found = search(history, chosen, limit=PAGE + 1, before=before)
+                found = search_in_time(history, chosen, self.page.ranges, limit=PAGE, before=before)
             except UsageError as error:
                 message = str(error)
         following = ""
-        if len(found) > PAGE:
+        if found.before:
             used = {name: value for name, value in wanted.items() if value}
-            following = urlencode({**used, "before": found[PAGE - 1].id})
+            following = urlencode({**used, "before": found.before})
         return self.page.show(
             "search.html",
             "/search",
             wanted=wanted,
-            events=found[:PAGE],
+            events=found.events,
+            found=found,
             next=following,
             message=message,
             agents=agents,
@@ -178,6 +186,25 @@ class PastViews:
             session = find_session(history, wanted.get("id", ""), wanted.get("agent", ""))
             text = session_report(history, session)
         return attachment(text, f"session-{session.session[:12]}")
+
+
+START = (0.0, 0)
+"""The position before every event of a session."""
+
+
+def position_of(text: str) -> queries.Position | None:
+    """Return the time and number of an address; `None` for anything else."""
+    match = re.fullmatch(r"([\d.e+-]{1,30}),(\d{1,15})", text)
+    if match is None:
+        return None
+    try:
+        return float(match[1]), int(match[2])
+    except ValueError:
+        return None
+
+
+def _text_of(position: queries.Position) -> str:
+    return f"{position[0]!r},{position[1]}"
 
 
 def attachment(text: str, name: str) -> Response:

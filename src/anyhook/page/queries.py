@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import islice
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.queries import Filter, get_event, search
+from anyhook.history.queries import AGENT_NAMES, Filter, events_of, get_event
+from anyhook.page.searching import TimeRanges, search_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,13 +23,20 @@ if TYPE_CHECKING:
     from anyhook.history.queries import SessionSummary
     from anyhook.history.store import History
 
-LATEST_RUNS = 10_000
+LATEST_RUNS = 5_000
 """Runs of hooks that counts and durations are taken from."""
 LATEST_DENIALS = 300
 """Denials that are grouped."""
 NEW_SECONDS = 7 * 86400.0
 """Seconds for which a hook's first denial is new."""
+FIRST_DENIAL_SECONDS = 0.05
+"""Seconds for which earlier denials of hooks are searched."""
 FAILED = ("failed", "timed_out")
+NEAR = 1000
+"""Events before and after one that are compared with it."""
+MOST_EQUAL = 5
+END = (1e18, 0)
+"""The position after every event of a session."""
 
 
 # -- hooks
@@ -69,25 +80,29 @@ def percentile(values: list[float], share: float) -> float | None:
 def hook_summaries(history: History) -> list[HookSummary]:
     """Return what every hook did on the latest runs, the one that ran most often first."""
     rows = history.connection.execute(
-        "SELECT label, place, results.outcome, status, duration, time FROM"
-        " (SELECT rowid FROM results ORDER BY rowid DESC LIMIT ?) AS latest"
-        " CROSS JOIN results ON results.rowid = latest.rowid"
-        " CROSS JOIN events ON events.id = event_id CROSS JOIN hooks ON hooks.id = hook_id",
+        "SELECT label, place, results.outcome, status, duration, event_id FROM results"
+        " CROSS JOIN hooks ON hooks.id = hook_id ORDER BY results.rowid DESC LIMIT ?",
         (LATEST_RUNS,),
     )
     found: dict[tuple[str, str], HookSummary] = {}
-    for label, place, outcome, status, duration, time in rows:
+    for label, place, outcome, status, duration, event_id in rows:
         summary = found.get((label, place))
         if summary is None:
             summary = found[label, place] = HookSummary(label, place)
+            # The newest run of a hook comes first: the time of one event is read for each hook.
+            summary.last = _time_of(history, event_id)
         summary.runs += 1
         summary.failures += status in FAILED
-        summary.last = max(summary.last, time)
         if outcome != "none":
             summary.outcomes[outcome] += 1
         if duration is not None:
             summary.durations.append(duration)
     return sorted(found.values(), key=lambda summary: -summary.runs)
+
+
+def _time_of(history: History, event_id: int) -> float:
+    row = history.connection.execute("SELECT time FROM events WHERE id = ?", (event_id,)).fetchone()
+    return 0.0 if row is None else float(row[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,16 +170,26 @@ def used_versions(
 
 
 def hook_runs(history: History, hook_ids: Iterable[int]) -> list[HookRun]:
-    """Return the latest runs of some versions of a hook, the newest first."""
-    numbers = list(hook_ids)
-    places = ", ".join("?" * len(numbers))
-    rows = history.connection.execute(
-        "SELECT hook_id, event_id, time, results.outcome, status, duration FROM results"
-        " CROSS JOIN events ON events.id = event_id"
-        f" WHERE hook_id IN ({places}) ORDER BY event_id DESC LIMIT ?",
-        (*numbers, LATEST_RUNS),
-    )
-    return [HookRun(*row) for row in rows]
+    """Return the latest runs of some versions of a hook, the newest first.
+
+    The runs of each version are read backwards in the index and put together as far as they are
+    needed: SQLite would sort all runs of all versions.
+    """
+    versions = [
+        history.connection.execute(
+            "SELECT hook_id, event_id, time, results.outcome, status, duration FROM results"
+            " CROSS JOIN events ON events.id = event_id"
+            " WHERE hook_id = ? ORDER BY event_id DESC",
+            (number,),
+        )
+        for number in hook_ids
+    ]
+    rows = merge(*versions, key=_event_of, reverse=True)
+    return [HookRun(*row) for row in islice(rows, LATEST_RUNS)]
+
+
+def _event_of(row: tuple[int, int]) -> int:
+    return row[1]
 
 
 @dataclass(slots=True)
@@ -250,8 +275,9 @@ def denials_to_look_at(history: History, now: float) -> list[DenialGroup]:
         group.count += 1
         group.sessions[event.agent, event.session] += 1
         group.events.append(event)
+    new = _first_denials(history, list(groups.values()), now)
     for group in groups.values():
-        _weigh(history, group, now)
+        _weigh(group, is_new=bool(new & {event.id for event in group.events}))
     return sorted(groups.values(), key=lambda group: (-group.weight, -group.latest.time))
 
 
@@ -259,7 +285,9 @@ def _denials(history: History) -> list[RecordedEvent]:
     """Return the newest events that were denied or stopped, the newest first."""
     found: dict[int, RecordedEvent] = {}
     for outcome in ("deny", "stop"):
-        for event in search(history, Filter(outcome=outcome), limit=LATEST_DENIALS):
+        wanted = Filter(outcome=outcome)
+        latest = search_in_time(history, wanted, TimeRanges(), limit=LATEST_DENIALS, seconds=0.2)
+        for event in latest.events:
             found[event.id] = event
     return sorted(found.values(), key=lambda event: -event.time)
 
@@ -268,7 +296,7 @@ def _denies(event: RecordedEvent, outcome: str) -> bool:
     return outcome == "deny" or event.outcome != "deny"
 
 
-def _weigh(history: History, group: DenialGroup, now: float) -> None:
+def _weigh(group: DenialGroup, *, is_new: bool) -> None:
     """Find out why a user would look at a group of denials."""
     signs: list[tuple[int, str]] = []
     if any(_has_failed(event) for event in group.events):
@@ -280,7 +308,7 @@ def _weigh(history: History, group: DenialGroup, now: float) -> None:
         signs.append((25, f"{most} times in one session: the agent may be stuck"))
     if any(event.stop for event in group.events):
         signs.append((20, "it ended the agent's turn"))
-    if _is_new(history, group, now):
+    if is_new:
         signs.append((15, "the first denial of this hook"))
     if not group.latest.reason:
         signs.append((10, "the agent got no reason"))
@@ -297,17 +325,37 @@ def _hooks_disagree(event: RecordedEvent) -> bool:
     return any(result.outcome == "allow" for result in event.results)
 
 
-def _is_new(history: History, group: DenialGroup, now: float) -> bool:
-    """Return whether a hook of the group had not denied anything until a week ago."""
-    oldest = group.events[-1]
-    if oldest.time < now - NEW_SECONDS:
-        return False
-    for result in oldest.results:
-        if result.outcome != "deny":
-            continue
-        wanted = Filter(outcome="deny", hook=result.hook)
-        return not search(history, wanted, limit=1, before=min(e.id for e in group.events))
-    return False
+def _first_denials(history: History, groups: list[DenialGroup], now: float) -> set[int]:
+    """Return the events of the last week in which a hook denied something for the first time.
+
+    Hooks for which that is not found in time count as hooks with former denials.
+    """
+    first: dict[str, RecordedEvent] = {}
+    for group in groups:
+        for event in group.events:
+            for hook in _denying(event):
+                if hook not in first or event.id < first[hook].id:
+                    first[hook] = event
+    found: set[int] = set()
+    deadline = monotonic() + FIRST_DENIAL_SECONDS
+    for hook, event in first.items():
+        left = deadline - monotonic()
+        if left <= 0:
+            break
+        if event.time >= now - NEW_SECONDS and not _denied_before(history, hook, event.id, left):
+            found.add(event.id)
+    return found
+
+
+def _denying(event: RecordedEvent) -> list[str]:
+    return [result.hook for result in event.results if result.outcome == "deny"]
+
+
+def _denied_before(history: History, hook: str, number: int, seconds: float) -> bool:
+    """Return whether an event before a number was denied when a hook ran, or may have been."""
+    wanted = Filter(outcome="deny", hook=hook)
+    found = search_in_time(history, wanted, TimeRanges(), limit=1, before=number, seconds=seconds)
+    return bool(found.events) or found.is_partial
 
 
 # -- events
@@ -328,34 +376,55 @@ def neighbours(history: History, event: RecordedEvent) -> tuple[int, int]:
 
 
 def same_event_elsewhere(history: History, event: RecordedEvent) -> list[RecordedEvent]:
-    """Return other events with the same payload in the same session, for example of a retry."""
-    rows = history.connection.execute(
-        "SELECT events.id FROM sessions CROSS JOIN events ON session_id = sessions.id"
-        " WHERE agent = ? AND session = ? AND identity ="
-        " (SELECT identity FROM events WHERE id = ?) AND events.id <> ? LIMIT 10",
-        (event.agent, event.session, event.id, event.id),
-    ).fetchall()
-    return [get_event(history, number) for (number,) in rows]
+    """Return other events with the same payload in the same session, for example of a retry.
+
+    Only the events near it are compared: a session may have a million.
+    """
+    numbers: list[int] = []
+    for comparison, order in (("<", "DESC"), (">", "ASC")):
+        rows = history.connection.execute(
+            "SELECT near.id FROM (SELECT events.id, identity FROM sessions"
+            " CROSS JOIN events ON session_id = sessions.id WHERE agent = ? AND session = ?"
+            f" AND (time, events.id) {comparison} (?, ?)"
+            f" ORDER BY time {order}, events.id {order} LIMIT ?) AS near"
+            " WHERE identity = (SELECT identity FROM events WHERE id = ?) LIMIT ?",
+            (event.agent, event.session, event.time, event.id, NEAR, event.id, MOST_EQUAL),
+        )
+        numbers += [number for (number,) in rows]
+    return [get_event(history, number) for number in sorted(numbers)]
 
 
 def agents_of(history: History) -> list[str]:
     """Return the agents that have sessions."""
-    rows = history.connection.execute("SELECT DISTINCT agent FROM sessions ORDER BY 1")
-    return [agent for (agent,) in rows]
+    return [agent for (agent,) in history.connection.execute(AGENT_NAMES)]
+
+
+Position = tuple[float, int]
+"""Time and number of an event of a session, which order its events."""
 
 
 def position_before(
-    history: History, session: SessionSummary, number: int, distance: int
-) -> tuple[float, int]:
-    """Return time and number of the event that is some events before another one of a session."""
+    history: History, session: SessionSummary, position: Position, distance: int
+) -> Position:
+    """Return the position of the event that is some events before a position in a session."""
     row = history.connection.execute(
-        "SELECT time, events.id FROM sessions CROSS JOIN events ON session_id = sessions.id"
-        " WHERE agent = ? AND session = ?"
-        " AND (time, events.id) < (SELECT time, id FROM events WHERE id = ?)"
-        " ORDER BY time DESC, events.id DESC LIMIT 1 OFFSET ?",
-        (session.agent, session.session, number, distance),
+        "SELECT time, id FROM events WHERE session_id = ? AND (time, id) < (?, ?)"
+        " ORDER BY time DESC, id DESC LIMIT 1 OFFSET ?",
+        (session.id, *position, distance),
     ).fetchone()
     return (0.0, 0) if row is None else (float(row[0]), int(row[1]))
+
+
+def position_of(history: History, number: int) -> Position:
+    """Return the position of an event."""
+    return _time_of(history, number), number
+
+
+def latest_events(history: History, session: SessionSummary, limit: int) -> list[RecordedEvent]:
+    """Return the last events of a session in the order of their time."""
+    return events_of(
+        history, session, limit=limit, after=position_before(history, session, END, limit)
+    )
 
 
 def summary_of(name: str, place: str, runs: list[HookRun]) -> HookSummary:

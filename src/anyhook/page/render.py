@@ -46,6 +46,13 @@ def render(template: str, links: Links, **values: Any) -> str:
     return _environment().get_template(template).render(links=links, now=time.time(), **values)
 
 
+def compile_templates() -> None:
+    """Compile every template, so that no view is slower the first time."""
+    environment = _environment()
+    for name in environment.list_templates():
+        environment.get_template(name)
+
+
 def asset(name: str) -> str:
     """Return the text of a file that is served beside the page."""
     return (files("anyhook.page") / "static" / name).read_text(encoding="utf-8")

@@ -109,7 +109,9 @@ def listen(host: str, port: int, *, is_guarded: bool) -> tuple[socket.socket, Ad
             f"--host {host}: other machines could fire hooks here; set ANYHOOK_TOKEN to a secret, "
             "or listen on 127.0.0.1"
         )
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches the delay of small packets off only where the protocol is named. The second
+    # half of an answer would wait 40 ms for the client's acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # on Windows it would let two programs share one port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
