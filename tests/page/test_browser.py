@@ -1,41 +1,60 @@
-"""The page in a real Chromium: live events, keys, dark colors, and hostile content.
-
-Chromium is that of the system (`apt-get install chromium`), or the one that `ANYHOOK_CHROMIUM`
-names.
-"""
+"""The page in a real Chromium: live events, keys, dark colors, and hostile content."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.page.browser import needs_chromium, rows_of, start_chromium
 from tests.page.serving import event, record, store
+from tests.waiting import until
 
-CHROMIUM = os.environ.get("ANYHOOK_CHROMIUM") or shutil.which("chromium")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.slow, needs_chromium]
 ROOT = Path(__file__).parents[2]
 SIZES = [(1280, 800), (390, 844)]
-RATE = 500
-SECONDS = 3
+BUSY = """
+import asyncio, sys, time
+from anyhook import BeforeTool, Engine
+from anyhook.engine.messages import discard
+
+RATE, COUNT = 500, int(sys.argv[1])
+
+
+def guard(event):
+    pass
+
+
+async def main():
+    async with Engine.load(sys.argv[2], agent="gemini", record=True, on_message=discard) as engine:
+        engine.register("before_tool", guard, threaded=False)
+        start = time.monotonic()
+        for number in range(COUNT):
+            await engine.dispatch(
+                BeforeTool(
+                    session_id="busy",
+                    tool_name="run_shell_command",
+                    tool_input={"command": f"event-{number}"},
+                )
+            )
+            delay = start + (number + 1) / RATE - time.monotonic()
+            if delay > 0:
+                await asyncio.sleep(delay)
+
+
+asyncio.run(main())
+"""
+"""A session whose hooks decide 500 events a second, which are recorded."""
+MOST_ROWS = 200
 
 
 @pytest.fixture(scope="module")
 def chromium():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with start_chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -230,28 +249,128 @@ def test_another_site_cannot_read_the_page(open_page, chromium, tmp_path):
     page.messages.clear()
 
 
-def test_a_session_with_many_events_a_second_does_not_leave_the_page_behind(open_page):
+@pytest.fixture
+def run_busy_session(world):
+    """Run a session of 500 events a second in a process of its own."""
+
+    def call(count):
+        command = [sys.executable, "-c", BUSY, str(count), str(world.project)]
+        done = subprocess.run(command, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+
+    return call
+
+
+def test_the_timeline_keeps_up_with_a_busy_session(open_page, run_busy_session):
     page = open_page()
     page.wait_for_selector(".live-state.open")
-    written = []
 
-    def write():
-        start = time.monotonic()
-        for number in range(RATE * SECONDS):
-            record(f"event-{number}")
-            written.append(time.monotonic())
-            delay = start + (number + 1) / RATE - time.monotonic()
-            if delay > 0:
-                time.sleep(delay)
+    run_busy_session(1500)
+    page.get_by_text("event-1499", exact=True).wait_for()
 
-    writer = threading.Thread(target=write)
-    writer.start()
-    writer.join()
-    last = RATE * SECONDS - 1
-    page.get_by_text(f"event-{last}", exact=True).wait_for()
+    rows = rows_of(page)
+    assert rows[0] == "event-1499"
+    assert len(rows) <= MOST_ROWS
+    assert 0 < missing_from(rows[::-1]) < 1500
 
-    assert page.locator("#feed .event").count() <= 200
-    assert "earlier events" in page.locator("#skipped").inner_text()
+
+def test_the_page_of_a_session_keeps_up_with_it(open_page, run_busy_session):
+    store(event("first", session="busy", agent="gemini"))
+    page = open_page()
+    go(page, "/session?agent=gemini&id=busy")
+    page.wait_for_selector(".live-state.open")
+
+    run_busy_session(1500)
+    page.get_by_text("event-1499", exact=True).wait_for()
+
+    rows = rows_of(page)
+    assert rows == [f"event-{number}" for number in range(1300, 1500)]
+    until(lambda: "1,301 earlier events" in page.locator("#skipped").inner_text())
+    assert "1,501" in page.locator("#facts").inner_text()
+    page.locator("#skipped").click()
+    page.wait_for_selector("#event-1")
+
+
+def missing_from(rows):
+    """Return how many events the gaps stand for; no others are missing between the rows."""
+    expected = None
+    missing = 0
+    for row in rows:
+        if isinstance(row, int):
+            missing += row
+            expected = None if expected is None else expected + row
+            continue
+        number = int(row.removeprefix("event-"))
+        assert number == (number if expected is None else expected)
+        expected = number + 1
+    return missing
+
+
+def test_the_page_of_a_session_shows_its_new_events_and_no_others(open_page):
+    store(event("first", session="one"), event("other", session="two"))
+    page = open_page()
+    go(page, "/session?agent=gemini&id=one")
+    page.wait_for_selector(".live-state.open")
+
+    record("of another", session="two")
+    record("second", session="one", outcome="deny", reason="no second")
+
+    row = page.wait_for_selector("#feed .event.deny")
+    assert "no second" in row.inner_text()
+    assert "guard.py" in row.inner_text()
+    assert rows_of(page) == ["first", "second"]
+    assert "1 deny" in page.locator("#facts").inner_text()
+
+
+def test_the_page_of_a_session_comes_back_when_the_server_does(open_page, command):
+    store(event("first", session="one"))
+    served = command()
+    page = open_page(served)
+    go(page, "/session?agent=gemini&id=one")
+    page.wait_for_selector(".live-state.open")
+    assert served.interrupt() == 0
+    page.wait_for_selector(".live-state.lost")
+    for number in range(3):
+        record(f"while it was away {number}", session="one")
+
+    command(served.port)
+
+    page.get_by_text("while it was away 2").wait_for(timeout=20_000)
+    page.wait_for_selector(".live-state.open")
+    assert rows_of(page) == ["first", *[f"while it was away {number}" for number in range(3)]]
+
+
+def test_the_page_of_a_session_is_a_page_without_scripts(open_page):
+    store(*[event(f"command-{number}", session="one", number=number) for number in range(150)])
+    page = open_page(java_script_enabled=False)
+
+    go(page, "/session?agent=gemini&id=one&end=1")
+
+    assert page.locator("#feed .event").count() == 100
+    assert page.locator("#live-state").is_hidden()
+    page.get_by_role("link", name="Earlier events").click()
+    assert page.get_by_text("command-0", exact=True).is_visible()
+
+
+def test_a_page_that_is_paused_or_hidden_gets_what_it_missed(open_page):
+    page = open_page()
+    page.wait_for_selector(".live-state.open")
+    page.get_by_role("button", name="Pause").click()
+    record("while it was paused")
+    page.get_by_role("button", name="new events wait").click()
+    page.get_by_text("while it was paused").wait_for()
+
+    hide = "Object.defineProperty(document, 'hidden', {value: %s, configurable: true});"
+    change = "document.dispatchEvent(new Event('visibilitychange'))"
+    page.evaluate(hide % "true" + change)
+    record("while it was hidden")
+    go_on = page.context.new_page()
+    go_on.goto(f"{page.served.url}/")
+    go_on.get_by_text("while it was hidden").wait_for()
+    assert page.get_by_text("while it was hidden").count() == 0
+    page.evaluate(hide % "false" + change)
+
+    page.get_by_text("while it was hidden").wait_for()
 
 
 def test_a_report_works_without_scripts_and_without_a_server(chromium, run, tmp_path):

@@ -169,9 +169,14 @@ class LiveViews:
         )
 
     def stream(self, request: Request) -> Response:
-        """Send what is new."""
-        newest = request.headers.get("last-event-id") or request.query_params.get("after", "")
-        return EventSourceResponse(self.page.live.updates(number_of(newest)))
+        """Send what is new, in all sessions or in one."""
+        wanted = request.query_params
+        newest = number_of(request.headers.get("last-event-id") or wanted.get("after", ""))
+        live = self.page.live
+        if "id" not in wanted:
+            return EventSourceResponse(live.updates(newest))
+        updates = live.session_updates(wanted.get("agent", ""), wanted["id"], newest)
+        return EventSourceResponse(updates)
 
     def show_http_error(self, _request: Request, error: Exception) -> Response:
         """Show that a request cannot be answered."""

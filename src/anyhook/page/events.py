@@ -51,6 +51,26 @@ def blame_of(blame: Mapping[str, Any], name: str) -> list[BlameLine]:
     return found
 
 
+def deciders(event: RecordedEvent) -> list[tuple[str, str]]:
+    """Return label and position of the hooks that set the verdict of an event.
+
+    Records of hook files have no blame: there, it is the hooks with the same answer.
+    """
+    decision = event.decision or {}
+    name = "stop" if event.stop and event.outcome == "none" else "outcome"
+    blamed = blame_of(decision.get("blame", {}), name)
+    if blamed:
+        return [(line.hook, line.place) for line in blamed]
+    if name == "stop":
+        return [(one.hook, one.place) for one in event.results if one.answer.get("stop")]
+    wanted = event.outcome
+    return [
+        (one.hook, one.place)
+        for one in event.results
+        if one.outcome == wanted != "none" and not one.shadow
+    ]
+
+
 def decision_fields(decision: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the fields of a decision without the blame, the verdict first."""
     fields = [(name, value) for name, value in decision.items() if name != "blame"]

@@ -1,8 +1,8 @@
 """What is new in the history: takes it out of the journal and hands it to the open pages.
 
-One thread reads for all pages. It keeps the latest events only, so that a page which is slow, or a
-session with many events a second, makes nothing grow: a page gets the latest rows, and the number
-of those that it did not get.
+One thread reads for all pages, and for each session that a page shows. It keeps the latest events
+only, so that a page which is slow, or a session with many events a second, makes nothing grow: a
+page gets the latest rows, and the number of those that it did not get.
 """
 
 from __future__ import annotations
@@ -11,23 +11,25 @@ import json
 import sqlite3
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import anyio
 from sse_starlette import ServerSentEvent
 
-from anyhook.errors import HistoryError
+from anyhook.errors import HistoryError, UsageError
 from anyhook.history.describe import verdict_of
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import DIRECTORY
-from anyhook.history.queries import Filter, search, sessions
+from anyhook.history.queries import Filter, find_session, search, sessions
 from anyhook.history.store import History
 from anyhook.page.links import PageLinks
+from anyhook.page.queries import latest_events
 from anyhook.page.render import render
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable, Mapping
     from pathlib import Path
 
     from anyhook.history.events import RecordedEvent
@@ -35,7 +37,11 @@ if TYPE_CHECKING:
 TICK = 0.2
 """Seconds between two looks at the journal."""
 ROWS = 60
-"""Events that an update holds at most."""
+"""Events that an update of all sessions holds at most."""
+SESSION_ROWS = 200
+"""Events of a session that its page shows at most while it is live."""
+RECENT_ROWS = 20
+"""Events that a page may show without the answers that came while it was loaded."""
 RUNNING_MINUTES = 10
 """Minutes after its last event for which a session counts as running."""
 MOST_RUNNING = 12
@@ -61,6 +67,25 @@ class Latest:
     running: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LatestOfSession:
+    """The latest part of a session.
+
+    Attributes:
+        rows: Number of an event to its signature and its row, in the order of their time.
+        total: Number of events of the session.
+        facts: What is known of the session, as it is shown.
+    """
+
+    rows: dict[int, tuple[Signature, str]] = field(default_factory=dict)
+    total: int = 0
+    facts: str = ""
+
+
+SessionKey = tuple[str, str]
+"""Agent and identifier of a session."""
+
+
 class Live:
     """Watches the history.
 
@@ -71,6 +96,8 @@ class Live:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._latest = Latest()
+        self._watched: Counter[SessionKey] = Counter()
+        self._sessions: dict[SessionKey, LatestOfSession] = {}
         self._problems: list[str] = []
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="anyhook-live", daemon=True)
@@ -101,11 +128,13 @@ class Live:
                         state = self._state(history)
                         is_old = time.monotonic() - shown > SESSIONS_SECONDS
                         if state == seen and not is_old:
+                            self._read_sessions(history, is_changed=False)
                             continue
                         if self._is_in_journal(seen, state):
                             self._take(history)
                         seen, shown = self._state(history), time.monotonic()
                         self._read(history)
+                        self._read_sessions(history, is_changed=True)
             except (HistoryError, sqlite3.Error, OSError) as error:  # a full disk, a locked store
                 self._problems = [str(error)]
                 self._ended.wait(1.0)
@@ -126,19 +155,62 @@ class Live:
 
     def _read(self, history: History) -> None:
         before = self._latest
-        rows: dict[int, tuple[Signature, str]] = {}
         events = search(history, Filter(), limit=ROWS)
-        for event in events:
-            signature = _signature(event)
-            known = before.rows.get(event.id)
-            if known is None or known[0] != signature:
-                known = signature, render("event_row.html", PageLinks(), event=event)
-            rows[event.id] = known
+        rows = _rows(events, before.rows, has_session=True)
         newest = max(rows, default=0)
         running = running_sessions(history)
         self._latest = Latest(before.version + 1, newest, rows, running)
 
+    def _read_sessions(self, history: History, *, is_changed: bool) -> None:
+        """Read the sessions that pages show, or only those that are new among them."""
+        wanted = list(self._watched)
+        known = self._sessions
+        self._sessions = {
+            key: self._latest_of(history, key, known.get(key))
+            if is_changed or key not in known
+            else known[key]
+            for key in wanted
+        }
+
+    @staticmethod
+    def _latest_of(
+        history: History, key: SessionKey, before: LatestOfSession | None
+    ) -> LatestOfSession:
+        agent, name = key
+        try:
+            session = find_session(history, name, agent)
+        except UsageError:  # it was removed
+            return LatestOfSession()
+        events = latest_events(history, session, SESSION_ROWS)
+        rows = _rows(events, {} if before is None else before.rows, has_session=False)
+        facts = render("session_facts.html", PageLinks(), session=session)
+        return LatestOfSession(rows, session.events, facts)
+
     # -- the pages
+
+    async def session_updates(
+        self, agent: str, session: str, newest: int
+    ) -> AsyncIterator[ServerSentEvent]:
+        """Yield what is new in a session, until the page is closed.
+
+        Args:
+            agent: Name of the agent.
+            session: Identifier of the session.
+            newest: Number of the newest event that the page shows.
+        """
+        key = agent, session
+        page = _OpenSession(newest)
+        self._watched[key] += 1
+        try:
+            while not self._ended.is_set():
+                latest = self._sessions.get(key)
+                if latest is not None and latest is not page.shown:
+                    yield ServerSentEvent(json.dumps(page.update(latest)), id=str(page.newest))
+                await anyio.sleep(TICK / 2)
+        finally:
+            self._watched[key] -= 1
+            if not self._watched[key]:
+                del self._watched[key]
 
     async def updates(self, newest: int) -> AsyncIterator[ServerSentEvent]:
         """Yield what is new, until the page is closed.
@@ -182,6 +254,69 @@ class _OpenPage:
         self.version = latest.version
         self.newest = max(self.newest, latest.newest)
         return update
+
+
+class _OpenSession:
+    """What the page of a session shows.
+
+    Args:
+        newest: Number of its newest event.
+    """
+
+    def __init__(self, newest: int) -> None:
+        self.newest = newest
+        self.shown: LatestOfSession | None = None
+
+    def update(self, latest: LatestOfSession) -> dict[str, Any]:
+        """Return what the page does not show yet."""
+        known = self._known(latest)
+        rows: list[dict[str, Any]] = []
+        previous = 0
+        for number, (signature, row) in latest.rows.items():
+            if known.get(number) != signature:
+                entry = {"id": number, "verdict": signature[0], "html": row, "after": previous}
+                rows.append(entry)
+            previous = number
+        oldest = min(latest.rows, default=0)
+        update = {
+            "rows": rows,
+            "total": latest.total,
+            "facts": latest.facts,
+            # Between the events of the page and these there may be others.
+            "clear": len(latest.rows) >= SESSION_ROWS and oldest > self.newest,
+        }
+        self.shown = latest
+        self.newest = max([self.newest, *latest.rows])
+        return update
+
+    def _known(self, latest: LatestOfSession) -> dict[int, Signature]:
+        """Return the events that the page shows as they are."""
+        if self.shown is not None:
+            return {number: known[0] for number, known in self.shown.rows.items()}
+        recent = list(latest.rows)[-RECENT_ROWS:]
+        return {
+            number: signature
+            for number, (signature, _) in latest.rows.items()
+            if number <= self.newest and number not in recent
+        }
+
+
+def _rows(
+    events: Iterable[RecordedEvent],
+    known: Mapping[int, tuple[Signature, str]],
+    *,
+    has_session: bool,
+) -> dict[int, tuple[Signature, str]]:
+    """Return the rows of events; those that did not change are not rendered again."""
+    rows: dict[int, tuple[Signature, str]] = {}
+    for event in events:
+        signature = _signature(event)
+        row = known.get(event.id)
+        if row is None or row[0] != signature:
+            text = render("event_row.html", PageLinks(), event=event, has_session=has_session)
+            row = signature, text
+        rows[event.id] = row
+    return rows
 
 
 def _skipped(latest: Latest, newest: int) -> int:

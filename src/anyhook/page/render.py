@@ -19,7 +19,14 @@ from markupsafe import Markup
 from anyhook.history.describe import show_span, show_time, subject_of, verdict_of
 from anyhook.model.answers import STRENGTH
 from anyhook.model.text import printable, shorten
-from anyhook.page.events import blame_of, decision_fields, longest, notes_of, other_fields
+from anyhook.page.events import (
+    blame_of,
+    deciders,
+    decision_fields,
+    longest,
+    notes_of,
+    other_fields,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +87,7 @@ def _environment() -> Environment:
         "brief": shorten,
         "clock": lambda timestamp: show_time(timestamp)[11:],
         "counted": counted,
+        "deciders": deciders,
         "day": lambda timestamp: show_time(timestamp)[:10],
         "iso": show_iso,
         "longest": longest,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from anyhook.history.queries import search
 
 if TYPE_CHECKING:
-
     from anyhook.history.events import RecordedEvent
     from anyhook.history.queries import Filter
     from anyhook.history.store import History

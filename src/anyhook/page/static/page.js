@@ -49,34 +49,48 @@ function parse(html) {
   return template.content.firstElementChild;
 }
 
+/* The events of all sessions, the newest first. */
 class Feed {
   constructor(state) {
     this.state = state;
     this.list = document.getElementById("feed");
-    this.sessions = document.getElementById("sessions");
-    this.skipped = document.getElementById("skipped");
     this.announcer = document.getElementById("announce");
     this.pauseButton = document.getElementById("pause");
+    this.source = null;
     this.isPaused = false;
-    this.waiting = [];
+    this.hasMissed = false;
     this.unannounced = { events: 0, denials: 0 };
     this.newest = Math.max(0, ...[...this.list.children].map((row) => Number(row.dataset.id)));
+    this.state.hidden = false;
     this.pauseButton.hidden = false;
     this.pauseButton.addEventListener("click", () => this.togglePause());
     setInterval(() => this.announce(), ANNOUNCE_MS);
+    // A browser has six connections to a server: pages that are not visible leave them to others.
+    document.addEventListener("visibilitychange", () => {
+      if (document.hidden) this.close();
+      else this.open();
+    });
   }
 
   open() {
-    const source = new EventSource(`${this.state.dataset.live}?after=${this.newest}`);
+    this.close();
+    const address = new URL(this.state.dataset.live, location.href);
+    address.searchParams.set("after", this.newest);
+    const source = new EventSource(address);
+    this.source = source;
     source.onopen = () => this.show("open", "live");
     source.onmessage = (message) => this.take(JSON.parse(message.data));
     source.onerror = () => {
       this.show("lost", "connection lost; trying again");
       if (source.readyState === EventSource.CLOSED) {  // refused: the browser does not try again
-        source.close();
-        setTimeout(() => this.open(), 2000);
+        setTimeout(() => { if (this.source === source) this.open(); }, 2000);
       }
     };
+  }
+
+  close() {
+    if (this.source) this.source.close();
+    this.source = null;
   }
 
   show(name, text) {
@@ -85,55 +99,75 @@ class Feed {
   }
 
   take(update) {
-    if (update.running !== undefined) this.sessions.innerHTML = update.running;
-    if (this.isPaused) {
-      this.waiting.push(update);
-      if (this.waiting.length > 100) this.waiting.shift();
+    this.describe(update);
+    if (!this.isPaused) {
+      this.add(update);
+    } else if (update.rows.length) {
+      this.hasMissed = true;
       this.pauseButton.textContent = "Continue (new events wait)";
-      return;
     }
-    this.add(update);
+  }
+
+  describe(update) {
+    if (update.running !== undefined) document.getElementById("sessions").innerHTML = update.running;
   }
 
   add(update) {
-    for (const { id, verdict, html } of update.rows) {
-      const row = parse(html);
-      const known = document.getElementById(`event-${id}`);
-      if (known) {
-        if (known.dataset.verdict !== verdict) known.replaceWith(row);
-        continue;
-      }
-      this.place(row, id);
-      if (id > this.newest) {
-        row.classList.add("new");
-        this.newest = id;
-        this.unannounced.events += 1;
-        if (verdict === "deny" || verdict === "stop") this.unannounced.denials += 1;
-      }
-    }
-    if (update.skipped) {
-      this.unannounced.events += update.skipped;
-      this.skipped.hidden = false;
-      this.skipped.textContent = `${update.skipped} earlier events arrived at once; they are in their sessions.`;
-    }
-    if (update.rows.length) {
-      const nothing = document.getElementById("nothing");
-      if (nothing) nothing.remove();
-    }
-    while (this.list.children.length > MOST_ROWS) this.list.lastElementChild.remove();
+    if (update.skipped) this.addGap(update);
+    for (const entry of update.rows) this.addRow(entry);
+    const nothing = document.getElementById("nothing");
+    if (nothing && update.rows.length) nothing.remove();
+    this.trim();
   }
 
-  place(row, id) {
+  addRow(entry) {
+    const { id, verdict, html } = entry;
+    const row = parse(html);
+    const known = document.getElementById(`event-${id}`);
+    if (known) {
+      if (known.dataset.verdict !== verdict) known.replaceWith(row);
+      return;
+    }
+    this.place(row, entry);
+    if (id > this.newest) {
+      row.classList.add("new");
+      this.newest = id;
+      this.unannounced.events += 1;
+      if (verdict === "deny" || verdict === "stop") this.unannounced.denials += 1;
+    }
+  }
+
+  place(row, { id }) {
     let next = this.list.firstElementChild;
     while (next && Number(next.dataset.id) > id) next = next.nextElementSibling;
     this.list.insertBefore(row, next);
+  }
+
+  /* Events that arrived at once, of which the server sends the latest only. */
+  addGap(update) {
+    const first = Math.min(...update.rows.map((entry) => entry.id));
+    const gap = document.createElement("li");
+    gap.className = "gap";
+    gap.dataset.id = first - 1;
+    gap.dataset.count = update.skipped;
+    const link = document.createElement("a");
+    link.href = `/search?before=${first}`;
+    link.textContent = `${update.skipped.toLocaleString("en")} more events`;
+    gap.append(link);
+    this.place(gap, { id: first - 1 });
+    this.unannounced.events += update.skipped;
+  }
+
+  trim() {
+    while (this.list.children.length > MOST_ROWS) this.list.lastElementChild.remove();
   }
 
   togglePause() {
     this.isPaused = !this.isPaused;
     this.pauseButton.setAttribute("aria-pressed", String(this.isPaused));
     this.pauseButton.textContent = this.isPaused ? "Continue" : "Pause";
-    if (!this.isPaused) this.waiting.splice(0).forEach((update) => this.add(update));
+    if (!this.isPaused && this.hasMissed) this.open();  // the server sends what was missed
+    this.hasMissed = false;
   }
 
   announce() {
@@ -145,5 +179,41 @@ class Feed {
   }
 }
 
+/* The events of one session, the newest last. */
+class SessionFeed extends Feed {
+  constructor(state) {
+    super(state);
+    this.newest = Number(new URL(state.dataset.live, location.href).searchParams.get("after"));
+    this.earlier = document.getElementById("skipped");
+  }
+
+  describe(update) {
+    this.total = update.total;
+    document.getElementById("facts").innerHTML = update.facts;
+  }
+
+  add(update) {
+    if (update.clear) this.list.replaceChildren();
+    super.add(update);
+    const missing = this.total - this.list.children.length;
+    this.earlier.hidden = missing <= 0;
+    this.earlier.textContent = `${missing.toLocaleString("en")} earlier events, from the first one`;
+  }
+
+  place(row, { after }) {
+    const previous = document.getElementById(`event-${after}`);
+    if (previous) previous.after(row);
+    else this.list.append(row);
+  }
+
+  trim() {
+    while (this.list.children.length > MOST_ROWS) this.list.firstElementChild.remove();
+  }
+}
+
 const state = document.getElementById("live-state");
-if (state) new Feed(state).open();
+if (state) {
+  const isSession = state.dataset.live.includes("?");
+  const feed = isSession ? new SessionFeed(state) : new Feed(state);
+  if (!document.hidden) feed.open();
+}
