@@ -26,6 +26,8 @@ from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_f
 from anyhook.settings.write import stay_inside, write_atomically
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from anyhook.agents.spec import AgentSpec
 
 LAYERS = {"project": Layer.PROJECT, "local": Layer.LOCAL, "user": Layer.USER}
@@ -215,12 +217,13 @@ def _show_edits(edits: list[Edit], starter: StarterFile | None) -> None:
         console().print(f"a new file {show_path(str(starter.path))}", markup=False)
     for edit in edits:
         if edit.changes:
-            _show_difference(edit)
+            print_difference(console(), edit)
         else:
             console().print(f"{show_path(str(edit.path))} stays as it is", markup=False)
 
 
-def _show_difference(edit: Edit) -> None:
+def print_difference(out: Console, edit: Edit) -> None:
+    """Print the lines that an edit changes."""
     name = show_path(str(edit.path))
     lines = difflib.unified_diff(
         (edit.before or "").splitlines(),
@@ -232,4 +235,4 @@ def _show_difference(edit: Edit) -> None:
     )
     for line in lines:
         style = DIFF_STYLES.get(line[:1], "")
-        console().print(Text(printable(line), style=style), soft_wrap=True)
+        out.print(Text(printable(line), style=style), soft_wrap=True)

@@ -40,7 +40,9 @@ from anyhook.trust.scripts import named_files
 from anyhook.worker.commands import read_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.console import Console
 
     from anyhook.engine.engine import Engine
     from anyhook.model.definitions import HandlerSpec
@@ -73,9 +75,9 @@ def shadow(
     """
     engine = load_engine(project, agent, name)
     handlers = find_hook(engine, name, kept_hooks(engine.agent, engine.hooks.files))
-    _check_can_be_shadow(engine, handlers)
+    check_can_be_shadow(engine, handlers)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    edits = [_edit(engine, file, group, is_shadow=True) for file, group in _by_file(handlers)]
+    edits = shadow_edits(engine, handlers, is_shadow=True)
     is_written = write_edits(edits, options)
     if as_json:
         print_json(_result_json(name, edits, state="shadow", is_written=is_written))
@@ -114,10 +116,10 @@ def promote(
             f"{printable(name)!r} is no shadow in its settings; if its file says "
             "Hooks(shadow=True), remove that there"
         )
-    decisions = _shadow_decisions(engine, shadows)
+    decisions = shadow_decisions(engine, shadows)
     if not as_json:
-        _print_decisions(name, decisions, examples)
-    edits = [_edit(engine, file, group, is_shadow=False) for file, group in _by_file(shadows)]
+        print_decisions(console(), name, decisions, examples)
+    edits = shadow_edits(engine, shadows, is_shadow=False)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
     is_written = write_edits(edits, options)
     if as_json:
@@ -128,7 +130,13 @@ def promote(
     return OK
 
 
-def _check_can_be_shadow(engine: Engine, handlers: Iterable[HandlerSpec]) -> None:
+def check_can_be_shadow(engine: Engine, handlers: Sequence[HandlerSpec]) -> None:
+    """Check that hooks can run without deciding.
+
+    Raises:
+        UsageError: If one is no command, or does the agent's work.
+        SettingsError: If its file is not the user's.
+    """
     for handler in handlers:
         if handler.kind != "command":
             raise UsageError(
@@ -158,6 +166,15 @@ def _by_file(handlers: Iterable[HandlerSpec]) -> Iterable[tuple[str, list[Handle
 
 
 # -- the settings
+
+
+def shadow_edits(engine: Engine, handlers: Iterable[HandlerSpec], *, is_shadow: bool) -> list[Edit]:
+    """Return the edits that make hooks shadows, or let shadows decide.
+
+    Raises:
+        SettingsError: If a file cannot be edited.
+    """
+    return [_edit(engine, file, group, is_shadow=is_shadow) for file, group in _by_file(handlers)]
 
 
 def _edit(engine: Engine, file: str, handlers: list[HandlerSpec], *, is_shadow: bool) -> Edit:
@@ -232,7 +249,7 @@ class ShadowDecision:
     reason: str
 
 
-def _shadow_decisions(engine: Engine, handlers: list[HandlerSpec]) -> list[ShadowDecision]:
+def shadow_decisions(engine: Engine, handlers: list[HandlerSpec]) -> list[ShadowDecision]:
     """Return what the hooks would have decided, the newest first."""
     if not (Path(history_directory()) / FILE).exists() and not is_recording(history_directory()):
         return []
@@ -272,8 +289,10 @@ def _decision(*row: Any) -> ShadowDecision:
     return ShadowDecision(time, session, event, tool, outcome, str(reason))
 
 
-def _print_decisions(name: str, decisions: list[ShadowDecision], examples: int) -> None:
-    out = console()
+def print_decisions(
+    out: Console, name: str, decisions: list[ShadowDecision], examples: int
+) -> None:
+    """Print what a shadow would have decided, with some examples of each decision."""
     if not decisions:
         out.print(
             f"Nothing is recorded of what {printable(name)!r} would have decided", markup=False

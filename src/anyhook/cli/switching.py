@@ -70,13 +70,13 @@ def switch_off(engine: Engine, name: str) -> SwitchResult:
     kept = kept_hooks(engine.agent, engine.hooks.files)
     already_off = handlers_named(name, [hook.handler for hook in kept])
     if already_off and not handlers_named(name, configured_handlers(engine)):
-        return _result(engine, already_off[0], [])
-    handlers = find_hook(engine, name, kept)
+        return _result(engine, already_off, [])
+    handlers = _without(find_hook(engine, name, kept), already_off)
     if disabled_lists(engine.agent):
         changed = _add_to_disabled(engine, handlers)
     else:
         changed = _take_out(engine, handlers)
-    return _result(engine, handlers[0], changed)
+    return _result(engine, handlers, changed)
 
 
 def switch_on(engine: Engine, name: str) -> SwitchResult:
@@ -92,19 +92,27 @@ def switch_on(engine: Engine, name: str) -> SwitchResult:
         SettingsError: If a file cannot be edited.
     """
     kept = kept_hooks(engine.agent, engine.hooks.files)
-    handler = find_hook(engine, name, kept)[0]
-    changed = _put_back(engine, handler, kept)
-    changed += _remove_from_disabled(engine, handler)
-    return _result(engine, handler, changed)
+    handlers = find_hook(engine, name, kept)
+    changed = _put_back(engine, handlers, kept)
+    changed += _remove_from_disabled(engine, handlers[0])
+    return _result(engine, handlers, changed)
 
 
-def _result(engine: Engine, handler: HandlerSpec, changed: list[Path]) -> SwitchResult:
+def _without(handlers: list[HandlerSpec], others: Sequence[HandlerSpec]) -> list[HandlerSpec]:
+    """Return handlers that are not among others: a place may be that of a hook taken out, too."""
+    numbers = {id(handler) for handler in others}
+    return [handler for handler in handlers if id(handler) not in numbers]
+
+
+def _result(engine: Engine, handlers: Sequence[HandlerSpec], changed: list[Path]) -> SwitchResult:
     # The state is what the files say now: another file can still switch the hook off.
     engine.reload()
+    handler = handlers[0]
+    places = {_line_of(one) for one in handlers}
     records = [
         hook.record
         for hook in kept_hooks(engine.agent, engine.hooks.files)
-        if hook.handler.identifier == handler.identifier
+        if hook.handler.identifier == handler.identifier and _line_of(hook.handler) in places
     ]
     switched_off_by = str(records[0]) if records else engine.hooks.switched_off(handler)
     return SwitchResult(handler, tuple(changed), switched_off_by, taken_out=bool(records))
@@ -228,11 +236,18 @@ def _position(handler: HandlerSpec) -> tuple[int, int]:
     return handler.place.line or 0, handler.place.column or 0
 
 
-def _put_back(engine: Engine, handler: HandlerSpec, kept: Sequence[KeptHook]) -> list[Path]:
-    """Put the hooks that were taken out back into their files, the last one first."""
+def _line_of(handler: HandlerSpec) -> tuple[str, int | None]:
+    return handler.place.file, handler.place.line
+
+
+def _put_back(
+    engine: Engine, handlers: Sequence[HandlerSpec], kept: Sequence[KeptHook]
+) -> list[Path]:
+    """Put those of the hooks that were taken out back into their files, the last one first."""
+    wanted = {id(handler) for handler in handlers}
     changed: list[Path] = []
     for hook in reversed(kept):
-        if hook.handler.identifier != handler.identifier:
+        if id(hook.handler) not in wanted:
             continue
         path = hook.source.path
         before = read_for_edit(engine, hook.source)

@@ -64,7 +64,7 @@ def trusted(hooks, run):
     return hooks
 
 
-def remember(project, *, decision="deny", payload=None):
+def remember(project, *, decision="deny", payload=None, results=None):
     """Store an event at which `guard.sh` ran."""
     event = RecordedEvent(
         agent="gemini",
@@ -85,7 +85,8 @@ def remember(project, *, decision="deny", payload=None):
         project=str(project),
         tool="write_file",
         decision={"outcome": decision, "reason": "no secrets in files"},
-        results=(
+        results=results
+        or (
             RecordedResult(
                 hook="guard.sh",
                 place=f"{project}/.gemini/settings.json:7",
@@ -289,6 +290,127 @@ def test_the_command_lines_shown_do_what_the_keys_do(trusted, run):
         code, out, err = run(*words[1:])
         assert (code, err) == (0, "")
         assert "switched off" in out
+
+
+# -- hooks of one name
+
+
+SAME = {"type": "command", "command": "echo same"}
+
+
+@in_loop
+async def test_of_two_hooks_with_one_command_only_the_selected_one_is_switched(world):
+    file = world.settings(
+        "user:claude",
+        {
+            "hooks": {
+                "PreToolUse": [{"matcher": "Bash", "hooks": [SAME]}],
+                "Stop": [{"hooks": [SAME]}],
+            }
+        },
+    )
+    before = file.read_text()
+    async with panel(agent="claude") as driver:
+        await driver.select("echo")
+        await driver.press("down", "space")
+        await driver.shows("is off now", "$ anyhook disable", "1 off")
+        assert list(json.loads(file.read_text())["hooks"]) == ["PreToolUse"]
+
+        await driver.press("up", "space")
+        await driver.shows("2 off")
+        assert "hooks" not in json.loads(file.read_text())
+        await driver.press("down", "space")
+        await driver.shows("is on now", "1 off")
+        assert list(json.loads(file.read_text())["hooks"]) == ["Stop"]
+        await driver.press("up", "space")
+        await driver.hides("1 off")
+        assert json.loads(file.read_text()) == json.loads(before)
+
+
+@in_loop
+async def test_hooks_that_an_agent_can_only_switch_together_are_named_first(world):
+    file = world.settings(
+        "user",
+        {
+            "hooks": {
+                "BeforeTool": [{"hooks": [{**SAME, "name": "same"}]}],
+                "SessionStart": [{"hooks": [{**SAME, "name": "same"}]}],
+            }
+        },
+    )
+    before = file.read_text()
+    async with panel() as driver:
+        await driver.select("same")
+        await driver.press("space")
+        await driver.shows("Gemini CLI switches hooks by name", "Space again switches 2 hooks")
+        assert file.read_text() == before
+        await driver.press("down", "up", "space")
+        await driver.shows("Space again switches 2 hooks")
+        await driver.press("space")
+        await driver.shows("same is off now", "2 off")
+
+
+# -- shadows
+
+
+@in_loop
+async def test_s_lets_a_hook_run_without_deciding_and_decide_again(trusted):
+    file = trusted.files["project"]
+    before = file.read_text()
+    async with panel() as driver:
+        await driver.select("guard.sh")
+        await driver.press("s")
+        await driver.shows("shadow guard.sh", "Let it run without deciding?", "Recording is off")
+        await driver.press("escape")
+        assert file.read_text() == before
+
+        await driver.press("s")
+        await driver.shows("Let it run without deciding?")
+        await driver.press("y")
+        await driver.shows("guard.sh runs and does not decide", "$ anyhook shadow guard.sh")
+        assert "shadow" in file.read_text()
+        await driver.press("escape")
+        await driver.until(lambda: driver.app.screen.selected_hook().handler.shadow)
+
+        await driver.press("s")
+        await driver.shows("promote guard.sh", "Nothing is recorded of what 'guard.sh' would")
+        await driver.shows("Let it decide from now on?")
+        await driver.press("y")
+        await driver.shows("guard.sh decides from now on", "$ anyhook promote guard.sh")
+        assert file.read_text() == before
+
+
+@in_loop
+async def test_what_a_shadow_would_have_decided_is_shown_before_it_is_promoted(trusted, run):
+    assert run("shadow", "guard.sh", "--yes")[0] == 0
+    result = RecordedResult(
+        hook="guard.sh",
+        place=f"{trusted.project}/.gemini/settings.json:7",
+        outcome="deny",
+        answer={"outcome": "deny", "reason": "no secrets in files"},
+        shadow=True,
+    )
+    remember(trusted.project, decision="none", results=(result,))
+    async with panel() as driver:
+        await driver.select("guard.sh")
+        await driver.press("s")
+
+        await driver.shows("In 1 events of 1 sessions", "deny", "no secrets in files")
+        await driver.shows("Let it decide from now on?")
+
+
+@in_loop
+async def test_a_hook_that_cannot_be_a_shadow_says_why(world):
+    world.settings(
+        "user:claude",
+        {"hooks": {"Stop": [{"hooks": [{"type": "http", "url": "https://example.org/hook"}]}]}},
+    )
+    async with panel(agent="claude") as driver:
+        await driver.select(driver.app.screen.selected_hook().row.label)
+        await driver.press("s")
+        await driver.shows("only commands can be shadows")
+        await driver.press("y")
+        await driver.shows("only commands can be shadows")
 
 
 # -- trust

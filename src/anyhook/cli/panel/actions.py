@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from anyhook.cli.options import configured_handlers
 from anyhook.cli.output import show_path, show_place
 from anyhook.cli.panel.snapshot import command_line
-from anyhook.cli.switching import handlers_named, switch_off, switch_on
+from anyhook.cli.switching import disabled_lists, handlers_named, switch_off, switch_on
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
+from anyhook.errors import UsageError
 from anyhook.model.layers import Layer
 from anyhook.settings.kept import kept_hooks
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.cli.panel.snapshot import PanelHook
+    from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Place
 
 LINE_OPTIONS = {
@@ -58,19 +60,56 @@ def switch_command(hook: PanelHook) -> str:
     """Return the command line that switches a hook: on if it is off, otherwise off."""
     command = "disable" if hook.is_on else "enable"
     engine = hook.engine
-    return command_line(engine.project_dir, command, _name_of(hook), "--agent", engine.agent.name)
+    return command_line(engine.project_dir, command, name_of(hook), "--agent", engine.agent.name)
 
 
-def _name_of(hook: PanelHook) -> str:
+def shadow_command(hook: PanelHook) -> str:
+    """Return the command line that makes a hook a shadow, or lets a shadow decide."""
+    command = "promote" if hook.handler.shadow else "shadow"
+    engine = hook.engine
+    return command_line(engine.project_dir, command, name_of(hook), "--agent", engine.agent.name)
+
+
+def name_of(hook: PanelHook) -> str:
     """Return the shortest name by which commands find a hook and no other one."""
-    engine, handler = hook.engine, hook.handler
-    kept = kept_hooks(engine.agent, engine.hooks.files)
-    handlers = [*configured_handlers(engine), *(item.handler for item in kept)]
+    handler = hook.handler
+    handlers = _handlers_of(hook.engine)
     for name in (hook.row.label, show_place(handler.place, short=True)):
         matches = handlers_named(name, handlers)
-        if matches and all(match.identifier == handler.identifier for match in matches):
+        if matches and all(_is_switched_with(hook, match) for match in matches):
             return name
-    return str(handler.place)
+    return exact_place(handler)
+
+
+def _handlers_of(engine: Engine) -> list[HandlerSpec]:
+    kept = kept_hooks(engine.agent, engine.hooks.files)
+    return [*configured_handlers(engine), *(item.handler for item in kept)]
+
+
+def exact_place(handler: HandlerSpec) -> str:
+    """Return the place of a hook as commands accept it."""
+    return f"{handler.place.file}:{handler.place.line}"
+
+
+def _is_switched_with(hook: PanelHook, other: HandlerSpec) -> bool:
+    """Return whether switching a hook has to switch another one, or the same one."""
+    handler = hook.handler
+    if other.identifier != handler.identifier:
+        return False
+    return bool(disabled_lists(hook.engine.agent)) or exact_place(other) == exact_place(handler)
+
+
+def switched_together(hook: PanelHook) -> list[str]:
+    """Return the places of the other hooks that are switched with one.
+
+    Agents with a list of disabled hooks name them in it, and a name stands for every hook that has
+    it. All other hooks are switched by their place.
+    """
+    return [
+        show_place(other.place, hook.engine.project_dir)
+        for other in _handlers_of(hook.engine)
+        if _is_switched_with(hook, other) and exact_place(other) != exact_place(hook.handler)
+    ]
 
 
 def switch(hook: PanelHook) -> ActionResult:
@@ -83,8 +122,8 @@ def switch(hook: PanelHook) -> ActionResult:
     command = switch_command(hook)
     engine = Engine.load(hook.engine.project_dir, agent=hook.engine.agent.name, on_message=discard)
     should_be_on = not hook.is_on
-    identifier = hook.handler.identifier
-    result = switch_on(engine, identifier) if should_be_on else switch_off(engine, identifier)
+    name = _name_for_switch(engine, hook.handler)
+    result = switch_on(engine, name) if should_be_on else switch_off(engine, name)
     files = ", ".join(show_path(str(path), engine.project_dir) for path in result.changed)
     state = "on" if result.state == "on" else "off"
     text = f"{hook.row.label} is {state} now: {files}" if files else f"{hook.row.label} is {state}"
@@ -95,6 +134,22 @@ def switch(hook: PanelHook) -> ActionResult:
     if result.taken_out and result.changed and hook.handler.layer is Layer.PROJECT:
         warning = "the file is shared: it is off for every user of the project"
     return ActionResult(text, command, warning)
+
+
+def _name_for_switch(engine: Engine, handler: HandlerSpec) -> str:
+    """Return the identifier of a hook, or its place if others have the same one.
+
+    Raises:
+        UsageError: If the hook is no longer at its place.
+    """
+    identifier = handler.identifier
+    equal = [one for one in _handlers_of(engine) if one.identifier == identifier]
+    if len(equal) < 2 or disabled_lists(engine.agent):
+        return identifier
+    place = exact_place(handler)
+    if not any(exact_place(one) == place for one in equal):
+        raise UsageError(f"{handler.label} is no longer at {place}; look at it again")
+    return place
 
 
 def editor_command(place: Place, environ: Mapping[str, str] | None = None) -> list[str]:

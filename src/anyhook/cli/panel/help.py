@@ -21,6 +21,7 @@ KEYS = (
     ("up down j k", "select a hook", "anyhook list"),
     ("enter", "everything about it, and its last results", "anyhook history search --hook HOOK"),
     ("space", "switch it on or off", "anyhook enable HOOK, anyhook disable HOOK"),
+    ("s", "let it run without deciding, or let it decide", "anyhook shadow, anyhook promote"),
     ("t", "review what is not trusted, and trust it", "anyhook trust"),
     ("f", "fire an event at it and see the timeline", "anyhook fire EVENT"),
     ("e", "open its line in $EDITOR", ""),
@@ -33,7 +34,7 @@ KEYS = (
 """Key, what it does, and the command that does the same."""
 STATES = {
     "on": "it runs",
-    "shadow": "it runs, and does not decide (anyhook shadow)",
+    "shadow": "it runs, and does not decide",
     "off": "a settings file switches it off; the details name the line",
     "not trusted": "it does not run until you trust it",
     "changed": "it changed since you trusted it, and does not run",

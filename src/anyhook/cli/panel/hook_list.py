@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 
 from anyhook.cli.options import print_no_hooks
 from anyhook.cli.output import count_of, show_path
-from anyhook.cli.panel.actions import switch
+from anyhook.cli.panel.actions import switch, switched_together
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.details import DetailScreen
@@ -24,6 +24,7 @@ from anyhook.cli.panel.help import HelpScreen
 from anyhook.cli.panel.past_results import read_results
 from anyhook.cli.panel.problems import ProblemScreen
 from anyhook.cli.panel.rows import columns_of, heading_text, print_details, row_text
+from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.errors import AnyhookError
@@ -66,6 +67,7 @@ class HookList(PanelScreen):
         Binding("q", "quit", "quit"),
         Binding("escape", "clear", "clear the filter", show=False),
         Binding("enter", "details", "details", show=False),
+        Binding("s", "shadow", "shadow", show=False),  # 80 columns have no room; the details do
         Binding("r", "reload", "read again", show=False),
         Binding("j,down", "move(1)", "down", show=False),
         Binding("k,up", "move(-1)", "up", show=False),
@@ -77,6 +79,7 @@ class HookList(PanelScreen):
         self._selected: HookKey | None = None
         self._results: Results = []
         self._results_of: HookKey | None = None
+        self._announced: HookKey | None = None
 
     def compose_body(self) -> Iterable[Widget]:
         """Return the filter, the list and the details."""
@@ -222,6 +225,7 @@ class HookList(PanelScreen):
     @on(OptionList.OptionHighlighted, "#hooks")
     def _select(self) -> None:
         self.report_text("")  # it was about another hook
+        self._announced = None
         self._show_details()
 
     @on(OptionList.OptionSelected, "#hooks")
@@ -268,10 +272,26 @@ class HookList(PanelScreen):
             options.action_cursor_up()
 
     def action_switch(self) -> None:
-        """Switch the hook on or off."""
+        """Switch the hook on or off; if others are switched with it, after a second press."""
+        hook = self.selected_hook()
+        if hook is None:
+            return
+        others = switched_together(hook)
+        if others and self._announced != hook.key:
+            self._announced = hook.key
+            self.report_notice(
+                f"{hook.engine.agent.title} switches hooks by name: {hook.row.label} is also at "
+                f"{', '.join(others)}. Space again switches {count_of(len(others) + 1, 'hook')}."
+            )
+            return
+        self._announced = None
+        self._switch(hook)
+
+    def action_shadow(self) -> None:
+        """Let the hook run without deciding, or let a shadow decide."""
         hook = self.selected_hook()
         if hook is not None:
-            self._switch(hook)
+            self.app.push_screen(ShadowScreen(self.state, hook))
 
     @work(exclusive=True, group="switch")
     async def _switch(self, hook: PanelHook) -> None:

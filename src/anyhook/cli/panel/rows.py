@@ -12,7 +12,7 @@ from rich.text import Text
 
 from anyhook.cli.listing import STATE_STYLE
 from anyhook.cli.output import count_of, show_path
-from anyhook.cli.panel.actions import switch_command
+from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.past import FAILED_STATUS, counts_text, outcome_text
 from anyhook.history.describe import show_span, show_time, subject_of
 from anyhook.model.text import printable
@@ -153,6 +153,8 @@ def print_details(
     for event, result in results:
         table.add_row("", _result(event, result))
     table.add_row("space", Text(switch_command(hook)))
+    if hook.is_on and handler.kind == "command":
+        table.add_row("s", Text(shadow_command(hook)))
     if row.state in ("not trusted", "changed"):
         table.add_row("t", Text(trust_command(engine.agent.name, engine.project_dir)))
     out.print(table)

@@ -117,6 +117,10 @@ class PanelScreen(Screen[None]):
         """Show why something could not be done."""
         self._show_status(Text(printable(message), style="bold red"))
 
+    def report_notice(self, message: str) -> None:
+        """Show what the user should know before something is done."""
+        self._show_status(Text(printable(message), style="yellow"))
+
     def report_text(self, message: str) -> None:
         """Show a text; an empty one removes what was there."""
         self._show_status(Text(message))

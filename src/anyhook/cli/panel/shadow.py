@@ -1,0 +1,173 @@
+"""The screen on which a hook becomes a shadow, or a shadow is promoted."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import work
+from textual.binding import Binding
+
+from anyhook.cli.editing import Edit, print_difference
+from anyhook.cli.options import configured_handlers
+from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
+from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.state import FilesChanged, PanelScreen
+from anyhook.cli.shadow import (
+    EXAMPLES,
+    ShadowDecision,
+    check_can_be_shadow,
+    print_decisions,
+    shadow_decisions,
+    shadow_edits,
+)
+from anyhook.engine.engine import Engine
+from anyhook.engine.messages import discard
+from anyhook.errors import AnyhookError, UsageError
+from anyhook.history.journal import history_directory, is_recording
+from anyhook.settings.write import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console
+    from textual.binding import BindingType
+    from textual.widget import Widget
+
+    from anyhook.cli.panel.snapshot import PanelHook
+    from anyhook.cli.panel.state import PanelState
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowPlan:
+    """What is going to change.
+
+    Attributes:
+        is_promotion: Whether a shadow is going to decide.
+        edits: The edits of settings files.
+        decisions: What the shadow would have decided, the newest first.
+        is_recording: Whether its answers are recorded from now on.
+    """
+
+    is_promotion: bool
+    edits: list[Edit]
+    decisions: list[ShadowDecision]
+    is_recording: bool
+
+
+def plan_shadow(hook: PanelHook) -> ShadowPlan:
+    """Return what `anyhook shadow` or `anyhook promote` would change of one hook.
+
+    Raises:
+        AnyhookError: If the hook cannot be a shadow, is gone, or its file cannot be edited.
+    """
+    engine = Engine.load(hook.engine.project_dir, agent=hook.engine.agent.name, on_message=discard)
+    handlers = [
+        handler
+        for handler in configured_handlers(engine)
+        if handler.identifier == hook.handler.identifier
+        and exact_place(handler) == exact_place(hook.handler)
+    ]
+    if not handlers:
+        where = exact_place(hook.handler)
+        raise UsageError(f"{hook.row.label} is not at {where}; switch it on, or look at it again")
+    is_promotion = hook.handler.shadow
+    decisions: list[ShadowDecision] = []
+    if is_promotion:
+        decisions = shadow_decisions(engine, handlers)
+    else:
+        check_can_be_shadow(engine, handlers)
+    edits = shadow_edits(engine, handlers, is_shadow=not is_promotion)
+    return ShadowPlan(is_promotion, edits, decisions, is_recording(history_directory()))
+
+
+class ShadowScreen(PanelScreen):
+    """What a shadow would have decided, and what becomes of the settings.
+
+    Args:
+        state: What the screens share.
+        hook: The hook.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "write", "write it"),
+        Binding("n", "leave", "do not", show=False),
+    ]
+
+    def __init__(self, state: PanelState, hook: PanelHook) -> None:
+        super().__init__(state)
+        self.hook = hook
+        self._plan: ShadowPlan | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """Return the text."""
+        yield ConsoleView(id="shadow")
+
+    def on_mount(self) -> None:
+        """Read the settings, and what was recorded."""
+        verb = "promote" if self.hook.handler.shadow else "shadow"
+        self.show_title(f"{self.hook.engine.agent.title}: {verb} {self.hook.row.label}")
+        self.query_one("#shadow").focus()
+        self._read()
+
+    @work(exclusive=True)
+    async def _read(self) -> None:
+        try:
+            plan = await asyncio.to_thread(plan_shadow, self.hook)
+        except (AnyhookError, OSError) as error:
+            self.report_problem(str(error))
+            return
+        self._plan = plan
+
+        def draw(out: Console) -> None:
+            self._print(out, plan)
+
+        self.query_one("#shadow", ConsoleView).show(draw)
+        self.refresh_bindings()
+
+    def _print(self, out: Console, plan: ShadowPlan) -> None:
+        label = self.hook.row.label
+        if plan.is_promotion:
+            print_decisions(out, label, plan.decisions, EXAMPLES)
+            out.print()
+        for edit in plan.edits:
+            print_difference(out, edit)
+        if not any(edit.changes for edit in plan.edits):
+            out.print("Its file says Hooks(shadow=True); remove that there, and it decides.")
+        elif plan.is_promotion:
+            out.print("\nLet it decide from now on? y writes this, Escape does not.")
+        else:
+            out.print("\nLet it run without deciding? y writes this, Escape does not.")
+            if not plan.is_recording:
+                out.print("Recording is off. To see later what it would decide: anyhook record on")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+        """Offer to write only if something changes."""
+        if action == "write":
+            return self._plan is not None and any(edit.changes for edit in self._plan.edits)
+        return True
+
+    @work(exclusive=True)
+    async def action_write(self) -> None:
+        """Write what is shown."""
+        plan = self._plan
+        if plan is None:
+            return
+        self._plan = None
+        try:
+            await asyncio.to_thread(_write, plan.edits)
+        except (AnyhookError, OSError) as error:
+            self.report_problem(str(error))
+            return
+        self.refresh_bindings()
+        effect = "decides from now on" if plan.is_promotion else "runs and does not decide"
+        command = shadow_command(self.hook)
+        self.report(ActionResult(f"{self.hook.row.label} {effect}", command))
+        self.post_message(FilesChanged())
+
+
+def _write(edits: list[Edit]) -> None:
+    for edit in edits:
+        if edit.changes and edit.after is not None:
+            write_atomically(edit.path, edit.after, expected=edit.before)
