@@ -73,7 +73,7 @@ class HookViews:
             latency_chart=latency_chart(spans),
             percentile=queries.percentile,
             is_limited=len(runs) >= queries.LATEST_RUNS,
-            latest=list(latest.values()),
+            latest=sorted(latest.values(), key=lambda event: -event.time),
             search=urlencode({"hook": name}),
         )
 

@@ -48,6 +48,10 @@ class PageLinks:
         """Return the link to a session."""
         return "/session?" + _query(agent=agent, id=session)
 
+    def search(self, agent: str, session: str) -> str:
+        """Return the query of a search in a session."""
+        return _query(session=session, agent=agent)
+
     def hook(self, name: str, place: str) -> str:
         """Return the link to a hook."""
         return "/hook?" + _query(name=name, place=place)

@@ -24,7 +24,7 @@ from anyhook.model.events import EVENTS
 from anyhook.model.tools import TOOLS
 from anyhook.page import queries
 from anyhook.page.events import SOURCES
-from anyhook.page.page import PAGE, Page, number_of
+from anyhook.page.page import LINKS, PAGE, Page, number_of
 from anyhook.page.render import VERDICTS
 from anyhook.page.report import session_report
 from anyhook.page.searching import Found, search_in_time
@@ -103,7 +103,7 @@ class PastViews:
             previous=urlencode({**same, "after": _text_of(earlier)}) if after != START else "",
             query=urlencode(same),
             live=urlencode({**same, "after": max([event.id for event in shown], default=0)}),
-            search=urlencode({"session": session.session, "agent": session.agent}),
+            search=LINKS.search(session.agent, session.session),
         )
 
     @staticmethod
