@@ -95,6 +95,20 @@ def test_a_page_of_another_site_is_refused(page, origin):
     assert response.status_code == 403
 
 
+@pytest.mark.parametrize(
+    "path", ["/live", "/live?agent=gemini&id=s1", "/report?id=s1", "/session?id=s1"]
+)
+def test_a_page_of_another_site_gets_no_events(page, path):
+    page.open()
+
+    foreign = page.client.get(path, headers={"Origin": "http://evil.example"})
+    without = httpx.get(page.url + path)
+
+    assert foreign.status_code == without.status_code == 403
+    assert "ls" not in foreign.text + without.text
+    assert "access-control-allow-origin" not in foreign.headers
+
+
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
 def test_a_request_that_another_site_caused_is_refused(page, site):
     page.open()

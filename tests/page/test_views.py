@@ -204,6 +204,54 @@ def test_denials_that_need_a_look_come_first(page):
     assert "4 times in one session" in text
 
 
+def test_an_unknown_verdict_is_shown_and_chooses_no_style(page):
+    result = RecordedResult(hook="guard.py", place=PLACE, outcome="hidden", status="skip")
+    store(event("ls", outcome="hidden", results=(result,)))
+
+    for path in ("/", "/search", "/event/1"):
+        text = page.get(path)
+        assert "hidden" in text_of(text.partition("<main")[2])
+        assert not re.search(r'class="(event|verdict) (hidden|skip)"|<rect class="hidden', text), (
+            path
+        )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/event/99999999999999999999999",
+        "/session?id=%00",
+        "/hook?name=%ff&place=%00",
+        "/backtests/..%2f..%2fetc",
+        "/compare?before=../x&after=/etc/passwd",
+        "/report?id=..",
+        "/static/%2e%2e%2faccess.py",
+    ],
+)
+def test_an_address_of_nothing_is_answered_with_a_page(page, path):
+    response = page.client.get(path)
+
+    assert response.status_code == 404
+    assert "<h1" in response.text
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["q=" + "a%20" * 15_000, "q=%00", "q=%ed%a0%80", "before=" + "9" * 40, "since=1e400"],
+)
+def test_a_search_for_anything_is_answered(page, query):
+    store(event())
+
+    assert "<h1>Search</h1>" in page.get(f"/search?{query}")
+
+
+@pytest.mark.parametrize("after", ["nan,1", "1e999,1", "--e,1", "1,2,3", ""])
+def test_a_place_in_a_session_that_is_none_is_the_start_or_the_end(page, after):
+    store(event())
+
+    assert "Session" in page.get(f"/session?id=s1&agent=gemini&after={after}")
+
+
 def test_problems_of_the_settings_are_shown(page, world):
     world.settings("project", {"hooks": {"BeforeTol": [{"hooks": []}]}})
 

@@ -125,8 +125,9 @@ class PastViews:
 
     def show_event(self, request: Request) -> Response:
         """Show everything that is known of an event."""
+        number = number_of(str(request.path_params["number"]))
         with self.page.history() as history:
-            event = get_event(history, request.path_params["number"])
+            event = get_event(history, number)
             before, after = queries.neighbours(history, event)
             same = queries.same_event_elsewhere(history, event)
         return self.page.show(

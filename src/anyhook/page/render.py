@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 VERDICTS = ("deny", "stop", "ask", "defer", "allow", "change")
 """The order in which counts of verdicts are shown."""
 FAILED = frozenset({"failed", "timed_out", "withheld"})
+CLASSES = frozenset({*VERDICTS, *FAILED, "none", "warned", "started", "crashed"})
+"""Verdicts and states that have a style. Another one, like `hidden`, must not choose one."""
 STATUS = {"warned": "warning", "withheld": "not trusted", "started": "in the background"}
 """Status of a hook to its text, where that differs."""
 LONGEST_TEXT = 20_000
@@ -85,6 +87,7 @@ def _environment() -> Environment:
         "ago": show_ago,
         "blame_of": blame_of,
         "brief": shorten,
+        "class_of": lambda word: word if word in CLASSES else "other",
         "clock": lambda timestamp: show_time(timestamp)[11:],
         "counted": counted,
         "deciders": deciders,

@@ -88,6 +88,8 @@ def _without_secrets(event: RecordedEvent) -> RecordedEvent:
     results = [
         replace(
             result,
+            hook=redact_text(result.hook),
+            place=redact_text(result.place),
             answer=_redacted(result.answer),
             stdout=redact_text(result.stdout),
             stderr=redact_text(result.stderr),

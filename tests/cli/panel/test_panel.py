@@ -280,6 +280,7 @@ def test_the_command_lines_shown_do_what_the_keys_do(trusted, run):
                 await driver.press("space")
                 await driver.until(lambda: "$ " in driver.status)
                 shown.append(driver.status.partition("$ ")[2])
+                await driver.until(lambda: not driver.app.screen.selected_hook().is_on)
                 await driver.press("space")
                 await driver.until(lambda: "enable" in driver.status)
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from anyhook.cli.panel.snapshot import HookKey, PanelHook
     from anyhook.cli.panel.state import PanelState
 
-SHOWN_RESULTS = 3
+SHOWN_RESULTS = 2
 """Last results in the details below the list."""
 MORE_RESULTS = 15
 """Last results in the details beside the list."""

@@ -131,8 +131,7 @@ class ShadowScreen(PanelScreen):
         if plan.is_promotion:
             print_decisions(out, label, plan.decisions, EXAMPLES)
             out.print()
-        for edit in plan.edits:
-            print_difference(out, edit)
+        _print_edits(out, plan)
         if not any(edit.changes for edit in plan.edits):
             out.print("Its file says Hooks(shadow=True); remove that there, and it decides.")
         elif plan.is_promotion:
@@ -160,11 +159,17 @@ class ShadowScreen(PanelScreen):
         except (AnyhookError, OSError) as error:
             self.report_problem(str(error))
             return
+        self.query_one("#shadow", ConsoleView).show(lambda out: _print_edits(out, plan))
         self.refresh_bindings()
         effect = "decides from now on" if plan.is_promotion else "runs and does not decide"
         command = shadow_command(self.hook)
         self.report(ActionResult(f"{self.hook.row.label} {effect}", command))
         self.post_message(FilesChanged())
+
+
+def _print_edits(out: Console, plan: ShadowPlan) -> None:
+    for edit in plan.edits:
+        print_difference(out, edit)
 
 
 def _write(edits: list[Edit]) -> None:
