@@ -132,7 +132,8 @@ class Live:
                             continue
                         if self._is_in_journal(seen, state):
                             self._take(history)
-                        seen, shown = self._state(history), time.monotonic()
+                        # The state from before: what was written meanwhile is taken next time.
+                        seen, shown = state, time.monotonic()
                         self._read(history)
                         self._read_sessions(history, is_changed=True)
             except (HistoryError, sqlite3.Error, OSError) as error:  # a full disk, a locked store
