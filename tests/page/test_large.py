@@ -7,7 +7,6 @@ machine. Limits of the page are lowered, so that a store of some thousand events
 from __future__ import annotations
 
 import re
-import sqlite3
 import threading
 from itertools import combinations
 from urllib.parse import urlencode
@@ -280,4 +279,3 @@ def test_the_instructions_of_sqlite_are_counted(executed):
     with History.open() as history:
         history.connection.execute("SELECT sum(time) FROM events").fetchone()
     assert executed.instructions > 50
-    assert sqlite3.sqlite_version_info >= (3, 34)
