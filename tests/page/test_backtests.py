@@ -173,6 +173,7 @@ def test_a_report_shows_no_secret(run, tmp_path):
     # As a release stored it that knew fewer kinds of secrets.
     with History.open() as history, history.transaction():
         history.insert([one], redact=False)
+        history.connection.execute("UPDATE hooks SET label = ?, place = ?", (f"a.sh {said}", said))
     file = tmp_path / "report.html"
 
     run("report", "last", "-o", str(file))
