@@ -14,17 +14,18 @@ from urllib.parse import urlencode
 import pytest
 
 from anyhook.history import queries as history_queries
+from anyhook.history import rows, spans
 from anyhook.history.events import RecordedResult
 from anyhook.history.queries import Filter, search
 from anyhook.history.store import History
 from anyhook.page import past_views, queries, searching
-from anyhook.page.searching import Found, TimeRanges, search_in_time
+from anyhook.page.searching import Found, search_in_time
 from tests.page.serving import NOW, PLACE, event, store, text_of
 
 SMALL, LARGE = 500, 4000
 """Events of the stores that are compared."""
-OWN_THREADS = ("anyhook-live", "anyhook-prepare")
-"""Threads of the page that read the history apart from the requests."""
+LIVE_THREAD = "anyhook-live"
+"""The thread of the page that reads the history apart from the requests."""
 FILTERS = {
     "q": "word7",
     "outcome": "deny",
@@ -96,7 +97,9 @@ def lower_limits(monkeypatch):
         (queries, "NEAR", 20),
         (history_queries, "FEW_SESSIONS", 3),
         (past_views, "PAGE", 4),
-        (searching, "BLOCK", 16),
+        (searching, "SMALLEST_PART", 16),
+        (rows, "SPAN", 512),
+        (spans, "SPAN", 512),
         (searching, "FIRST_PART", 64),
     ):
         monkeypatch.setattr(module, name, value)
@@ -110,7 +113,7 @@ def executed(monkeypatch):
 
     def open_observed(directory=None):
         history = open_history(directory)
-        if threading.current_thread().name not in OWN_THREADS:
+        if threading.current_thread().name != LIVE_THREAD:
             history.connection.set_progress_handler(found.count, 1)
             history.connection.set_trace_callback(found.statements.append)
         return history
@@ -214,10 +217,9 @@ def history(lower_limits):
 )
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
 def test_a_search_in_parts_finds_what_a_search_of_everything_finds(history, wanted, seconds):
-    ranges = TimeRanges()
     found, rounds, before = [], 0, 0
     while rounds == 0 or before:
-        one = search_in_time(history, wanted, ranges, limit=7, before=before, seconds=seconds)
+        one = search_in_time(history, wanted, limit=7, before=before, seconds=seconds)
         found += one.events
         before = one.before
         rounds += 1
@@ -226,7 +228,7 @@ def test_a_search_in_parts_finds_what_a_search_of_everything_finds(history, want
 
 
 def test_a_search_without_time_ends_after_its_first_part(history):
-    found = search_in_time(history, Filter(text="nothing"), TimeRanges(), limit=9, seconds=0.0)
+    found = search_in_time(history, Filter(text="nothing"), limit=9, seconds=0.0)
 
     assert found.events == []
     assert found.is_partial
@@ -238,24 +240,20 @@ def test_events_that_were_imported_later_are_found_by_their_time(history):
     store(*[event("of last year", time=NOW - 400 * 86400 + n) for n in range(40)])
     store(*[event("of today", time=NOW - 60 + n) for n in range(40)])
 
-    found = search_in_time(
-        history, Filter(until=NOW - 300 * 86400), TimeRanges(), limit=99, seconds=60.0
-    )
+    found = search_in_time(history, Filter(until=NOW - 300 * 86400), limit=99, seconds=60.0)
 
     assert len(found.events) == 40
     assert found.before == 0
 
 
-def test_the_times_of_numbers_that_are_given_again_are_read_again(history):
-    ranges = TimeRanges()
+def test_numbers_that_are_given_again_are_found_by_their_new_time(history):
     wanted = Filter(since=NOW - 60)
-    assert search_in_time(history, wanted, ranges, limit=9, seconds=60.0) == Found()
+    assert search_in_time(history, wanted, limit=9, seconds=60.0) == Found()
     with history.transaction():
         history.connection.execute("DELETE FROM events WHERE id > 100")
-    assert search_in_time(history, wanted, ranges, limit=9, seconds=60.0) == Found()
     store(*[event("again", time=NOW) for _ in range(600)])
 
-    assert len(search_in_time(history, wanted, ranges, limit=900, seconds=60.0).events) == 600
+    assert len(search_in_time(history, wanted, limit=900, seconds=60.0).events) == 600
 
 
 def test_a_search_that_ends_early_is_announced_and_continues(serve, lower_limits, monkeypatch):

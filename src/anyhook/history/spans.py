@@ -67,3 +67,22 @@ def numbers_between(
     if first is None or lowest is None:
         return 1, 1
     return max(first * SPAN, lowest), min((last + 1) * SPAN, highest + 1)
+
+
+def end_of_time(
+    connection: sqlite3.Connection, end: int, since: float = 0.0, until: float = 0.0
+) -> int:
+    """Return the number after the last event that may be of a time; 1 if there is none.
+
+    Args:
+        connection: The store.
+        end: Number after the last event that counts.
+        since: Unix timestamp of the first event; 0 for no limit.
+        until: Unix timestamp after the last event; 0 for no limit.
+    """
+    row = connection.execute(
+        "SELECT number FROM spans WHERE number <= ? AND latest >= ? AND (? = 0 OR earliest < ?)"
+        " ORDER BY number DESC LIMIT 1",
+        ((end - 1) // SPAN, since, until, until),
+    ).fetchone()
+    return 1 if row is None else min(end, (row[0] + 1) * SPAN)

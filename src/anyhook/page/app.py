@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,12 +61,12 @@ def make_app(directory: Path, access: Access, settings: Settings) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         page.live.start()
-        preparation = Preparation(page)
+        preparation = threading.Thread(target=prepare, name="anyhook-prepare", daemon=True)
         preparation.start()
         yield
         page.live.close()
         backtests.jobs.close()
-        preparation.close()
+        preparation.join()
 
     return Starlette(
         routes=[
@@ -110,35 +110,10 @@ def send_asset(request: Request) -> Response:
     return Response(asset(name), media_type=ASSETS[name], headers=headers)
 
 
-class Preparation:
-    """Does in a thread what would make the first views slow.
-
-    It reads the times of the events, imports the plots (0.1 s) and compiles the templates (0.1 s).
-
-    Args:
-        page: What every view uses.
-    """
-
-    def __init__(self, page: Page) -> None:
-        self._page = page
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="anyhook-prepare", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """End it."""
-        self._ended.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        compile_templates()
-        import_pygal()
-        # A store that cannot be read is reported by the views.
-        with suppress(AnyhookError, sqlite3.Error), self._page.history() as history:
-            self._page.ranges.read_all(history, self._ended)
+def prepare() -> None:
+    """Do what would make the first views slow: import the plots and compile the templates."""
+    compile_templates()
+    import_pygal()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -14,7 +14,6 @@ from anyhook.history.store import History
 from anyhook.page.access import Access, is_equal
 from anyhook.page.links import PageLinks
 from anyhook.page.render import render
-from anyhook.page.searching import TimeRanges
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,14 +49,12 @@ class Page:
         access: The secrets of the page.
         settings: The settings of the project.
         live: What is new in the history.
-        ranges: The times of blocks of events.
     """
 
     directory: Path
     access: Access
     settings: Settings
     live: Live
-    ranges: TimeRanges = field(default_factory=TimeRanges)
 
     def history(self) -> History:
         """Open the history; to be closed by the caller."""

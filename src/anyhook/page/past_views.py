@@ -152,7 +152,7 @@ class PastViews:
             try:
                 chosen = _filter(history, wanted)
                 before = number_of(request.query_params.get("before", ""))
-                found = search_in_time(history, chosen, self.page.ranges, limit=PAGE, before=before)
+                found = search_in_time(history, chosen, limit=PAGE, before=before)
             except UsageError as error:
                 message = str(error)
         following = ""

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.queries import AGENT_NAMES, Filter, events_of, get_event
-from anyhook.page.searching import TimeRanges, search_in_time
+from anyhook.page.searching import search_in_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -286,7 +286,7 @@ def _denials(history: History) -> list[RecordedEvent]:
     found: dict[int, RecordedEvent] = {}
     for outcome in ("deny", "stop"):
         wanted = Filter(outcome=outcome)
-        latest = search_in_time(history, wanted, TimeRanges(), limit=LATEST_DENIALS, seconds=0.2)
+        latest = search_in_time(history, wanted, limit=LATEST_DENIALS, seconds=0.2)
         for event in latest.events:
             found[event.id] = event
     return sorted(found.values(), key=lambda event: -event.time)
@@ -354,7 +354,7 @@ def _denying(event: RecordedEvent) -> list[str]:
 def _denied_before(history: History, hook: str, number: int, seconds: float) -> bool:
     """Return whether an event before a number was denied when a hook ran, or may have been."""
     wanted = Filter(outcome="deny", hook=hook)
-    found = search_in_time(history, wanted, TimeRanges(), limit=1, before=number, seconds=seconds)
+    found = search_in_time(history, wanted, limit=1, before=number, seconds=seconds)
     return bool(found.events) or found.is_partial
 
 
