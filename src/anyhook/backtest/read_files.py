@@ -39,7 +39,7 @@ class ReadFiles:
     """
 
     def __init__(self, root: str) -> None:
-        self._root = os.path.join(root, "")  # noqa: PTH118 - a text
+        self._root = os.path.join(root, "")
         self._is_on = False
         self._ignored = _ignored_directories()
         self._modules = set(sys.modules)
@@ -76,7 +76,7 @@ class ReadFiles:
         path = arguments[0]
         is_written_only = event == "open" and arguments[2] & os.O_ACCMODE == os.O_WRONLY
         if isinstance(path, str | bytes | os.PathLike) and not is_written_only:
-            self._note(os.path.abspath(os.fsdecode(path)))  # noqa: PTH100 - links stay
+            self._note(os.path.abspath(os.fsdecode(path)))
 
     def _note(self, path: str) -> None:
         is_code_cache = path.endswith(".pyc")  # its source is noted
@@ -89,25 +89,25 @@ class ReadFiles:
             self._modules.add(name)
             path = getattr(sys.modules.get(name), "__file__", None)
             if isinstance(path, str):
-                yield os.path.abspath(path)  # noqa: PTH100 - links stay
+                yield os.path.abspath(path)
 
 
 def _ignored_directories() -> tuple[str, ...]:
     """Return the directories of Python, installed packages, this package and temporary files."""
     names = ("stdlib", "platstdlib", "purelib", "platlib")
     directories = {sysconfig.get_path(name) for name in names}
-    directories |= {os.path.dirname(os.__file__), tempfile.gettempdir()}  # noqa: PTH120 - a text
-    directories.add(os.path.dirname(sys.modules[AnyhookError.__module__].__file__ or ""))  # noqa: PTH120
+    directories |= {os.path.dirname(os.__file__), tempfile.gettempdir()}
+    directories.add(os.path.dirname(sys.modules[AnyhookError.__module__].__file__ or ""))
     return tuple(f"{directory}{os.sep}" for directory in (*directories, *SYSTEM_DIRECTORIES))
 
 
 def file_digest(path: str) -> str:
     """Return a hash of the content of a file; empty if there is no file that can be read."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - a text
+        status = os.stat(path)
         if status.st_size > LARGEST_FILE:
             return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns}"
-        with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - a text
+        with open(path, "rb", buffering=0) as stream:
             return hashlib.blake2b(stream.read(), digest_size=DIGEST_SIZE).hexdigest()
     except (OSError, ValueError):
         return ""
