@@ -12,7 +12,7 @@ import pytest
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import OK, USAGE, main
-from anyhook.cli.record_settings import RECORDER_FILE, recorded_events
+from anyhook.cli.record_settings import RECORDER_FILE, count_taps, recorded_events
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import SWITCH
 from anyhook.history.recording import read_switch
@@ -223,6 +223,18 @@ def test_a_tapped_command_works_as_before_and_is_recorded(here):
     )
 
     assert (process.returncode, process.stderr) == (2, b"no\n")
+
+
+def test_a_command_in_a_toml_file_is_tapped(here):
+    text = (
+        '# my guard\n[[hooks.PreToolUse]]\nmatcher = "Bash"\n\n'
+        '[[hooks.PreToolUse.hooks]]\ntype = "command"\ncommand = "cat" # all\n'
+    )
+    path = write(here / "home/.codex/config.toml", text)
+    assert record("on", "--agent", "codex", "--tap", "--yes") == OK
+    assert count_taps(get_agent("codex"), path) == 1
+    assert record("off", "--yes") == OK
+    assert path.read_text() == text
 
 
 def test_a_tapped_hook_is_shown_as_the_command_that_it_is(here):

@@ -285,3 +285,12 @@ def test_line_ends_of_windows_stay():
 
     assert "\n" not in changed.replace("\r\n", "")
     assert read_settings(changed, FILE).value["hooks"]["PreToolUse"][1] == GUARD
+
+
+def test_a_member_is_set_in_a_table_of_a_list():
+    text = '[[hooks.Stop]] # one\n[[hooks.Stop.hooks]]\ntype = "command" # kept\n'
+    path = ("hooks", "Stop", 0, "hooks", 0, "command")
+    changed = set_member(text, path, "./a.sh", file=FILE)
+    assert changed == text + 'command = "./a.sh"\n'
+    with pytest.raises(SettingsError, match="inside a value that is not an object"):
+        set_member(text, ("hooks", "Stop", 1, "command"), "./a.sh", file=FILE)

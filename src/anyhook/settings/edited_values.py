@@ -53,7 +53,7 @@ def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
     intended = copy_value(document)
     parent: Any = intended
     for step in path[:-1]:
-        parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
+        parent = _member_or_item(parent, step)
     if not isinstance(parent, dict):
         raise SettingsError(f"{shown} is inside a value that is not an object", path=document.file)
     key = path[-1]
@@ -67,6 +67,14 @@ def with_member(document: SettingsDocument, path: JsonPath, value: Any) -> Any:
         path=document.file,
         line=document.place(path).line,
     )
+
+
+def _member_or_item(parent: Any, step: str | int) -> Any:
+    """Return a value one step further; a missing member is created, `None` is a dead end."""
+    if isinstance(step, int):
+        is_item = isinstance(parent, list) and 0 <= step < len(parent)
+        return parent[step] if is_item else None
+    return parent.setdefault(step, {}) if isinstance(parent, dict) else None
 
 
 def _wrong_type(document: SettingsDocument, path: JsonPath, expected: str) -> SettingsError:
