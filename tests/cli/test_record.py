@@ -298,3 +298,11 @@ def test_old_events_are_removed_by_the_limits(here):
     with History.open() as history:
         assert ingest(history).events == 2
         assert history.connection.execute("SELECT count(*) FROM events").fetchone() == (1,)
+
+
+def test_an_edit_of_a_file_that_its_agent_ignores_is_reported(here, capfd):
+    write(here / "home/.claude/settings.json", SETTINGS)
+
+    record("on", "--agent", "claude", "--yes")
+
+    assert "does not accept a comment here and runs no hook" in capfd.readouterr().err

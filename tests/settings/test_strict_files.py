@@ -183,3 +183,36 @@ def test_a_hook_runs_in_the_foreground_where_the_agent_waits(tmp_path):
 
     assert [d.handlers[0].background for d in file.definitions] == [True, False]
     assert codes(file) == ["background-not-here"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "text", "message"),
+    [
+        ("claude", "{%s} // c", "2:5: Claude Code does not accept a comment here"),
+        ("claude", "/* c */{%s,}", "1:1: Claude Code does not accept a comment here"),
+        ("claude", "{%s,}", "2:3: Claude Code does not accept a comma before a closing bracket"),
+        ("claude", "\ufeff{%s}", None),
+        ("gemini", "/* c */{%s}", None),
+        ("gemini", "/* c */{%s,}", "2:3: Gemini CLI does not accept a comma"),
+        ("gemini", "\ufeff{%s}", "1:1: Gemini CLI does not accept a byte order mark"),
+        ("qwen", "/* c */{%s,}", "2:3: Qwen Code does not accept a comma"),
+        ("qwen", "\ufeff/* c */{%s}", None),
+    ],
+)
+def test_what_the_parser_of_an_agent_rejects_is_an_error_and_the_hooks_stay(
+    tmp_path, agent, text, message
+):
+    spec = get_agent(agent)
+    path = tmp_path / "settings.json"
+    event = spec.by_canonical["before_tool"].wire
+    hooks = json.dumps({event: [{"hooks": [{"type": "command", "command": "true // , }"}]}]})
+    path.write_text((text % f'"hooks": {hooks}').replace(hooks, f"{hooks}\n  "))
+    file = load_file(spec, Source(Layer.USER, path, file=spec.settings[0]))
+
+    assert count(file) == 1
+    places = [f"{p.place.line}:{p.place.column}: {p.message}" for p in file.diagnostics]
+    if message is None:
+        assert places == []
+    else:
+        assert codes(file) == ["not-plain-json"]
+        assert places[0].startswith(message)

@@ -19,9 +19,10 @@ from anyhook.files import read_user_file
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.edit import read_settings
-from anyhook.settings.formats import is_blank
+from anyhook.settings.formats import find_rejected, is_blank
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import SettingsSyntaxError
+from anyhook.settings.reader import rejected_message
 from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_file
 from anyhook.settings.write import stay_inside, write_atomically
 
@@ -193,13 +194,33 @@ def write_edits(
         if copy is not None:
             backups.append(copy)
     if not options.as_json:
-        for path in written:
-            console().print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
-        for path in removed:
-            console().print(Text.assemble(("removed", "green"), f"  {show_path(str(path))}"))
-        for path in backups:
-            console().print(f"before   {show_path(str(path))}", markup=False)
+        for edit in changed:
+            _warn_of_rejected(edit)
+        _show_written(written, removed, backups)
     return True
+
+
+def _show_written(written: list[Path], removed: list[Path], backups: list[Path]) -> None:
+    for path in written:
+        console().print(Text.assemble(("written", "green"), f"  {show_path(str(path))}"))
+    for path in removed:
+        console().print(Text.assemble(("removed", "green"), f"  {show_path(str(path))}"))
+    for path in backups:
+        console().print(f"before   {show_path(str(path))}", markup=False)
+
+
+def _warn_of_rejected(edit: Edit) -> None:
+    """Report that the agent will ignore the file, because of what its user has written there."""
+    if edit.after is None or edit.path.suffix != ".json":
+        return
+    if is_blank(edit.after, str(edit.path)):
+        return
+    rejected = find_rejected(read_settings(edit.after, str(edit.path)), edit.agent.rejected_json)
+    if rejected is not None:
+        place = f"{show_path(str(edit.path))}:{rejected.place.line}"
+        message = f"{place}: {rejected_message(edit.agent, rejected)}"
+        warning = Text.assemble(("warning  ", "yellow"), printable(message))
+        console(stderr=True).print(warning, soft_wrap=True)
 
 
 def _confirm(options: WriteOptions) -> bool:

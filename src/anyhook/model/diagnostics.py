@@ -48,6 +48,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     # settings files
     "settings-unreadable": (ERROR, "a settings file exists and cannot be read"),
     "settings-syntax": (ERROR, "a settings file has not the syntax of its format"),
+    "not-plain-json": (ERROR, "a settings file is no JSON to its agent, which ignores the file"),
     "settings-kept": (
         WARNING,
         "a settings file was broken by an edit; its hooks stay in force as they were before",

@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from anyhook.settings.jsonc import SettingsSyntaxError, parse, strip_comments
+from anyhook.settings.jsonc import (
+    TOKENS,
+    Document,
+    SettingsSyntaxError,
+    parse,
+    strip_comments,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyhook.model.diagnostics import Place
     from anyhook.settings.jsonc import JsonPath
+
+ADDITIONS = {
+    "comment": "a comment",
+    "comma": "a comma before a closing bracket",
+    "mark": "a byte order mark",
+}
+"""What settings files may have and JSON does not, by name."""
+
+
+class Rejected(NamedTuple):
+    """A part of a settings file that its agent does not accept.
+
+    Attributes:
+        what: What it is, for a message.
+        place: Where it is.
+    """
+
+    what: str
+    place: Place
 
 
 class SettingsDocument(Protocol):
@@ -65,12 +90,29 @@ def parse_settings(text: str, file: str, *, strict_json: bool = False) -> Settin
     return parse_toml(text, file)
 
 
+def find_rejected(document: SettingsDocument, rejected: frozenset[str]) -> Rejected | None:
+    """Return the first thing in a file that JSON does not have and its agent does not accept.
+
+    Args:
+        document: The file; one of TOML has none.
+        rejected: Names of `ADDITIONS`.
+    """
+    if not rejected or not isinstance(document, Document) or document.plain == document.text:
+        return None
+    if "mark" in rejected and document.text.startswith("\ufeff"):
+        return Rejected(ADDITIONS["mark"], document.place_at(0))
+    for match in TOKENS.finditer(document.text):
+        if match.lastgroup in rejected:
+            return Rejected(ADDITIONS[match.lastgroup], document.place_at(match.start()))
+    return None
+
+
 def _find_addition(text: str, plain: str) -> SettingsSyntaxError:
     """Return the error for the first thing in a text that plain JSON does not have."""
     pairs = enumerate(zip(text, plain, strict=True))
     offset = next(index for index, (written, kept) in pairs if written != kept)
-    what = {"/": "a comment", ",": "a comma before a closing bracket"}
-    found = what.get(text[offset], "a byte order mark")
+    name = {"/": "comment", ",": "comma"}.get(text[offset], "mark")
+    found = ADDITIONS[name]
     return SettingsSyntaxError(f"{found} is not allowed in this file", text, offset)
 
 

@@ -15,6 +15,7 @@ from anyhook.matching.matchers import compile_matcher, explain_cost
 from anyhook.model.definitions import HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.suggest import closest
+from anyhook.settings.formats import find_rejected
 from anyhook.settings.handlers import HandlerReader
 from anyhook.settings.jsonc import dict_at, value_at
 from anyhook.settings.layout import DEFINITION, is_flat
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
-    from anyhook.settings.formats import SettingsDocument
+    from anyhook.settings.formats import Rejected, SettingsDocument
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.sources import Source
 
@@ -84,6 +85,14 @@ def read_document(agent: AgentSpec, source: Source, document: SettingsDocument) 
     return _FileReader(agent, source, document).read()
 
 
+def rejected_message(agent: AgentSpec, rejected: Rejected) -> str:
+    """Return what to do about a part of a file that its agent does not accept."""
+    return (
+        f"{agent.title} does not accept {rejected.what} here and runs no hook of this file; "
+        "remove it"
+    )
+
+
 class _FileReader(Reporter):
     """Validates one parsed file and collects its problems."""
 
@@ -110,6 +119,7 @@ class _FileReader(Reporter):
             return LoadedFile(
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
+        self._check_additions()
         self._check_required_members()
         self._check_expected_members()
         self._check_members()
@@ -138,6 +148,18 @@ class _FileReader(Reporter):
             redaction=redaction,
             diagnostics=tuple(self.diagnostics),
         )
+
+    def _check_additions(self) -> None:
+        """Report what the agent's own parser does not accept.
+
+        The hooks stay: a guard must not be lost in a program that reads them with anyhook.
+        """
+        if self.source.file is None or self.source.is_foreign:
+            return  # what reads the files of plugins is not known
+        rejected = find_rejected(self.document, self.agent.rejected_json)
+        if rejected is not None:
+            message = rejected_message(self.agent, rejected)
+            self.diagnostics.append(diagnose("not-plain-json", message, rejected.place))
 
     def _is_dropped(self) -> bool:
         """Return whether the agent drops the whole file because of its problems; report that."""

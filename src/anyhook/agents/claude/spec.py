@@ -49,6 +49,8 @@ CLAUDE = AgentSpec(  # noqa: S604 - `shell` names programs, it runs none
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
     settings=SETTINGS,
+    # Both releases drop the file without a word; a byte order mark does no harm.
+    rejected_json=frozenset({"comment", "comma"}),
     settings_environment=("env",),
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,

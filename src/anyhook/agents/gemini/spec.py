@@ -60,6 +60,8 @@ GEMINI = AgentSpec(
     foreign_tool_prefixes={"mcp__": "mcp_SERVER_TOOL"},
     renamed_tools=RENAMED_TOOLS,
     settings=SETTINGS,
+    # 0.61.0 does not start. It accepts comments.
+    rejected_json=frozenset({"comma", "mark"}),
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,
     authority=AUTHORITY,

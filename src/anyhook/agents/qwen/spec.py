@@ -51,6 +51,8 @@ QWEN = GEMINI.replace(
     renamed_tools=RENAMED_TOOLS,
     tool_aliases=TOOL_ALIASES,
     settings=SETTINGS,
+    # 0.24.4 drops the file without a word. It accepts comments.
+    rejected_json=frozenset({"comma"}),
     hook_toggles=HOOK_TOGGLES,
     renamed_events={
         "BeforeTool": "PreToolUse",

@@ -205,6 +205,8 @@ class AgentSpec(Record):
         hooks_optional: Whether a definition may have no list of handlers.
         strict_handlers: Whether handlers are read exactly as the agent does: commands are command
             lines, timeouts are whole numbers, and members that the agent does not know are ignored.
+        rejected_json: Additions to JSON for which the agent drops one of its settings files: names
+            of `anyhook.settings.formats.ADDITIONS`.
         home_variable: Environment variable that overrides the home directory.
         config_dir: Template of the agent's directory in the home, with `{home}`, or with
             `{config_home}` for the user's directory of settings (`$XDG_CONFIG_HOME`).
@@ -291,6 +293,7 @@ class AgentSpec(Record):
     drops_flawed_entries: bool = False
     hooks_optional: bool = False
     strict_handlers: bool = False
+    rejected_json: frozenset[str] = frozenset()
     home_variable: str | None = None
     config_dir: str
     config_variable: str | None = None

@@ -38,4 +38,5 @@ TERMINAI = GEMINI.replace(
         "CLAUDE_PROJECT_DIR": "project_dir",
     },
     redaction=None,
+    rejected_json=frozenset(),  # not known
 )
