@@ -120,6 +120,15 @@ def test_a_hook_file_gets_an_option(here, launcher):  # noqa: F811
     assert path.read_bytes() == before
 
 
+def test_a_hook_can_be_named_by_the_path_of_its_file(here, capfd):  # noqa: F811
+    hook = write(here / "project/guards/hook.py", HOOK_FILE.format(options=""))
+    path = settings(here, f"anyhook run {hook}")
+
+    assert main(["shadow", "other/hook.py", "--yes"]) != OK
+    assert main(["shadow", "./guards/hook.py", "--yes"]) == OK
+    assert command_in(path) == f"anyhook run {hook} --shadow"
+
+
 def test_a_hook_file_can_be_a_shadow_by_itself(here):  # noqa: F811
     hook = write(here / "project/hook.py", HOOK_FILE.format(options="shadow=True"))
     switch_on(here)

@@ -310,7 +310,7 @@ def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSp
             by_label.append(handler)
         if _is_place(name, handler):
             by_place.append(handler)
-        if name in _script_names(handler):
+        if _names_script(name, handler):
             by_script.append(handler)
     return by_identifier or by_label or by_place or by_script
 
@@ -321,16 +321,28 @@ def _is_place(name: str, handler: HandlerSpec) -> bool:
     return name == str(handler.place) or path.endswith(f"/{name}")
 
 
+def _names_script(name: str, handler: HandlerSpec) -> bool:
+    """Return whether a name is a script of a command: its file name, or the end of its path."""
+    if "/" not in name:
+        return name in _script_names(handler)
+    tail = name.removeprefix("./")
+    return any(word == tail or word.endswith(f"/{tail}") for word in _words(handler))
+
+
 def _script_names(handler: HandlerSpec) -> set[str]:
-    """Return the file names in a command, also in one that `anyhook shim` runs."""
+    """Return the file names in a command."""
+    names = {word.rpartition("/")[2] for word in _words(handler)}
+    return {name for name in names if "." in name.strip(".")}
+
+
+def _words(handler: HandlerSpec) -> list[str]:
+    """Return the words of a command, also of one that `anyhook shim` runs."""
     command = handler.command or ""
     shim = unwrap(command)
     if shim is not None:
         is_shell_line = len(shim.command) == 1
         command = shim.command[0] if is_shell_line else shlex.join(shim.command)
     try:
-        words = [*shlex.split(command), *(handler.argv or ())]
+        return [*shlex.split(command), *(handler.argv or ())]
     except ValueError:
-        words = command.split()
-    names = {word.rpartition("/")[2] for word in words}
-    return {name for name in names if "." in name.strip(".")}
+        return command.split()
