@@ -400,4 +400,26 @@ def test_a_backtest_without_events_says_so(home, capsys):
     (home / "guard.py").write_text(GUARD)
 
     assert main(["backtest", "guard.py", "--agent", "qwen"]) == PROBLEMS
-    assert "There are no such events." in capsys.readouterr().err
+    assert "No event matches --since" in capsys.readouterr().err
+
+
+def test_an_event_of_another_session_is_not_shown_as_one_of_this(home, capsys):
+    assert main(["history", "show", "5e55-two", "--event", "2"]) == USAGE
+    assert "anyhook history show 5e55-one --event 2" in capsys.readouterr().err
+
+
+def test_an_unknown_decision_is_an_error_with_a_suggestion(home, capsys):
+    assert main(["history", "search", "--outcome", "denny"]) == USAGE
+    assert "did you mean 'deny'?" in capsys.readouterr().err
+
+
+def test_a_hook_that_only_warned_is_shown_with_its_reason(home, capsys):
+    error = "'guard.sh' on PreToolUse: ended with exit code 1 (exit code 2 blocks; 1 only warns)"
+    warned = RecordedResult("guard.sh", "", status="warned", exit_code=1, error=error)
+    with History.open(home / "data" / "history") as history:
+        history.add([shell(9, "rm x", session="5e55-nine", results=(warned,))])
+
+    _, out = run(capsys, "history", "show", "5e55-nine")
+
+    assert "warning  'guard.sh'" in out
+    assert "1 only warns" in " ".join(out.split())

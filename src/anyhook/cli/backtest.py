@@ -252,8 +252,9 @@ def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part
 
 def _report_no_events(on: list[str] | None) -> None:
     out = console(stderr=True)
-    out.print("There are no such events.")
+    out.print("No event matches --since, --agent, --event, --tool, --session and --where.")
     if not on:
+        out.print("To see what there is: anyhook history stats")
         out.print("To import past sessions: anyhook history import; to record: anyhook record on")
 
 

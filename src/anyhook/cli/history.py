@@ -16,10 +16,12 @@ from anyhook.cli.past import (
     FAILED_STATUS,
     OUTCOME_STYLE,
     Since,
+    check_outcome,
     counts_text,
     open_history,
     outcome_text,
 )
+from anyhook.errors import UsageError
 from anyhook.history.describe import (
     event_json,
     parse_since,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.queries import SessionSummary
     from anyhook.history.statistics import HookStatistics, Statistics
+    from anyhook.history.store import History
 
 history = typer.Typer(
     help="See what hooks decided in past sessions: list, show, search, count, import, export.",
@@ -132,7 +135,7 @@ def show(
     """
     with open_history() as store:
         summary = find_session(store, session, agent)
-        events = [get_event(store, event)] if event else events_of(store, summary)
+        events = [_event_in(store, event, summary)] if event else events_of(store, summary)
     if as_json:
         print_json({**asdict(summary), "events": [event_json(found) for found in events]})
         return OK
@@ -145,6 +148,22 @@ def show(
     if hidden:
         out.print(f"{count_of(hidden, 'event')} without hooks; to see them: --all", style="dim")
     return OK
+
+
+def _event_in(store: History, number: int, session: SessionSummary) -> RecordedEvent:
+    """Return an event of a session.
+
+    Raises:
+        UsageError: If it belongs to another session.
+    """
+    event = get_event(store, number)
+    if (event.agent, event.session) != (session.agent, session.session):
+        name = printable(event.session)
+        raise UsageError(
+            f"event {number} is not of this session; write: "
+            f"anyhook history show {name} --event {number}"
+        )
+    return event
 
 
 def _has_hooks(event: RecordedEvent) -> bool:
@@ -208,8 +227,10 @@ def _bar(result: RecordedResult, total: float) -> Text:
 
 
 def _answer_text(result: RecordedResult) -> Text:
-    if result.status in FAILED_STATUS:
-        text = Text(result.status.replace("_", " "), style="red")
+    is_failed = result.status in FAILED_STATUS
+    if is_failed or result.status == "warned":
+        word = result.status.replace("_", " ") if is_failed else "warning"
+        text = Text(word, style="red" if is_failed else "yellow")
         return text.append(f"  {printable(result.error or '')}", style="default")
     names = ", ".join(name for name in result.answer if name not in ("outcome", "reason"))
     text = outcome_text(result.outcome)
@@ -257,7 +278,7 @@ def search_events(
     tool: Annotated[str, typer.Option("--tool", help="Canonical name, like shell.")] = "",
     event: Annotated[str, typer.Option("--event", help="Canonical name, like before_tool.")] = "",
     outcome: Annotated[
-        str, typer.Option("--outcome", help="deny, ask, allow, defer, stop or none.")
+        str, typer.Option("--outcome", help="deny, ask, allow, defer, stop, change or none.")
     ] = "",
     hook: Annotated[str, typer.Option("--hook", help="Name of a hook that ran.")] = "",
     session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
@@ -276,6 +297,8 @@ def search_events(
         anyhook history search --outcome deny --since 30d
         anyhook history search --hook guard.py --tool shell
     """
+    if outcome:
+        check_outcome(outcome)
     with open_history() as store:
         if session:
             session = find_session(store, session, agent).session

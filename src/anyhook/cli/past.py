@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from anyhook.cli.output import console, count_of
-from anyhook.errors import HistoryError
+from anyhook.errors import HistoryError, UnknownNameError
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History, is_damaged
 from anyhook.model.text import printable
@@ -78,6 +78,12 @@ def print_problems(problems: Sequence[str], number: int | None = None) -> None:
         out.print(text, soft_wrap=True)
     if rest > 0:
         out.print(f"        and {count_of(rest, 'more problem')}")
+
+
+def check_outcome(outcome: str) -> None:
+    """Raise `UnknownNameError` if there is no such verdict."""
+    if outcome not in OUTCOME_STYLE:
+        raise UnknownNameError("decision", outcome, OUTCOME_STYLE)
 
 
 def outcome_text(outcome: str) -> Text:
