@@ -212,3 +212,13 @@ class TestTheEventIsPlausible:
         tool = ["--tool", "read_file"] if "Tool" in event else []
 
         assert fired(event, *tool, "--agent", agent)["event"][member] == {}
+
+
+def test_hooks_that_the_agent_itself_does_not_trust_are_named(project, fire):
+    file = project / ".codex" / "hooks.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"hooks": {"PreToolUse": [definition("exit 2", "Bash")]}}))
+
+    _, out, _ = fire("PreToolUse", "--agent", "codex", "--tool", "Bash")
+
+    assert "untrusted in Codex CLI, which does not run them: exit" in out

@@ -305,7 +305,7 @@ def _print_untrusted(out: Console, engine: Engine, labels: list[str]) -> None:
     for label in dict.fromkeys(labels):
         out.print(Text(f"  {label}"))
     command = trust_command(engine.agent.name, engine.project_dir)
-    out.print(Text(f"  They do not run until you trust them: {command}"))
+    out.print(Text(f"  anyhook does not run them until you trust them: {command}"))
 
 
 def _print_summary(out: Console, findings: list[Finding]) -> None:

@@ -19,6 +19,7 @@ from anyhook.cli.event_input import (
     decode_payloads,
     read_event_file,
 )
+from anyhook.cli.listing import hook_rows, print_native
 from anyhook.cli.options import (
     HERE,
     AgentName,
@@ -168,6 +169,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
     if not as_json:
         print_project(out, engine.project_dir)
         print_settings_problems(out, settings_diagnostics, engine.project_dir)
+        print_native(out, engine, hook_rows(engine))
     exit_code = OK
     with SyncEngine(engine) as sync:
         for decoded in _with_progress(events):

@@ -216,10 +216,10 @@ def _print_inactive(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     if any(row.state in STATE_OF_CHANGE.values() for row in rows):
         command = trust_command(engine.agent.name, engine.project_dir)
         out.print(Text.assemble(("not trusted", "yellow"), f"  review them with: {command}"))
-    _print_native(out, engine, rows)
+    print_native(out, engine, rows)
 
 
-def _print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
+def print_native(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     """Print which hooks the agent itself does not run, because it does not trust them."""
     labels_by_state: dict[str, list[str]] = {}
     for row in rows:

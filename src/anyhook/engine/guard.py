@@ -131,7 +131,7 @@ class Guard:
         if change.what == "definition":
             text = self._not_run(handler, "its definition changed since it was trusted")
             return diagnose("trust-changed", text, handler.place, handler=handler.label)
-        text = self._not_run(handler, "its project is not trusted")
+        text = self._not_run(handler, "its project is not trusted in anyhook")
         return diagnose("project-untrusted", text, handler.place, handler=handler.label)
 
     def _report_changed_file(self, handler: HandlerSpec, file: Path | None = None) -> Diagnostic:

@@ -184,7 +184,8 @@ def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> Agent
         names = ", ".join(settings.agent for settings in candidates)
         files = ", ".join(str(settings.files[0]) for settings in candidates)
         raise UsageError(
-            f"several agents have hooks here ({files}); choose one with agent=, one of: {names}"
+            f"several agents have hooks here ({files}); choose one with agent= or --agent, "
+            f"one of: {names}"
         )
     if candidates:
         agent = candidates[0].agent
