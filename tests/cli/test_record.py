@@ -306,3 +306,17 @@ def test_an_edit_of_a_file_that_its_agent_ignores_is_reported(here, capfd):
     record("on", "--agent", "claude", "--yes")
 
     assert "does not accept a comment here and runs no hook" in capfd.readouterr().err
+
+
+def test_the_list_of_hooks_has_one_line_for_the_recorder(here, capfd):
+    write(here / "home/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--yes")
+    capfd.readouterr()
+
+    main(["list", "--agent", "claude"])
+
+    out = capfd.readouterr().out
+    number = len(recorded_events(get_agent("claude")))
+    assert f"and the recorder on {number} events" in out
+    assert RECORDER_FILE.name not in out
+    assert "guard.sh" in out

@@ -21,6 +21,7 @@ from anyhook.cli.options import (
 from anyhook.cli.output import (
     WIDE,
     console,
+    count_of,
     make_table,
     print_diagnostics,
     print_json,
@@ -48,6 +49,7 @@ STATE_STYLE = {
     "changed": "yellow",
 }
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
+RECORDER_LABEL = "recorder.py"
 """What is not trusted of a hook (`Change.what`) to the state that is shown."""
 
 
@@ -101,7 +103,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
             has_rows = True
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
-            out.print(_table(out, engine, rows))
+            _print_table(out, engine, rows)
             _print_inactive(out, engine, rows)
         errors = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
         print_diagnostics(out, errors, engine.project_dir)
@@ -143,6 +145,25 @@ def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
         return events.index(definition.event), layers.index(definition.layer)
 
     return sorted(engine.definitions, key=sort_key)
+
+
+def _print_table(out: Console, engine: Engine, rows: list[HookRow]) -> None:
+    """Print the hooks; the recorder, which runs on every event, has one line for all of them."""
+    shown = [row for row in rows if row.state != "on" or not _is_recorder(row)]
+    if shown:
+        out.print(_table(out, engine, shown))
+    number = len(rows) - len(shown)
+    if number:
+        text = f"and the recorder on {count_of(number, 'event')}; see: anyhook record status"
+        out.print(Text(text, style="dim"))
+
+
+def _is_recorder(row: HookRow) -> bool:
+    if row.handler.label != RECORDER_LABEL:
+        return False
+    from anyhook.cli.record_settings import is_recorder
+
+    return is_recorder({"command": row.handler.command})
 
 
 def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:
@@ -188,7 +209,7 @@ def _narrow_table(engine: Engine, rows: list[HookRow]) -> Table:
             Text(_matcher(row.definition)),
             Text(row.state, style=STATE_STYLE[row.state]),
             Text(f"{row.handler.timeout:g} s", style="dim"),
-            Text(show_place(row.handler.place, short=True), style="dim"),
+            Text(f"{row.handler.layer} {show_place(row.handler.place, short=True)}", style="dim"),
         )
         previous_event = event
     return table
