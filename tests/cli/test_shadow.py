@@ -92,7 +92,7 @@ def test_a_script_runs_does_not_decide_and_is_promoted(here, script, capfd):  # 
     assert main(["promote", "guard.sh", "--yes"]) == OK
     assert path.read_bytes() == before
     out = capfd.readouterr().out
-    assert "In 1 events of 1 sessions" in out
+    assert "In 1 event of 1 session" in out
     assert "not here" in out
 
 

@@ -15,7 +15,7 @@ from anyhook.agents.spec import PlainText
 from anyhook.cli import OK
 from anyhook.cli.editing import Edit, WriteOptions, read_text, write_edits
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, make_table, print_json
+from anyhook.cli.output import console, count_of, make_table, print_json
 from anyhook.cli.switch import HookName, load_engine
 from anyhook.cli.switching import EDITABLE_LAYERS, find_hook
 from anyhook.errors import HistoryError, SettingsError, UsageError
@@ -299,11 +299,8 @@ def print_decisions(
         )
         return
     sessions = {decision.session for decision in decisions}
-    out.print(
-        f"In {len(decisions)} events of {len(sessions)} sessions, {printable(name)!r} would have "
-        "decided:",
-        markup=False,
-    )
+    where = f"{count_of(len(decisions), 'event')} of {count_of(len(sessions), 'session')}"
+    out.print(f"In {where}, {printable(name)!r} would have decided:", markup=False)
     counts = Counter(decision.outcome for decision in decisions)
     table = make_table("decision", "events", "session", "event", "reason")
     for outcome, count in counts.most_common():
