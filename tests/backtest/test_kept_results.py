@@ -13,8 +13,8 @@ from anyhook.history.store import History, Limits
 from tests.backtest.test_backtest import GUARD, Recorded, shell
 from tests.waiting import until
 
-QUOTES = GUARD.replace('deny("no")', "deny('[redacted:api-key]')")
-"""A guard whose decisions quote what replaces a secret."""
+QUOTES = GUARD.replace('deny("no")', "deny(event.text)")
+"""A guard whose decisions quote the command."""
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_a_late_result_of_another_hook_does_not_change_what_is_decided(any_age):
 
 
 def test_a_late_result_with_a_secret_changes_the_marks(any_age):
-    event = shell(1, "rm -rf /")
+    event = shell(1, "rm -rf / [redacted:aws-key]")
     merge(any_age, live(event, "first"))
     subject = any_age.hook(QUOTES)
     (first,) = any_age.run(subject).result.decided

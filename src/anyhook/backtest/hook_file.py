@@ -18,6 +18,7 @@ from anyhook.authoring.functions import (
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
+from anyhook.backtest.example_secrets import remove_examples
 from anyhook.backtest.read_files import ReadFiles
 from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
 from anyhook.history.record import answer_record
@@ -217,7 +218,8 @@ def dependencies(
     """Return the members of a payload on which a decision depends and that were not recorded.
 
     The event is decided again without all of them, and if that changes the decision, without each
-    one. A decision that quotes a secret which was replaced depends on `secrets`.
+    one. A decision depends on `secrets` if it is another one for the payload as it is stored, with
+    placeholders for secrets.
 
     Args:
         row: The recorded event.
@@ -225,7 +227,9 @@ def dependencies(
         decision: Its decision.
         decide: Decides another payload of the event.
     """
-    found = ["secrets"] if row.redacted and "[redacted:" in json.dumps(decision) else []
+    found: list[str] = []
+    if row.redacted and decide(row.read_stored_payload()) != decision:
+        found.append("secrets")
     names = [name for name in (row.reconstructed or "").split(",") if name in payload]
     if len(names) > 1 and decide(_without(payload, names)) == decision:
         return tuple(found)
@@ -256,9 +260,10 @@ def decided_of(
         hooks: Labels of the hooks with an opinion.
         reconstructed: The members that it depends on and that were not recorded.
     """
-    text = longest_text(payload)
+    text = longest_text(row.read_stored_payload() if row.redacted else payload)
     if not row.is_redacted:
         text = redact_start(text, LONGEST_TEXT)
+    if row.redacted or not row.is_redacted:
         decision = _without_secrets(decision)
     text = text[:LONGEST_TEXT]
     return Decided(
@@ -267,15 +272,17 @@ def decided_of(
 
 
 def _without_secrets(decision: Mapping[str, Any]) -> Mapping[str, Any]:
-    text, count = _redact_decision(json.dumps(decision, default=str))
-    if not count:
+    text = json.dumps(decision, default=str)
+    redacted = _redact_decision(text)
+    if redacted == text:
         return decision
-    found: dict[str, Any] = json.loads(text)
+    found: dict[str, Any] = json.loads(redacted)
     return found
 
 
-# Most decisions of a hook are equal.
-_redact_decision = lru_cache(maxsize=1024)(redact_json)
+@lru_cache(maxsize=1024)  # most decisions of a hook are equal
+def _redact_decision(text: str) -> str:
+    return redact_json(remove_examples(text))[0]
 
 
 def _verdict_of(answer: Answer) -> str:

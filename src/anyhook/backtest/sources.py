@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from anyhook.backtest.example_secrets import insert_examples
 from anyhook.backtest.results import MOST_PROBLEMS
 from anyhook.files import changed_within_tick, identity_of
 from anyhook.history.rows import DIGEST_SIZE, dump
@@ -52,7 +53,18 @@ class EventRow(NamedTuple):
     is_redacted: bool = True
 
     def read_payload(self) -> Mapping[str, Any]:
-        """Return the payload as an object.
+        """Return the payload as an object, with examples in the place of replaced secrets.
+
+        Raises:
+            ValueError: If it is none.
+        """
+        if not self.redacted:
+            return self.read_stored_payload()
+        text = self.payload if isinstance(self.payload, str) else dump(self.payload)
+        return self._replace(payload=insert_examples(text)).read_stored_payload()
+
+    def read_stored_payload(self) -> Mapping[str, Any]:
+        """Return the payload as an object, as it is stored.
 
         Raises:
             ValueError: If it is none.
