@@ -9,14 +9,19 @@ a text that is replaced are removed, because they may repeat what a hook has rem
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from anyhook.model.json import dump_json, repair
-from anyhook.model.llm import COUNTS, ROLES, flat_tool_config
+from anyhook.agents.gemini.model_parts import (
+    change_texts,
+    is_text,
+    list_or_empty,
+    object_or_empty,
+)
+from anyhook.agents.gemini.model_turns import message_of, realign, turns_of
+from anyhook.model.llm import COUNTS, flat_tool_config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
 
@@ -24,16 +29,14 @@ CALLS = "functionCalls"
 """Member of a stable candidate that shows the model's function calls."""
 SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
 RATING = ("category", "probability", "blocked")
-PARTS = (
-    "functionCall",
-    "functionResponse",
-    "inlineData",
-    "fileData",
-    "executableCode",
-    "codeExecutionResult",
-    "text",
+REST_MEMBERS = (
+    "generationConfig",
+    "toolConfig",
+    "systemInstruction",
+    "safetySettings",
+    "tools",
 )
-"""Members by which the kind of a part is recognized."""
+"""Members that are at the top of a request in the form of the REST API only."""
 
 
 def request_from_api(api: Mapping[str, Any]) -> LLMRequest:
@@ -48,7 +51,7 @@ def request_from_api(api: Mapping[str, Any]) -> LLMRequest:
     config = _config(api)
     request: dict[str, Any] = {
         "model": api.get("model") or "",
-        "messages": [_message(entry) for entry in _entries(api)],
+        "messages": [message_of(entry) for entry in turns_of(api)],
         "config": {key: config[key] for key in SAMPLING if config.get(key) is not None},
     }
     tool_config = _tool_holder(api).get("toolConfig")
@@ -78,12 +81,10 @@ def request_to_api(api: Mapping[str, Any], request: LLMRequest) -> dict[str, Any
         changed["model"] = model
     messages = request.get("messages", before["messages"])
     if messages != before["messages"]:
-        contents, instructions = _realign(
-            list(_entries(api)), list(before["messages"]), list(messages)
-        )
-        changed["contents"] = contents
-        if instructions:
-            _add_instructions(changed, instructions)
+        conversation = realign(turns_of(api), list(before["messages"]), list(messages))
+        changed["contents"] = conversation.contents
+        if conversation.instructions:
+            _add_instructions(changed, conversation.instructions)
     _apply_config(changed, before, request)
     _apply_tool_config(changed, before, request)
     return changed
@@ -103,8 +104,8 @@ def response_from_api(api: Mapping[str, Any]) -> LLMResponse:
     """
     candidates = _candidates(api)
     response: dict[str, Any] = {"candidates": [_candidate(item) for item in candidates]}
-    if candidates and _texts(candidates[0]):
-        text_parts = [part for part in _parts(candidates[0]) if _is_text(part)]
+    text_parts = _text_parts(candidates[0]) if candidates else []
+    if text_parts:
         answer = [part["text"] for part in text_parts if not part.get("thought")]
         response["text"] = "".join(answer)
     usage = api.get("usageMetadata")
@@ -125,18 +126,15 @@ def response_to_api(api: Mapping[str, Any] | None, response: LLMResponse) -> dic
     """
     before = response_from_api(api or {})
     changed = dict(api or {})
-    if response.get("candidates") != before["candidates"]:
-        originals, shown = _candidates(changed), before["candidates"]
-        candidates = []
-        for index, candidate in enumerate(response.get("candidates") or []):
-            original = originals[index] if index < len(originals) else {}
-            old = dict(shown[index]) if index < len(shown) else {}
-            candidates.append(_change_candidate(original, old, dict(candidate)))
-        changed["candidates"] = candidates
+    candidates = response.get("candidates")
+    if candidates != before["candidates"]:
+        changed["candidates"] = _change_candidates(
+            _candidates(changed), list(before["candidates"]), list(candidates or [])
+        )
     usage = response.get("usageMetadata")
     if usage is not None and usage != before.get("usageMetadata"):
-        counts = changed.get("usageMetadata")
-        changed["usageMetadata"] = {**(counts if isinstance(counts, dict) else {}), **usage}
+        counts = object_or_empty(changed.get("usageMetadata"))
+        changed["usageMetadata"] = {**counts, **usage}
     return changed
 
 
@@ -145,170 +143,23 @@ def tool_config_to_api(config: ToolConfig) -> dict[str, Any]:
     return {"functionCallingConfig": flat_tool_config(config)}
 
 
-# -- requests
-
-
-def _entries(api: Mapping[str, Any]) -> Iterator[Any]:
-    contents = api.get("contents")
-    if contents is None:
-        return
-    yield from contents if isinstance(contents, list) else [contents]
-
-
-def _message(entry: Any) -> dict[str, Any]:
-    if isinstance(entry, str):
-        return {"role": "user", "content": entry}
-    role = entry.get("role") if isinstance(entry, dict) else None
-    parts = _entry_parts(entry)
-    if all(_is_plain(part) for part in parts):
-        content: Any = "".join(part["text"] for part in parts)
-    else:
-        content = [_typed(part) for part in parts]
-    return {"role": role if role in ROLES else "user", "content": content}
-
-
-def _entry_parts(entry: Any) -> list[Any]:
-    if not isinstance(entry, dict):
-        return []
-    if "role" not in entry and "parts" not in entry:
-        return [entry]  # a bare part
-    parts = entry.get("parts")
-    return parts if isinstance(parts, list) else []
-
-
-def _is_text(part: Any) -> bool:
-    return isinstance(part, dict) and isinstance(part.get("text"), str)
-
-
-def _is_plain(part: Any) -> bool:
-    return _is_text(part) and len(part) == 1
-
-
-def _typed(part: Any) -> dict[str, Any]:
-    kind = next((k for k in PARTS if isinstance(part, dict) and k in part), None)
-    if kind is None or "type" in part:
-        return {"type": "part", "part": part}
-    return {"type": kind, **part}
-
-
-def _untyped(part: dict[str, Any]) -> Any:
-    if part.get("type") == "part" and "part" in part:
-        return part["part"]
-    return {key: value for key, value in part.items() if key != "type"}
-
-
-def _realign(
-    entries: list[Any], before: list[Any], after: list[Any]
-) -> tuple[list[Any], list[str]]:
-    """Return the turns of a changed conversation, and the new system instructions.
-
-    Every message is compared with the original turns, so that a turn which hooks did not change
-    stays the original, and a changed one keeps its parts that are not text.
-    """
-    old = [dump_json(repair(message)) for message in before]
-    new = [dump_json(repair(message)) for message in after]
-    contents: list[Any] = []
-    instructions: list[str] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            contents += entries[i1:i2]
-            continue
-        remaining = list(range(i1, i2))
-        for message in after[j1:j2]:
-            original = _next_of_role(before, remaining, message["role"])
-            if original is not None:
-                position = remaining.index(original)
-                contents += _non_text_turns(entries, remaining[:position])
-                contents.append(_rewrite(entries[original], message))
-                remaining = remaining[position + 1 :]
-            elif message["role"] == "system":
-                instructions.append(_text_of(message["content"]))
-            else:
-                contents.append(_content(message))
-        contents += _non_text_turns(entries, remaining)
-    return contents, instructions
-
-
-def _next_of_role(messages: list[Any], indexes: list[int], role: str) -> int | None:
-    for index in indexes:
-        if messages[index]["role"] == role:
-            return index
-    return None
-
-
-def _non_text_turns(entries: list[Any], indexes: list[int]) -> list[Any]:
-    """Return what remains of turns that were removed: turns of their parts that are not text."""
-    turns = []
-    for index in indexes:
-        entry = entries[index]
-        parts = [part for part in _entry_parts(entry) if not _is_text(part)]
-        if parts:
-            own = entry if "parts" in entry else {}
-            turns.append({"role": "user", **own, "parts": parts})
-    return turns
-
-
-def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
-    """Return a turn with the content of a message; parts that are not text are kept."""
-    content = message["content"]
-    if isinstance(entry, str):
-        return content if isinstance(content, str) else _content(message)
-    parts = _entry_parts(entry)
-    if isinstance(content, list):
-        new_parts = [_untyped(part) for part in content]
-        new_parts += [part for part in parts if not _is_text(part) and part not in new_parts]
-    else:
-        new_parts = _with_text(parts, [content])
-    is_turn = isinstance(entry, dict) and ("parts" in entry or "role" in entry)
-    own = entry if is_turn else {"role": message["role"]}
-    return {**own, "parts": new_parts}
-
-
-def _with_text(parts: list[Any], texts: list[str]) -> list[Any]:
-    """Put texts where the first text part was; remove the others, keep all other parts.
-
-    The first new text gets what the first text part has beside its text, like a signature.
-    """
-    first = 0
-    own: dict[str, Any] = {}
-    text_indexes = [index for index, part in enumerate(parts) if _is_text(part)]
-    if text_indexes:
-        first = text_indexes[0]
-    for index in text_indexes:
-        if not parts[index].get("thought"):
-            own = parts[index]
-            break
-    head = [part for part in parts[:first] if not _is_text(part)]
-    tail = [part for part in parts[first:] if not _is_text(part)]
-    new: list[Any] = [{"text": text} for text in texts]
-    if new:
-        new[0] = {**own, **new[0]}
-    return [*head, *new, *tail]
-
-
-def _content(message: dict[str, Any]) -> dict[str, Any]:
-    content = message["content"]
-    parts = [{"text": content}] if isinstance(content, str) else [_untyped(p) for p in content]
-    return {"role": message["role"], "parts": parts}
-
-
-def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "".join(part["text"] for part in content if _is_text(part))
+# -- configuration of a request
 
 
 def _is_rest(api: Mapping[str, Any]) -> bool:
-    rest = ("generationConfig", "toolConfig", "systemInstruction", "safetySettings", "tools")
-    return "config" not in api and any(key in api for key in rest)
+    return "config" not in api and any(key in api for key in REST_MEMBERS)
+
+
+def _config_key(api: Mapping[str, Any]) -> str:
+    return "generationConfig" if _is_rest(api) else "config"
 
 
 def _config(api: Mapping[str, Any]) -> dict[str, Any]:
-    found = api.get("generationConfig" if _is_rest(api) else "config")
-    return found if isinstance(found, dict) else {}
+    return object_or_empty(api.get(_config_key(api)))
 
 
 def _tool_holder(api: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the object that holds `toolConfig` and `systemInstruction`."""
     return api if _is_rest(api) else _config(api)
 
 
@@ -322,53 +173,58 @@ def _set_beside_tools(changed: dict[str, Any], key: str, value: Any) -> None:
 
 def _add_instructions(changed: dict[str, Any], instructions: list[str]) -> None:
     current = _tool_holder(changed).get("systemInstruction")
-    added = [{"text": text} for text in instructions]
+    _set_beside_tools(changed, "systemInstruction", _extend_instruction(current, instructions))
+
+
+def _extend_instruction(current: Any, texts: list[str]) -> Any:
+    """Return a system instruction, in any of the forms that the API takes, with texts below it."""
     if isinstance(current, str):
-        value: Any = "\n\n".join([current, *instructions])
-    elif isinstance(current, list):
-        value = [*current, *added]
-    elif isinstance(current, dict) and "parts" in current:
-        value = {**current, "parts": [*(current["parts"] or []), *added]}
-    else:
-        value = {"parts": [*([current] if isinstance(current, dict) else []), *added]}
-    _set_beside_tools(changed, "systemInstruction", value)
+        return "\n\n".join([current, *texts])
+    added = [{"text": text} for text in texts]
+    if isinstance(current, list):
+        return [*current, *added]
+    if not isinstance(current, dict):
+        return {"parts": added}
+    if "parts" not in current:
+        return {"parts": [current, *added]}  # a bare part
+    return {**current, "parts": [*(current["parts"] or []), *added]}
 
 
 def _apply_config(changed: dict[str, Any], before: LLMRequest, request: LLMRequest) -> None:
-    old, new = dict(before.get("config") or {}), dict(request.get("config") or {})
+    old = dict(before.get("config") or {})
+    new = dict(request.get("config") or {})
     different = {key: value for key, value in new.items() if old.get(key) != value}
     if different:
-        where = "generationConfig" if _is_rest(changed) else "config"
-        changed[where] = {**_config(changed), **different}
+        changed[_config_key(changed)] = {**_config(changed), **different}
 
 
 def _apply_tool_config(changed: dict[str, Any], before: LLMRequest, request: LLMRequest) -> None:
     new = request.get("toolConfig")
     if new is None or flat_tool_config(new) == before.get("toolConfig"):
         return
-    current = _tool_holder(changed).get("toolConfig")
-    kept = current if isinstance(current, dict) else {}
-    _set_beside_tools(changed, "toolConfig", {**kept, **tool_config_to_api(new)})
+    current = object_or_empty(_tool_holder(changed).get("toolConfig"))
+    _set_beside_tools(changed, "toolConfig", {**current, **tool_config_to_api(new)})
 
 
 # -- responses
 
 
 def _candidates(api: Mapping[str, Any]) -> list[dict[str, Any]]:
-    candidates = api.get("candidates")
-    if not isinstance(candidates, list):
-        return []
+    candidates = list_or_empty(api.get("candidates"))
     return [candidate for candidate in candidates if isinstance(candidate, dict)]
 
 
 def _parts(candidate: Mapping[str, Any]) -> list[Any]:
-    content = candidate.get("content")
-    parts = content.get("parts") if isinstance(content, dict) else None
-    return parts if isinstance(parts, list) else []
+    content = object_or_empty(candidate.get("content"))
+    return list_or_empty(content.get("parts"))
+
+
+def _text_parts(candidate: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in _parts(candidate) if is_text(part)]
 
 
 def _texts(candidate: Mapping[str, Any]) -> list[str]:
-    return [part["text"] for part in _parts(candidate) if _is_text(part)]
+    return [part["text"] for part in _text_parts(candidate)]
 
 
 def _is_call(part: Any) -> bool:
@@ -385,10 +241,31 @@ def _candidate(candidate: Mapping[str, Any]) -> dict[str, Any]:
         shown[CALLS] = calls
     ratings = candidate.get("safetyRatings")
     if isinstance(ratings, list):
-        shown["safetyRatings"] = [
-            {k: r[k] for k in RATING if k in r} for r in ratings if isinstance(r, dict)
-        ]
+        shown["safetyRatings"] = [_rating(item) for item in ratings if isinstance(item, dict)]
     return shown
+
+
+def _rating(rating: dict[str, Any]) -> dict[str, Any]:
+    return {key: rating[key] for key in RATING if key in rating}
+
+
+def _change_candidates(
+    originals: list[dict[str, Any]], before: list[Any], after: list[Any]
+) -> list[dict[str, Any]]:
+    """Merge stable candidates with the API's by position; the others are new.
+
+    Args:
+        originals: The candidates of the API.
+        before: The same in the stable form.
+        after: The stable candidates as hooks left them.
+    """
+    changed = []
+    for index, candidate in enumerate(after):
+        if index < len(originals):
+            changed.append(_change_candidate(originals[index], before[index], candidate))
+        else:
+            changed.append(_change_candidate({}, {}, candidate))
+    return changed
 
 
 def _change_candidate(
@@ -397,20 +274,12 @@ def _change_candidate(
     changed = dict(original)
     texts = (after.get("content") or {}).get("parts")
     if texts is not None and texts != _texts(original):
-        changed["content"] = {
-            "role": "model",
-            **(original["content"] if isinstance(original.get("content"), dict) else {}),
-            "parts": _change_texts(_parts(original), texts),
-        }
-    for key in after.keys() - {"content", CALLS}:
-        if after[key] != before.get(key):
-            changed[key] = after[key]
+        content = object_or_empty(original.get("content"))
+        parts = change_texts(_parts(original), texts)
+        changed["content"] = {"role": "model", **content, "parts": parts}
+    for key, value in after.items():
+        if key in ("content", CALLS):
+            continue
+        if value != before.get(key):
+            changed[key] = value
     return changed
-
-
-def _change_texts(parts: list[Any], texts: list[str]) -> list[Any]:
-    old = [part for part in parts if _is_text(part)]
-    if len(old) != len(texts):
-        return _with_text(parts, texts)
-    new = iter(texts)
-    return [{**part, "text": next(new)} if _is_text(part) else part for part in parts]

@@ -1,0 +1,100 @@
+"""Parts of the turns and candidates of the Gemini API, of which the stable form holds the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PARTS = (
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+    "text",
+)
+"""Members by which the kind of a part is recognized."""
+
+
+def object_or_empty(value: object) -> dict[str, Any]:
+    """Return a value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_or_empty(value: object) -> list[Any]:
+    """Return a value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def is_text(part: Any) -> bool:
+    """Return whether a part holds a text; it may hold more, like a signature."""
+    return isinstance(part, dict) and isinstance(part.get("text"), str)
+
+
+def is_plain(part: Any) -> bool:
+    """Return whether a part holds a text and nothing else."""
+    return is_text(part) and len(part) == 1
+
+
+def without_text(parts: list[Any]) -> list[Any]:
+    """Return the parts that are not text."""
+    return [part for part in parts if not is_text(part)]
+
+
+def typed(part: Any) -> dict[str, Any]:
+    """Add the `type` of a part; a part whose kind is unknown, or with a `type`, is wrapped."""
+    if isinstance(part, dict) and "type" not in part:
+        for kind in PARTS:
+            if kind in part:
+                return {"type": kind, **part}
+    return {"type": "part", "part": part}
+
+
+def untyped(part: dict[str, Any]) -> Any:
+    """Return the part that `typed` made a typed part of."""
+    if part.get("type") == "part" and "part" in part:
+        return part["part"]
+    return {key: value for key, value in part.items() if key != "type"}
+
+
+def with_text(parts: list[Any], texts: list[str]) -> list[Any]:
+    """Put texts where the first text part was; remove the others, keep all other parts.
+
+    The first new text gets what the first text part has beside its text, like a signature.
+    """
+    new: list[Any] = [{"text": text} for text in texts]
+    if new:
+        new[0] = {**_first_answer_part(parts), **new[0]}
+    index = _index_of_text(parts)
+    return [*parts[:index], *new, *without_text(parts[index:])]
+
+
+def _index_of_text(parts: list[Any]) -> int:
+    """Return the index of the first text part; 0 if there is none."""
+    for index, part in enumerate(parts):
+        if is_text(part):
+            return index
+    return 0
+
+
+def _first_answer_part(parts: list[Any]) -> dict[str, Any]:
+    """Return the first text part that is no thought; an empty one if there is none."""
+    for part in parts:
+        if is_text(part) and not part.get("thought"):
+            return dict(part)
+    return {}
+
+
+def change_texts(parts: list[Any], texts: list[str]) -> list[Any]:
+    """Replace the texts of parts one by one; if their number differs, all of them at once."""
+    text_count = len([part for part in parts if is_text(part)])
+    if text_count != len(texts):
+        return with_text(parts, texts)
+    changed = []
+    remaining = iter(texts)
+    for part in parts:
+        if is_text(part):
+            changed.append({**part, "text": next(remaining)})
+        else:
+            changed.append(part)
+    return changed

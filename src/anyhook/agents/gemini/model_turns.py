@@ -1,0 +1,187 @@
+"""Turns of the Gemini API as stable messages, and changed messages as turns again.
+
+A turn of plain text becomes a message with a string. A turn with other parts becomes a message with
+a list in which every part keeps its members and gets a `type`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any
+
+from anyhook.agents.gemini.model_parts import (
+    is_plain,
+    is_text,
+    list_or_empty,
+    object_or_empty,
+    typed,
+    untyped,
+    with_text,
+    without_text,
+)
+from anyhook.model.json import dump_json, repair
+from anyhook.model.llm import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+# -- turns as messages
+
+
+def turns_of(api: Mapping[str, Any]) -> list[Any]:
+    """Return the turns of a request; a single one needs no list around it."""
+    contents = api.get("contents")
+    if contents is None:
+        return []
+    return contents if isinstance(contents, list) else [contents]
+
+
+def message_of(entry: Any) -> dict[str, Any]:
+    """Return a turn as a stable message."""
+    if isinstance(entry, str):
+        return {"role": "user", "content": entry}
+    role = object_or_empty(entry).get("role")
+    if role not in ROLES:
+        role = "user"
+    return {"role": role, "content": _message_content(_entry_parts(entry))}
+
+
+def _message_content(parts: list[Any]) -> str | list[dict[str, Any]]:
+    if all(is_plain(part) for part in parts):
+        return "".join(part["text"] for part in parts)
+    return [typed(part) for part in parts]
+
+
+def _entry_parts(entry: Any) -> list[Any]:
+    if not isinstance(entry, dict):
+        return []
+    if "role" not in entry and "parts" not in entry:
+        return [entry]  # a bare part
+    return list_or_empty(entry.get("parts"))
+
+
+# -- messages as turns
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A turn of the original conversation.
+
+    Attributes:
+        entry: As the API has it.
+        message: In the stable form.
+    """
+
+    entry: Any
+    message: Any
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A conversation that hooks changed.
+
+    Attributes:
+        contents: The turns as the API takes them.
+        instructions: New messages of role `system`, which the API takes outside of the turns.
+    """
+
+    contents: list[Any] = field(default_factory=list)
+    instructions: list[str] = field(default_factory=list)
+
+
+def realign(entries: list[Any], before: list[Any], after: list[Any]) -> Conversation:
+    """Return the changed conversation as the API takes it.
+
+    Every message is compared with the original turns, so that a turn which hooks did not change
+    stays the original, and a changed one keeps its parts that are not text.
+
+    Args:
+        entries: The original turns.
+        before: The same as stable messages.
+        after: The messages as hooks left them.
+    """
+    originals = [_Turn(entry, message) for entry, message in zip(entries, before, strict=True)]
+    old = [dump_json(repair(message)) for message in before]
+    new = [dump_json(repair(message)) for message in after]
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    conversation = Conversation()
+    for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if operation == "equal":
+            conversation.contents += entries[old_start:old_end]
+        else:
+            _replace_turns(conversation, originals[old_start:old_end], after[new_start:new_end])
+    return conversation
+
+
+def _replace_turns(
+    conversation: Conversation, originals: list[_Turn], messages: list[dict[str, Any]]
+) -> None:
+    """Add messages to a conversation in the place of original turns.
+
+    A message is merged with the next turn of its role. What is not text in the turns that are
+    skipped this way, or remain at the end, is kept.
+    """
+    contents = conversation.contents
+    remaining = originals
+    for message in messages:
+        index = _index_of_role(remaining, message["role"])
+        if index is not None:
+            contents += _non_text_turns(remaining[:index])
+            contents.append(_rewrite(remaining[index].entry, message))
+            remaining = remaining[index + 1 :]
+        elif message["role"] == "system":
+            conversation.instructions.append(_text_of(message["content"]))
+        else:
+            contents.append(_content(message))
+    contents += _non_text_turns(remaining)
+
+
+def _index_of_role(turns: list[_Turn], role: str) -> int | None:
+    for index, turn in enumerate(turns):
+        if turn.message["role"] == role:
+            return index
+    return None
+
+
+def _non_text_turns(removed: list[_Turn]) -> list[Any]:
+    """Return what remains of turns that were removed: turns of their parts that are not text."""
+    turns = []
+    for turn in removed:
+        parts = without_text(_entry_parts(turn.entry))
+        if not parts:
+            continue
+        is_bare_part = "parts" not in turn.entry
+        own = {} if is_bare_part else turn.entry
+        turns.append({"role": "user", **own, "parts": parts})
+    return turns
+
+
+def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
+    """Return a turn with the content of a message; parts that are not text are kept."""
+    content = message["content"]
+    if isinstance(entry, str):
+        return content if isinstance(content, str) else _content(message)
+    parts = _entry_parts(entry)
+    if isinstance(content, list):
+        new_parts = [untyped(part) for part in content]
+        new_parts += [part for part in without_text(parts) if part not in new_parts]
+    else:
+        new_parts = with_text(parts, [content])
+    is_turn = isinstance(entry, dict) and ("parts" in entry or "role" in entry)
+    own = entry if is_turn else {"role": message["role"]}
+    return {**own, "parts": new_parts}
+
+
+def _content(message: dict[str, Any]) -> dict[str, Any]:
+    role, content = message["role"], message["content"]
+    if isinstance(content, str):
+        return {"role": role, "parts": [{"text": content}]}
+    return {"role": role, "parts": [untyped(part) for part in content]}
+
+
+def _text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content if is_text(part))
