@@ -5,7 +5,7 @@ An event names one of `VERDICTS` (`EventSpec.verdict`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import Denial
 from anyhook.model.answers import STRENGTH, Outcome, join_lines
@@ -15,9 +15,10 @@ from anyhook.model.layers import Layer
 from anyhook.model.sequence import carries, strongest_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from anyhook.agents.spec import EventSpec, RuleSet
+    from anyhook.model.answers import Answer
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.draft import DecisionDraft
 
@@ -44,28 +45,25 @@ def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[Handler
     carriers = _set_outcome(draft, results, outcome)
     stoppers = [result for result in results if result.answer.stop]
     if spec.denial is Denial.ENDS and outcome is Outcome.DENY:
+        # A denial ends the loop too. The stoppers stay in plan order, as their reasons do.
         stoppers = [result for result in results if result in stoppers or result in carriers]
     if stoppers:
         _set_stop(draft, stoppers)
         draft.fields["stops_after"] = not spec.stop_prevents
-    if spec.reason_policy == "all":
-        reasons = _reasons_of_all(results, stoppers)
-    else:
-        reasons = _reasons_that_count(stoppers, carriers)
-    if spec.reason_policy == "first":
-        reasons = reasons[:1]
+    reasons = _effective_reasons(spec, results, stoppers, carriers)
     if reasons:
-        draft.set("reason", join_lines(str(blame.value) for blame in reasons), reasons)
+        text = join_lines(str(blame.value) for blame in reasons)
+        draft.set("reason", text, reasons)
 
 
 def _take_last(_spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
     """Take the last verdict, so that an allowance cancels a denial before it."""
-    verdicts = [result for result in results if "outcome" in result.answer.__dict__]
-    if verdicts:
-        _set_outcome(draft, verdicts[-1:], verdicts[-1].answer.outcome)
-    stops = [result for result in results if "stop" in result.answer.__dict__]
-    if stops and stops[-1].answer.stop:
-        _set_stop(draft, stops[-1:])
+    last_verdict = _last_with(results, "outcome")
+    if last_verdict is not None:
+        _set_outcome(draft, [last_verdict], last_verdict.answer.outcome)
+    last_stop = _last_with(results, "stop")
+    if last_stop is not None and last_stop.answer.stop:
+        _set_stop(draft, [last_stop])
     _set_last_reason(draft, results)
 
 
@@ -76,15 +74,15 @@ def _take_highest_layer(
 
     The layers of a plan are in ascending order (`AgentSpec.layer_order`).
     """
-    with_verdict = [r for r in results if r.answer.outcome is not Outcome.NONE]
-    if not with_verdict:
+    verdicts = [result for result in results if result.answer.outcome is not Outcome.NONE]
+    if not verdicts:
         _take_strongest(spec, draft, results)
         return
-    layers = [result.handler.layer for result in with_verdict]
+    layers = [result.handler.layer for result in verdicts]
     highest = Layer.RUNTIME if Layer.RUNTIME in layers else layers[-1]
     deciding = [result for result in results if result.handler.layer is highest]
     _take_strongest(spec, draft, deciding)
-    for result in with_verdict:
+    for result in verdicts:
         if STRENGTH[result.answer.outcome] > STRENGTH[draft.outcome]:
             _report_overruled(draft, result, highest)
 
@@ -102,12 +100,13 @@ def _take_last_or_administrators(
     spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
 ) -> None:
     """Take the last verdict, unless a hook of the administrator denies."""
-    denials = [
-        result
-        for result in results
-        if result.handler.layer in ADMINISTRATORS and result.answer.outcome is Outcome.DENY
-    ]
+    denials = [result for result in results if _is_denial_of_administrator(result)]
     _take_last(spec, draft, denials or results)
+
+
+def _is_denial_of_administrator(result: HandlerResult) -> bool:
+    is_denial = result.answer.outcome is Outcome.DENY
+    return is_denial and result.handler.layer in ADMINISTRATORS
 
 
 def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerResult]) -> None:
@@ -121,10 +120,12 @@ def _decide_by_replies(
     coercions = rules.loaded_coercions
     if coercions is None or coercions.decide is None or coercions.reply_of is None:
         return
-    reply_of = coercions.reply_of
-    replies = [
-        result.reply if result.reply is not None else reply_of(result.answer) for result in results
-    ]
+    replies: list[Mapping[str, Any]] = []
+    for result in results:
+        if result.reply is not None:
+            replies.append(result.reply)
+        else:  # a handler without output, like a function
+            replies.append(coercions.reply_of(result.answer))
     verdict = coercions.decide(spec.canonical, replies)
     outcome = verdict.get("outcome", Outcome.NONE)
     if outcome is Outcome.NONE:
@@ -156,12 +157,8 @@ def _set_outcome(
     carriers = [result for result in results if carries(result.answer, outcome)]
     if not carriers:
         return []
-    overrode = tuple(
-        Overridden(result.handler, str(result.answer.outcome))
-        for result in results
-        if 0 < STRENGTH[result.answer.outcome] < STRENGTH[outcome]
-    )
-    blames = [Blame(result.handler, str(outcome), overrode) for result in carriers]
+    overridden = tuple(_weaker_verdicts(results, outcome))
+    blames = [Blame(result.handler, str(outcome), overridden) for result in carriers]
     draft.set("outcome", outcome, blames)
     approvers = [result for result in carriers if result.answer.approve]
     if outcome is Outcome.ALLOW and approvers:
@@ -169,44 +166,80 @@ def _set_outcome(
     return carriers
 
 
+def _weaker_verdicts(results: list[HandlerResult], outcome: Outcome) -> Iterator[Overridden]:
+    for result in results:
+        if 0 < STRENGTH[result.answer.outcome] < STRENGTH[outcome]:
+            yield Overridden(result.handler, str(result.answer.outcome))
+
+
 def _set_stop(draft: DecisionDraft, stoppers: list[HandlerResult]) -> None:
     draft.set("stop", True, [Blame(result.handler, True) for result in stoppers])
 
 
-def _reasons_that_count(
-    stoppers: list[HandlerResult], carriers: list[HandlerResult]
+# -- reasons
+
+
+def _effective_reasons(
+    spec: EventSpec,
+    results: list[HandlerResult],
+    stoppers: list[HandlerResult],
+    carriers: list[HandlerResult],
 ) -> list[Blame]:
-    """Return the reasons of the handlers that stopped, else of those that carry the outcome."""
+    """Return the reasons that the decision shows, by the event's `reason_policy`.
+
+    Args:
+        spec: The event.
+        results: All results that hold an answer.
+        stoppers: Those that stop.
+        carriers: Those that carry the outcome.
+    """
+    if spec.reason_policy == "all":
+        return _blame_reasons(stoppers, _stop_reason) or _blame_reasons(results, _reason)
     if stoppers:
-        return [
-            Blame(result.handler, text)
-            for result in stoppers
-            if (text := result.answer.stop_reason or result.answer.reason)
-        ]
-    return _reasons(carriers)
+        reasons = _blame_reasons(stoppers, _any_reason)
+    else:
+        reasons = _blame_reasons(carriers, _reason)
+    return reasons[:1] if spec.reason_policy == "first" else reasons
 
 
-def _reasons_of_all(results: list[HandlerResult], stoppers: list[HandlerResult]) -> list[Blame]:
-    """Return the stop reasons; if nothing stops with one, the reasons of all handlers."""
-    stop_reasons = [
-        Blame(result.handler, result.answer.stop_reason)
-        for result in stoppers
-        if result.answer.stop_reason
-    ]
-    return stop_reasons or _reasons(results)
+def _blame_reasons(
+    results: list[HandlerResult], reason_of: Callable[[Answer], str | None]
+) -> list[Blame]:
+    blames: list[Blame] = []
+    for result in results:
+        reason = reason_of(result.answer)
+        if reason:
+            blames.append(Blame(result.handler, reason))
+    return blames
 
 
-def _reasons(results: list[HandlerResult]) -> list[Blame]:
-    return [
-        Blame(result.handler, result.answer.reason) for result in results if result.answer.reason
-    ]
+def _reason(answer: Answer) -> str | None:
+    return answer.reason
+
+
+def _stop_reason(answer: Answer) -> str | None:
+    return answer.stop_reason
+
+
+def _any_reason(answer: Answer) -> str | None:
+    return answer.stop_reason or answer.reason
 
 
 def _set_last_reason(draft: DecisionDraft, results: list[HandlerResult]) -> None:
     """Set the last stop reason, also without a stop; if it is empty, the last reason."""
     for name in ("stop_reason", "reason"):
-        givers = [result for result in results if name in result.answer.__dict__]
-        text = getattr(givers[-1].answer, name) if givers else None
+        result = _last_with(results, name)
+        if result is None:
+            continue
+        text = getattr(result.answer, name)
         if text:
-            draft.set("reason", text, [Blame(givers[-1].handler, text)])
+            draft.set("reason", text, [Blame(result.handler, text)])
             return
+
+
+def _last_with(results: list[HandlerResult], field: str) -> HandlerResult | None:
+    """Return the last result whose answer sets a field, also to a value without effect."""
+    for result in reversed(results):
+        if field in result.answer.__dict__:
+            return result
+    return None
