@@ -23,6 +23,8 @@ BEGIN, END = "*** Begin Patch", "*** End Patch"
 ADD, UPDATE, DELETE = "*** Add File: ", "*** Update File: ", "*** Delete File: "
 MOVE = "*** Move to: "
 HUNK = "@@"
+ADDED, BEFORE, AFTER = ("+",), (" ", "-"), (" ", "+")
+"""First characters of the lines that are added, and of those of the file before and after."""
 
 
 class FileChange(Record, kw_only=False):
@@ -51,16 +53,41 @@ class FileChange(Record, kw_only=False):
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of that tool; the hunks of an edit are joined."""
-        added = _text([line[1:] for line in self.lines if line.startswith("+")])
         if self.header == ADD:
-            return {"file_path": self.path, "content": added}
-        before = [line[1:] for line in self.lines if line.startswith((" ", "-"))]
-        after = [line[1:] for line in self.lines if line.startswith((" ", "+"))]
+            content = "".join(f"{line}\n" for line in _marked(self.lines, ADDED))
+            return {"file_path": self.path, "content": content}
         return {
             "file_path": self.path,
-            "old_string": "\n".join(before),
-            "new_string": "\n".join(after),
+            "old_string": "\n".join(_marked(self.lines, BEFORE)),
+            "new_string": "\n".join(_marked(self.lines, AFTER)),
         }
+
+
+class _Section:
+    """The lines of a patch from one header to the next one, while they are read.
+
+    Attributes:
+        header: `ADD`, `UPDATE` or `DELETE`; empty for lines that belong to no file.
+        path: Path of the file.
+        destination: Path to which the file is moved; empty if it is not.
+        lines: The other lines.
+    """
+
+    def __init__(self, header: str, path: str) -> None:
+        self.header = header
+        self.path = path
+        self.destination = ""
+        self.lines: list[str] = []
+
+    def changes(self) -> list[FileChange]:
+        """Return the change of the file, and the addition of the one that it is moved to."""
+        changes: list[FileChange] = []
+        if self.header:
+            changes.append(FileChange(self.header, self.path, tuple(self.lines)))
+        if self.destination:
+            content = tuple([f"+{line}" for line in _marked(self.lines, AFTER)])
+            changes.append(FileChange(ADD, self.destination, content))
+        return changes
 
 
 def read_patch(text: str) -> list[FileChange]:
@@ -69,30 +96,28 @@ def read_patch(text: str) -> list[FileChange]:
     A file that is moved is changed at its old path and added at the new one.
     """
     changes: list[FileChange] = []
-    header, path, destination = "", "", ""
-    lines: list[str] = []
-
-    def finish() -> None:
-        if header:
-            changes.append(FileChange(header, path, tuple(lines)))
-        if destination:
-            kept = [f"+{line[1:]}" for line in lines if line.startswith((" ", "+"))]
-            changes.append(FileChange(ADD, destination, tuple(kept)))
-
+    section = _Section("", "")
     for line in text.split("\n"):
         # Codex CLI also takes a header with blanks before it.
         stripped = line.strip()
-        own_header = next((mark for mark in (ADD, UPDATE, DELETE) if stripped.startswith(mark)), "")
-        if own_header or stripped == END:
-            finish()
-            header, path, destination = own_header, stripped.removeprefix(own_header).strip(), ""
-            lines = []
+        header = _header_of(stripped)
+        if header or stripped == END:
+            changes += section.changes()
+            section = _Section(header, stripped.removeprefix(header).strip())
         elif stripped.startswith(MOVE):
-            destination = stripped.removeprefix(MOVE).strip()
+            section.destination = stripped.removeprefix(MOVE).strip()
         else:
-            lines.append(line.removesuffix("\r"))
-    finish()
+            section.lines.append(line.removesuffix("\r"))
+    changes += section.changes()
     return changes
+
+
+def _header_of(line: str) -> str:
+    """Return the header that a line starts with; empty if it starts no section of a file."""
+    for header in (ADD, UPDATE, DELETE):
+        if line.startswith(header):
+            return header
+    return ""
 
 
 def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None:
@@ -106,36 +131,46 @@ def write_patch(tool: str, arguments: Mapping[str, Any], cwd: str) -> str | None
     path = arguments.get("file_path")
     if not isinstance(path, str):
         return None
-    path = path.removeprefix(f"{cwd}/") if cwd else path
+    if cwd:
+        path = path.removeprefix(f"{cwd}/")
     if tool == "write_file":
         lines = [f"+{line}" for line in _lines(arguments.get("content"))]
         return FileChange(ADD, path, tuple(lines)).patch
+    return FileChange(UPDATE, path, tuple(_hunks(arguments))).patch
+
+
+def _hunks(arguments: Mapping[str, Any]) -> list[str]:
     edits = arguments.get("edits")
+    if not isinstance(edits, list):
+        edits = [arguments]  # a call with one edit has its members beside the path
     hunks: list[str] = []
-    for edit in edits if isinstance(edits, list) else [arguments]:
-        if isinstance(edit, dict):
-            hunks.append(HUNK)
-            hunks += [f"-{line}" for line in _lines(edit.get("old_string"))]
-            hunks += [f"+{line}" for line in _lines(edit.get("new_string"))]
-    return FileChange(UPDATE, path, tuple(hunks)).patch
+    for edit in edits:
+        if not isinstance(edit, dict):
+            continue
+        hunks.append(HUNK)
+        hunks += [f"-{line}" for line in _lines(edit.get("old_string"))]
+        hunks += [f"+{line}" for line in _lines(edit.get("new_string"))]
+    return hunks
 
 
 def deny_changed_patch(answer: Answer, shown: ToolEvent) -> Answer:
     """Return a denial with the arguments that a hook wants, unless it changes none."""
-    changed = {k: v for k, v in (answer.tool_input or {}).items() if shown.tool_input.get(k) != v}
-    kept = answer.replace(tool_input=None)
+    wanted, own = answer.tool_input or {}, shown.tool_input
+    changed = {name: value for name, value in wanted.items() if own.get(name) != value}
+    unchanged_call = answer.replace(tool_input=None)
     if not changed or answer.outcome is Outcome.DENY:
-        return kept
+        return unchanged_call
     arguments = json.dumps(changed, ensure_ascii=False, default=str)
     reason = f"call it with these arguments instead: {arguments}"
-    return kept.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+    return unchanged_call.replace(outcome=Outcome.DENY, approve=False, reason=reason)
+
+
+def _marked(lines: Sequence[str], marks: tuple[str, ...]) -> list[str]:
+    """Return the lines that start with one of some marks, without the mark."""
+    return [line[1:] for line in lines if line.startswith(marks)]
 
 
 def _lines(text: Any) -> list[str]:
     if not isinstance(text, str) or not text:
         return []
     return text.removesuffix("\n").split("\n")
-
-
-def _text(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
