@@ -39,13 +39,19 @@ def to_string(value: object) -> str:
     if isinstance(value, int | float):
         return _number_to_string(value)
     if isinstance(value, list):
-        return ",".join(["" if item is None else to_string(item) for item in value])
+        # `Array.prototype.join` writes nothing for null, alone it is "null".
+        items = ["" if item is None else to_string(item) for item in value]
+        return ",".join(items)
     return "[object Object]"
 
 
 def _number_to_string(value: float) -> str:
-    is_whole = isinstance(value, int) or (value.is_integer() and abs(value) < 1e21)
-    return str(int(value)) if is_whole else repr(value).replace("e-0", "e-")
+    if isinstance(value, int):
+        return str(value)
+    # JavaScript writes 2 for 2.0, digits up to 1e21, and 1e-7 where Python writes 1e-07.
+    if value.is_integer() and abs(value) < 1e21:
+        return str(int(value))
+    return repr(value).replace("e-0", "e-")
 
 
 # -- members of one reply
@@ -127,17 +133,15 @@ def replace_request(
     Messages replace the first ones; sampling parameters that are not named are unset.
     """
     merged = dict(request)
-    merged["model"] = request.get("model") if override.get("model") is None else override["model"]
+    model = override.get("model")
+    merged["model"] = request.get("model") if model is None else model
     messages = override.get("messages")
     if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
         remaining = (request.get("messages") or ())[len(messages) :]
         merged["messages"] = [*map(_with_text_content, messages), *remaining]
     config = override.get("config")
     if is_truthy(config):
-        members = config if isinstance(config, dict) else {}
-        merged["config"] = {
-            name: members[name] for name in SAMPLING if members.get(name) is not None
-        }
+        merged["config"] = _sampling_parameters(config)
     return {} if merged == request else {"llm_request": merged}
 
 
@@ -145,6 +149,13 @@ def _with_text_content(message: dict[str, Any]) -> dict[str, Any]:
     if "content" not in message:
         return message
     return {**message, "content": to_string(message["content"])}
+
+
+def _sampling_parameters(config: object) -> dict[str, Any]:
+    """Return the parameters that a configuration of any type holds."""
+    if not isinstance(config, dict):
+        return {}
+    return {name: config[name] for name in SAMPLING if config.get(name) is not None}
 
 
 def respond_if_denied(
@@ -165,10 +176,11 @@ def respond_unless_denied(
     """Take the last response if there is no verdict and its first candidate has parts."""
     if decided.get("stop") or decided.get("outcome") is Outcome.DENY:
         return {}
-    candidates = override["candidates"] if _is_usable(override) else []
-    if not candidates or not candidates[0]["content"]["parts"]:
+    if not _is_usable(override):
         return {}
-    return {"llm_response": override}
+    candidates = override["candidates"]
+    has_parts = bool(candidates) and bool(candidates[0]["content"]["parts"])
+    return {"llm_response": override} if has_parts else {}
 
 
 def _is_usable(response: dict[str, Any]) -> bool:
@@ -176,11 +188,14 @@ def _is_usable(response: dict[str, Any]) -> bool:
     candidates = response.get("candidates")
     if not isinstance(candidates, list):
         return False
-    for candidate in candidates:
-        content = candidate.get("content") if isinstance(candidate, dict) else None
-        if not isinstance(content, dict) or not isinstance(content.get("parts"), list):
-            return False
-    return True
+    return all(_has_parts(candidate) for candidate in candidates)
+
+
+def _has_parts(candidate: object) -> bool:
+    if not isinstance(candidate, dict):
+        return False
+    content = candidate.get("content")
+    return isinstance(content, dict) and isinstance(content.get("parts"), list)
 
 
 # -- sequences
