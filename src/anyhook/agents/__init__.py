@@ -78,14 +78,19 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
         if len(candidates) > 1:
             marked = [entry for entry in candidates if has_mark(entry, payload)]
             candidates = marked or candidates
-    in_environment = [
-        entry for entry in candidates or AGENTS.values() if _has_variable(entry, environ)
-    ]
+    possible = candidates or list(AGENTS.values())
+    in_environment = [entry for entry in possible if _has_variable(entry, environ)]
     if in_environment:
-        # A fork sets the variables of the agent that it was made from, too.
-        originals = {name for entry in in_environment for name in entry.extends}
-        candidates = [entry for entry in in_environment if entry.name not in originals]
+        candidates = _without_originals(in_environment)
     return candidates[0].name if candidates else None
+
+
+def _without_originals(entries: list[AgentEntry]) -> list[AgentEntry]:
+    """Leave out agents of which there is a fork: it sets the variables of its original, too."""
+    originals: set[str] = set()
+    for entry in entries:
+        originals.update(entry.extends)
+    return [entry for entry in entries if entry.name not in originals]
 
 
 def _has_event(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:

@@ -49,7 +49,8 @@ def advance(
         answer: The answer of the previous handler.
         changes: Field of an answer to how it changes the event; by default `CHANGES`.
     """
-    changes = CHANGES if changes is None else changes
+    if changes is None:
+        changes = CHANGES
     values: dict[str, Any] = {}
     for field, target in chain.items():
         change = getattr(answer, field)
@@ -160,12 +161,15 @@ def unite_tool_configs(values: Sequence[Any]) -> Any:
 
 def combine_extras(extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Combine fields that only some agents know: lists are joined, else one value stands."""
+    values_by_name: dict[str, list[Any]] = {}
+    for extra in extras:
+        for name, value in extra.items():
+            values_by_name.setdefault(name, []).append(value)
     combined: dict[str, Any] = {}
-    for name in dict.fromkeys(name for extra in extras for name in extra):
-        values = [extra[name] for extra in extras if name in extra]
+    for name, values in values_by_name.items():
         lists = [value for value in values if isinstance(value, list)]
         if lists:
-            combined[name] = [item for value in lists for item in value]
+            combined[name] = _join_lists(lists)
         else:
             combined[name] = values[winning_index(name, values)]
     if combined.get("action", "accept") != "accept":
@@ -173,12 +177,22 @@ def combine_extras(extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return combined
 
 
+def _join_lists(lists: Iterable[list[Any]]) -> list[Any]:
+    joined: list[Any] = []
+    for items in lists:
+        joined += items
+    return joined
+
+
 def winning_index(name: str, values: Sequence[Any]) -> int:
     """Return the index of the extra value that stands: the last one, or the strongest action."""
-    last = len(values) - 1
     if name != "action":
-        return last
-    return max(range(len(values)), key=lambda index: (_action_strength(values[index]), index))
+        return len(values) - 1
+    strongest = 0
+    for index, action in enumerate(values):
+        if _action_strength(action) >= _action_strength(values[strongest]):
+            strongest = index
+    return strongest
 
 
 def _action_strength(action: object) -> int:
@@ -223,8 +237,10 @@ def combine_answers(answers: Sequence[Answer], *, patches_response: bool = False
         patches_response: Whether a response changes the model's instead of replacing it.
     """
     answers = [answer for answer in answers if answer is not NO_OPINION]
-    if len(answers) < 2:
-        return answers[0] if answers else NO_OPINION
+    if not answers:
+        return NO_OPINION
+    if len(answers) == 1:
+        return answers[0]
     outcome = strongest_outcome(answers)
     carriers = [answer for answer in answers if carries(answer, outcome)]
     stoppers = [answer for answer in answers if answer.stop]
@@ -235,11 +251,10 @@ def combine_answers(answers: Sequence[Answer], *, patches_response: bool = False
         "stop": bool(stoppers),
         "stop_reason": join_lines(answer.stop_reason or answer.reason for answer in stoppers),
     }
-    for field, combine in COMBINE.items():
+    combiners = {**COMBINE, "llm_response": merge_responses} if patches_response else COMBINE
+    for field, combine in combiners.items():
         values = [getattr(answer, field) for answer in answers]
         values = [value for value in values if is_set(field, value)]
-        if field == "llm_response" and patches_response:
-            combine = merge_responses  # noqa: PLW2901
         if values:
             fields[field] = combine(values)
     return Answer(**{field: value for field, value in fields.items() if is_set(field, value)})
