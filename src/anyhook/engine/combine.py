@@ -8,7 +8,7 @@ stop > deny > defer > ask > allow > none (`anyhook.engine.verdicts`). Every othe
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.engine.policies import POLICIES, combine_field
 from anyhook.engine.verdicts import set_verdict
@@ -25,14 +25,20 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import EventSpec, RuleSet
     from anyhook.engine.run import Results
     from anyhook.model.decisions import HandlerResult
+    from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
-
-    GroupedResult = tuple[int, HandlerResult]
 
 BLOCKING_EXIT = 2
 """The exit code that denies, on events that can be denied."""
 FIELDS_WITHOUT_EFFECT = {Outcome.DEFER: frozenset({"tool_input", "context"})}
 """Verdict to the fields that it makes void: a deferred call is asked again as the model made it."""
+
+
+class GroupedResult(NamedTuple):
+    """A result and the index of its group in the plan."""
+
+    group: int
+    result: HandlerResult
 
 
 def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> Decision:
@@ -44,40 +50,47 @@ def combine(rules: RuleSet, spec: EventSpec, event: Event, results: Results) -> 
         event: The event as it was dispatched.
         results: In plan order, grouped as the plan is.
     """
-    grouped: list[GroupedResult] = []
+    all_results: list[HandlerResult] = []
+    answered: list[GroupedResult] = []
+    diagnostics: list[Diagnostic] = []
     for group, group_results in enumerate(results):
-        grouped += [(group, _with_reason(rules, spec, result)) for result in group_results]
-    if not grouped:
+        for original in group_results:
+            result = _with_reason(rules, spec, original)
+            all_results.append(result)
+            diagnostics += result.diagnostics
+            if result.answer is not NO_OPINION or result.reply is not None:
+                answered.append(GroupedResult(group, result))
+    if not all_results:
         return NO_DECISION
     draft = DecisionDraft(event, spec.wire)
-    answered = [
-        (group, r) for group, r in grouped if r.answer is not NO_OPINION or r.reply is not None
-    ]
     if answered:
-        set_verdict(rules, spec, draft, [result for _, result in answered])
+        set_verdict(rules, spec, draft, [item.result for item in answered])
         _set_fields(rules, spec, draft, answered)
-    flat = tuple(result for _, result in grouped)
-    problems = [problem for result in flat for problem in result.diagnostics]
     return Decision(
         **draft.fields,
-        messages=tuple(_route_texts(rules, spec, flat, draft.outcome)),
+        messages=tuple(_route_texts(rules, spec, all_results, draft.outcome)),
         blame=draft.blame,
-        results=flat,
-        diagnostics=(*problems, *draft.diagnostics),
+        results=tuple(all_results),
+        diagnostics=(*diagnostics, *draft.diagnostics),
     )
 
 
 def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> HandlerResult:
     """Give a denial without a reason one that names the hook, because the agent reads it."""
     answer = result.answer
-    # An agent with a reason of its own uses it only if the hook gives none at all.
-    has_reason = answer.reason if spec.default_reason is None else answer.reason is not None
-    is_unexplained = answer.outcome is Outcome.DENY and not has_reason
-    has_other_text = answer.stop or answer.llm_response is not None
-    if not is_unexplained or has_other_text or "reason" not in spec.effective_fields:
+    if answer.outcome is not Outcome.DENY or "reason" not in spec.effective_fields:
         return result
-    template = rules.default_reason if spec.default_reason is None else spec.default_reason
-    if not template:
+    has_other_text = answer.stop or answer.llm_response is not None
+    if has_other_text:
+        return result
+    if spec.default_reason is None:
+        template = rules.default_reason
+        has_reason = bool(answer.reason)
+    else:
+        # An agent with a reason of its own uses it only if the hook gives none at all.
+        template = spec.default_reason
+        has_reason = answer.reason is not None
+    if has_reason or not template:
         return result
     reason = template.format(label=result.handler.label, event=spec.wire)
     return replace(result, answer=answer.replace(reason=reason))
@@ -86,7 +99,9 @@ def _with_reason(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> Hand
 def _set_fields(
     rules: RuleSet, spec: EventSpec, draft: DecisionDraft, results: list[GroupedResult]
 ) -> None:
-    set_fields = {field for _, result in results for field in result.answer.__dict__}
+    set_fields: set[str] = set()
+    for item in results:
+        set_fields.update(item.result.answer.__dict__)
     void = FIELDS_WITHOUT_EFFECT.get(draft.outcome, frozenset())
     if draft.outcome is Outcome.DENY:
         void |= spec.discarded_on_denial
@@ -134,11 +149,10 @@ def _report_void(draft: DecisionDraft, field: str, values: list[FieldValue]) -> 
 
 
 def _route_texts(
-    rules: RuleSet, spec: EventSpec, results: tuple[HandlerResult, ...], outcome: Outcome
+    rules: RuleSet, spec: EventSpec, results: list[HandlerResult], outcome: Outcome
 ) -> Iterator[Message]:
     """Yield every text of the answers and the streams, with its audience."""
-    is_context_void = outcome is Outcome.DENY and "context" in spec.discarded_on_denial
-    reads_context = "context" in spec.effective_fields and not is_context_void
+    context_audience = _context_audience(spec, outcome)
     for result in results:
         answer = result.answer
         if answer is NO_OPINION and not result.stdout and not result.stderr:
@@ -150,13 +164,20 @@ def _route_texts(
             ("reason", answer.reason, _reason_audience(spec, result, outcome)),
             ("stop_reason", stop_reason, Audience.USER),
             ("system_message", answer.system_message, spec.message_audience),
-            ("context", answer.context, Audience.AGENT if reads_context else Audience.DEBUG),
+            ("context", answer.context, context_audience),
             ("stdout", result.stdout.strip(), _stdout_audience(spec, result)),
             ("stderr", result.stderr.strip(), _stderr_audience(rules, spec, result)),
         )
         for field, text, audience in texts:
             if text:
                 yield Message(audience, text, field, result.handler)
+
+
+def _context_audience(spec: EventSpec, outcome: Outcome) -> Audience:
+    is_void = outcome is Outcome.DENY and "context" in spec.discarded_on_denial
+    if is_void or "context" not in spec.effective_fields:
+        return Audience.DEBUG
+    return Audience.AGENT
 
 
 def _reason_audience(spec: EventSpec, result: HandlerResult, outcome: Outcome) -> Audience:
@@ -177,4 +198,6 @@ def _stdout_audience(spec: EventSpec, result: HandlerResult) -> Audience:
 def _stderr_audience(rules: RuleSet, spec: EventSpec, result: HandlerResult) -> Audience:
     if result.status is not Status.WARNED:
         return Audience.DEBUG
-    return spec.block_audience if result.exit_code == BLOCKING_EXIT else rules.warning_audience
+    if result.exit_code == BLOCKING_EXIT:
+        return spec.block_audience
+    return rules.warning_audience

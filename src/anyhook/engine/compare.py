@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.output import ProcessExit, decode_exit, event_tools
 from anyhook.engine.combine import combine
@@ -12,8 +12,6 @@ from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Decision, HandlerResult, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from anyhook.agents.spec import RuleSet
     from anyhook.engine.engine import Engine
     from anyhook.model.events import Event
@@ -67,6 +65,13 @@ class Difference:
         return f"under the rules {self.rules!r} ({self.release}): {'; '.join(changes)}"
 
 
+class RuledDecision(NamedTuple):
+    """A rule set and the decision under it."""
+
+    rules: RuleSet
+    decision: Decision
+
+
 def differences(engine: Engine, event: Event, decision: Decision) -> list[Difference]:
     """Compare a decision with those under the agent's other rule sets.
 
@@ -90,24 +95,32 @@ def differences(engine: Engine, event: Event, decision: Decision) -> list[Differ
 
 
 def _compare(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> Difference:
+    # By identity: two equal entries of settings are two handlers.
     own_results = {id(result.handler): result for result in decision.results}
-    other_plan = engine.plan(event, rules)
-    other_handlers = {id(handler) for handler in other_plan.handlers}
+    plan = engine.plan(event, rules)
     groups: list[tuple[HandlerResult, ...]] = []
-    for group in other_plan.groups:
-        results = [own_results[id(handler)] for handler in group if id(handler) in own_results]
+    only_there: list[str] = []
+    for handlers in plan.groups:
+        results: list[HandlerResult] = []
+        for handler in handlers:
+            result = own_results.get(id(handler))
+            if result is not None:
+                results.append(_decode_again(engine, rules, event, result))
+            elif engine.runs(handler):
+                only_there.append(handler.label)
         if results:
-            groups.append(tuple(_decode_again(engine, rules, event, r) for r in results))
+            groups.append(tuple(results))
+    planned = {id(handler) for handler in plan.handlers}
+    not_planned = [result for result in decision.results if id(result.handler) not in planned]
     other = combine(rules, rules.by_canonical[event.name], event, tuple(groups))
-    not_run_there = [r.handler for r in decision.results if id(r.handler) not in other_handlers]
-    not_run_here = [h for h in other_plan.handlers if id(h) not in own_results and engine.runs(h)]
+    own_ruled = RuledDecision(engine.rules, decision)
     return Difference(
-        rules.name,
-        rules.release,
-        other,
-        dict(_changed_fields(event, (engine.rules, decision), (rules, other))),
-        tuple(handler.label for handler in not_run_there),
-        tuple(handler.label for handler in not_run_here),
+        rules=rules.name,
+        release=rules.release,
+        decision=other,
+        fields=_changed_fields(event, own_ruled, RuledDecision(rules, other)),
+        only_here=tuple(result.handler.label for result in not_planned),
+        only_there=tuple(only_there),
     )
 
 
@@ -131,21 +144,19 @@ def _decode_again(
     return replace(result, status=output.status, answer=answer, reply=output.reply)
 
 
-RuledDecision = tuple["RuleSet", Decision]
-"""A rule set and the decision under it."""
-
-
 def _changed_fields(
     event: Event, own: RuledDecision, other: RuledDecision
-) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    both_denied = own[1].denied and other[1].denied
+) -> dict[str, tuple[Any, Any]]:
+    changed: dict[str, tuple[Any, Any]] = {}
+    both_denied = own.decision.denied and other.decision.denied
     for name in COMPARED:
         if name == "reason" and not both_denied:
             continue
         own_value = _effective_value(event, own, name)
         other_value = _effective_value(event, other, name)
         if own_value != other_value:
-            yield name, (own_value, other_value)
+            changed[name] = (own_value, other_value)
+    return changed
 
 
 def _effective_value(event: Event, ruled: RuledDecision, name: str) -> Any:
@@ -166,4 +177,6 @@ def _format(value: object) -> str:
     if isinstance(value, Outcome):
         return str(value)
     text = repr(value)
-    return text if len(text) <= MAX_VALUE_WIDTH else text[: MAX_VALUE_WIDTH - 1] + "…"
+    if len(text) > MAX_VALUE_WIDTH:
+        text = text[: MAX_VALUE_WIDTH - 1] + "…"
+    return text
