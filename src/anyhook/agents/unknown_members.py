@@ -81,6 +81,7 @@ def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberPro
         if path[-1] == name:
             message = f"{shown} has no effect there; write {_example(path)}"
             return MemberProblem(code="output-misplaced", message=message)
+    # A member of another agent is not taken for a typing error, unless only its case differs.
     suggestion = _find_other_spelling(members, name)
     if suggestion is None:
         owner = owner_of((*parent, name), agent)
@@ -117,10 +118,10 @@ def _find_nearest(members: list[Path], parent: Path, name: str) -> Path | None:
     """Return the member with the most similar name, preferably in the same object."""
     siblings = [path for path in members if path[:-1] == parent]
     for candidates in (siblings, members):
-        by_name = {path[-1]: path for path in reversed(candidates)}
         similar = closest(name, [path[-1] for path in candidates])
-        if similar is not None:
-            return by_name[similar]
+        for path in candidates:
+            if path[-1] == similar:
+                return path
     return None
 
 
@@ -130,6 +131,9 @@ def _quote(path: Path) -> str:
 
 def _example(path: Path) -> str:
     """Return how a member is written, for example `"hookSpecificOutput": {"toolConfig": …}`."""
-    opening = "".join([f'"{name}": {{' for name in path[:-1]])
-    suffix = "" if path[:-1] else " at the top level"
-    return f'{opening}"{path[-1]}": …{"}" * (len(path) - 1)}{suffix}'
+    *objects, name = path
+    if not objects:
+        return f'"{name}": … at the top level'
+    opening = "".join(f'"{key}": {{' for key in objects)
+    closing = "}" * len(objects)
+    return f'{opening}"{name}": …{closing}'
