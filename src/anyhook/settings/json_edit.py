@@ -90,9 +90,10 @@ def remove_member(text: str, path: JsonPath, *, file: str) -> str:
         parent = parent[step]
     del parent[path[-1]]
     container, _ = document.locate(path[:-1])
-    steps = [span.step for span in document.children(container)]
-    last_index = len(steps) - 1 - steps[::-1].index(path[-1])
-    return _verified(_delete(document, container, last_index), intended, file)
+    spans = document.children(container)
+    # Of equal keys the last one is the member that is read.
+    indexes = [index for index, span in enumerate(spans) if span.step == path[-1]]
+    return _verified(_delete(document, container, indexes[-1]), intended, file)
 
 
 def prune(text: str, path: JsonPath, *, file: str) -> str:
@@ -134,8 +135,9 @@ def _ensure_object(text: str) -> str:
         return text  # reported with its line when the file is parsed
     if not is_empty:
         return text
-    needs_newline = text and not text.endswith("\n")
-    return text + ("\n" if needs_newline else "") + "{}\n"
+    if text and not text.endswith("\n"):
+        text += "\n"
+    return text + "{}\n"
 
 
 def _verified(text: str, intended: Any, file: str) -> str:
@@ -157,35 +159,60 @@ def _insert(document: Document, container: int, value: Any, *, key: str | int | 
     """Return the text with a value at the end of the list or object that starts at an offset."""
     text = document.text
     spans = document.children(container)
-    newline = "\r\n" if "\r\n" in text else "\n"
-    close = _closing_bracket(document, container)
-    last_end = spans[-1].end if spans else container + 1
-    is_multiline = "\n" in text[container : spans[0].key if spans else close]
-    if not is_multiline and (spans or key is None):
-        entry = _render(value, key)
-        return text[:last_end] + (", " if spans else "") + entry + text[last_end:]
+    first = spans[0].key if spans else _closing_bracket(document, container)
+    is_multiline = "\n" in text[container:first]
+    if is_multiline:
+        return _insert_line(document, container, value, key)
+    if spans:
+        return _insert_text(text, spans[-1].end, ", " + _render(value, key))
+    if key is None:
+        return _insert_text(text, container + 1, _render(value, key))
+    return _open_empty_object(document, container, value, key)
 
+
+def _insert_text(text: str, offset: int, addition: str) -> str:
+    return text[:offset] + addition + text[offset:]
+
+
+def _insert_line(document: Document, container: int, value: Any, key: str | int | None) -> str:
+    """Insert a value on a line of its own, in the style of the values before it."""
+    text = document.text
+    spans = document.children(container)
+    newline = _newline_of(text)
     unit = _indent_unit(text)
     outer = newline + _indent_of_line(text, container)
-    inner = outer + unit
-    if spans and is_multiline:
+    if spans:
         inner = newline + _indent_of_line(text, spans[-1].key)
-    entry = inner + _render(value, key, unit, inner)
-    if not spans and not is_multiline:
-        comment = text[last_end:close].strip()
-        kept = inner + comment if comment else ""
-        return text[:last_end] + kept + entry + outer + text[close:]
-
-    comma = _comma_between(document, last_end, close) if spans else None
+        last_end = spans[-1].end
+        comma = _comma_between(document, last_end, _closing_bracket(document, container))
+    else:
+        inner = outer + unit
+        last_end = container + 1
+        comma = None
     has_trailing_comma = comma is not None
-    # A comment on the line of the last value stays on that line.
-    after = _end_of_line_comment(text, last_end if comma is None else comma + 1)
     separator = "," if spans and not has_trailing_comma else ""
-    rest = text[after:]
-    if not rest.lstrip(" \t").startswith(("\n", "\r")):
-        rest = outer + rest.lstrip(" \t")
     trailing_comma = "," if has_trailing_comma else ""
-    return text[:last_end] + separator + text[last_end:after] + entry + trailing_comma + rest
+    # A comment on the line of the last value stays on that line.
+    line_end = _end_of_line_comment(text, last_end if comma is None else comma + 1)
+    entry = inner + _render(value, key, unit, inner)
+    rest = text[line_end:]
+    ends_line = rest.lstrip(" \t").startswith(("\n", "\r"))
+    if not ends_line:
+        rest = outer + rest.lstrip(" \t")
+    return text[:last_end] + separator + text[last_end:line_end] + entry + trailing_comma + rest
+
+
+def _open_empty_object(document: Document, container: int, value: Any, key: str | int) -> str:
+    """Insert a member into `{}`, which gets a line for it and one for a comment that it holds."""
+    text = document.text
+    start, close = container + 1, _closing_bracket(document, container)
+    unit = _indent_unit(text)
+    outer = _newline_of(text) + _indent_of_line(text, container)
+    inner = outer + unit
+    comment = text[start:close].strip()
+    comment_line = inner + comment if comment else ""
+    entry = inner + _render(value, key, unit, inner)
+    return text[:start] + comment_line + entry + outer + text[close:]
 
 
 def _delete(document: Document, container: int, index: int) -> str:
@@ -201,7 +228,8 @@ def _delete(document: Document, container: int, index: int) -> str:
     cut = span.key
     if comma is not None:
         cuts.append((comma, comma + 1))
-        cut -= comma < span.key
+        if comma < span.key:
+            cut -= 1  # the comma in front is deleted, too
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
     return _without_blanks_at(text, cut)
@@ -256,7 +284,13 @@ def _render(value: Any, key: str | int | None, unit: str | None = None, newline:
         body = json.dumps(value, indent=unit)
     if unit is not None:
         body = body.replace("\n", newline)
-    return body if key is None else f"{json.dumps(key, ensure_ascii=False)}: {body}"
+    if key is None:
+        return body
+    return f"{json.dumps(key, ensure_ascii=False)}: {body}"
+
+
+def _newline_of(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _indent_unit(text: str) -> str:
