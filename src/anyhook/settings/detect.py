@@ -113,8 +113,11 @@ def project_files(directory: Path) -> Iterator[Path]:
         for entry in get_agent(name).settings:
             if entry.layer in PROJECT_LAYERS:
                 fields = dict.fromkeys(("project", "root", "directory"), directory)
-                pattern = Path(entry.paths["*"].format(**fields))
-                yield from list_files(pattern) if is_pattern(pattern) else [pattern]
+                path = Path(entry.paths["*"].format(**fields))
+                if is_pattern(path):
+                    yield from list_files(path)
+                else:
+                    yield path
 
 
 def agents_with_hooks(
@@ -148,8 +151,14 @@ def agents_with_hooks(
             elif file.source.layer in USER_LAYERS:
                 user_paths.append(file.source.path)
         if project_paths or user_paths:
-            paths = (tuple(project_paths), tuple(user_paths))
-            settings.append(AgentSettings(name, agent.title, *paths))
+            settings.append(
+                AgentSettings(
+                    agent=name,
+                    title=agent.title,
+                    project_files=tuple(project_paths),
+                    user_files=tuple(user_paths),
+                )
+            )
     return tuple(settings)
 
 
@@ -206,20 +215,22 @@ def _foreign_files(agent: AgentSpec) -> tuple[str, ...]:
 
 def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diagnostic]:
     """Report hooks of other agents; a warning if the loaded agent has no hooks of its own."""
+    agent = get_agent(loaded)
     own = next((settings for settings in agents if settings.agent == loaded), None)
-    foreign = _foreign_files(get_agent(loaded))
-    for other in agents:
-        if other.agent == loaded:
-            continue
+    own_files = () if own is None else own.files
+    foreign_ends = _foreign_files(agent)
+
+    def is_loaded(path: Path) -> bool:
         # Two agents may read the same file.
-        own_files = () if own is None else own.files
-        if all(path in own_files or path.as_posix().endswith(foreign) for path in other.files):
+        return path in own_files or path.as_posix().endswith(foreign_ends)
+
+    for other in agents:
+        if other.agent == loaded or all(is_loaded(path) for path in other.files):
             continue
         is_unguarded = own is None or (other.project_files and not own.project_files)
         yield diagnose(
             "other-agent",
-            f"the hooks of {other.title} here are not loaded, because the agent is "
-            f"{get_agent(loaded).title}",
+            f"the hooks of {other.title} here are not loaded, because the agent is {agent.title}",
             Place(str(other.files[0])),
             severity=Severity.WARNING if is_unguarded else Severity.INFO,
         )

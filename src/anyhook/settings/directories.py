@@ -23,7 +23,9 @@ def is_pattern(path: Path) -> bool:
 
 def base_directory(pattern: Path) -> Path:
     """Return the directory that a pattern searches: `hooks` of `hooks/**/*.json`."""
-    return pattern.parent.parent if pattern.parent.name == ANY_DEPTH else pattern.parent
+    if pattern.parent.name == ANY_DEPTH:
+        return pattern.parent.parent
+    return pattern.parent
 
 
 def list_files(pattern: Path, *, descending: bool = False) -> list[Path]:
@@ -38,9 +40,9 @@ def list_files(pattern: Path, *, descending: bool = False) -> list[Path]:
         return _sort_by_name(pattern.parent.glob(pattern.name), descending=descending)
     files: list[Path] = []
     for directory in list_directories(pattern, descending=descending):
-        names = [name for name in _list_names(directory) if fnmatchcase(name, pattern.name)]
-        paths = [directory / name for name in names if not os.path.isdir(directory / name)]
-        files += _sort_by_name(paths, descending=descending)
+        paths = [path for path in _list_paths(directory) if fnmatchcase(path.name, pattern.name)]
+        matching = [path for path in paths if not os.path.isdir(path)]
+        files += _sort_by_name(matching, descending=descending)
     return files
 
 
@@ -65,8 +67,7 @@ def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
             return
         real_paths.add(real_path)
         directories.append(directory)
-        children = [directory / name for name in _list_names(directory)]
-        subdirectories = [path for path in children if os.path.isdir(path)]
+        subdirectories = [path for path in _list_paths(directory) if os.path.isdir(path)]
         for path in _sort_by_name(subdirectories, descending=descending):
             visit(path, depth + 1)
 
@@ -74,13 +75,13 @@ def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
     return directories
 
 
-def _list_names(directory: Path) -> list[str]:
-    """Return the names in a directory but the hidden ones; none if it cannot be read."""
+def _list_paths(directory: Path) -> list[Path]:
+    """Return what a directory contains but for hidden names; nothing if it cannot be read."""
     try:
         names = os.listdir(directory)
     except OSError:
         return []
-    return [name for name in names if not name.startswith(".")]
+    return [directory / name for name in names if not name.startswith(".")]
 
 
 def _sort_by_name(paths: Iterable[Path], *, descending: bool) -> list[Path]:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 # Unknown hook names that are compared with the known ones; a comparison takes milliseconds.
 MAX_SUGGESTIONS = 20
 
+AGENT_DEFAULT = "the agent's default"
+"""What switches a hook off where no file does."""
+
 
 @dataclass(frozen=True, slots=True)
 class HookSet:
@@ -82,33 +85,46 @@ class HookSet:
 
         A layer that switches off its own hooks does so even if others switch hooks on.
         """
-        needed = self.agent.authority[handler.layer]
         files = self._files_by_authority()
-        for file in files:
-            if not self._switches(file, handler, rules):
-                continue
-            if file.source.layer is handler.layer and file.enabled is not None:
-                if not file.enabled:
-                    return str(file.enabled_at)
-                break
+        switched_off = self._switched_off_by_own_layer(files, rules, handler)
+        if switched_off is not None:
+            return switched_off
+        needed = self.agent.authority[handler.layer]
         is_enabled = False
         for file in files:
             if self._authority(file) < needed:
                 continue
             if handler.identifier in file.disabled:
                 return str(file.disabled[handler.identifier])
+            # The strongest switch decides; weaker files still name hooks that are off.
             switches = file.enabled is not None and self._switches(file, handler, rules)
             if switches and not is_enabled:
                 if not file.enabled:
                     return str(file.enabled_at)
                 is_enabled = True
-        return None if is_enabled or rules.enabled_by_default else "the agent's default"
+        if is_enabled or rules.enabled_by_default:
+            return None
+        return AGENT_DEFAULT
+
+    def _switched_off_by_own_layer(
+        self, files: Sequence[LoadedFile], rules: RuleSet, handler: HandlerSpec
+    ) -> str | None:
+        """Return where the first of the files that switches the handler's layer is off."""
+        for file in files:
+            if file.source.layer is not handler.layer or file.enabled is None:
+                continue
+            if self._switches(file, handler, rules):
+                return None if file.enabled else str(file.enabled_at)
+        return None
 
     def _files_by_authority(self) -> list[LoadedFile]:
         # Of two files of a layer the later one counts, so it comes first.
         files = list(reversed(self.files))
-        files.sort(key=lambda file: (self._authority(file), self._precedence(file)), reverse=True)
+        files.sort(key=self._rank, reverse=True)
         return files
+
+    def _rank(self, file: LoadedFile) -> tuple[int, int]:
+        return self._authority(file), self._precedence(file)
 
     def _switched_off_by_precedence(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         for file in self.files:
@@ -120,7 +136,7 @@ class HookSet:
             if file.enabled is not None and file.source.layer in self.agent.precedence
         ]
         if not switches:
-            return None if rules.enabled_by_default else "the agent's default"
+            return None if rules.enabled_by_default else AGENT_DEFAULT
         file = max(switches, key=self._precedence)
         if file.enabled or self._is_protected(handler, file):
             return None
@@ -163,7 +179,9 @@ class HookSet:
     def url_patterns(self, layer: Layer) -> tuple[str, ...] | None:
         """Return the URLs that hooks of a layer may request; `None` if all are allowed."""
         web = self.agent.web
-        return self._merge_lists(web.allowed_urls, layer) if web else None
+        if web is None:
+            return None
+        return self._merge_lists(web.allowed_urls, layer)
 
     def header_variables(self, layer: Layer) -> frozenset[str] | None:
         """Return the variables that headers may hold; `None` if all are allowed."""
@@ -192,14 +210,21 @@ class HookSet:
         The user's files, and those with more authority, decide for all layers; where they do not,
         a project's files decide for its own hooks.
         """
-        for least in (Layer.USER, layer) if path else ():
-            merged: list[str] | None = None
-            for file in self._files_with_authority(least):
-                if value_at(file.values, path) is not None:
-                    merged = [*(merged or ()), *_strings(list_at(file.values, path))]
-            if merged is not None:
-                return tuple(merged)
-        return None
+        if not path:
+            return None
+        by_user = self._join_lists(path, Layer.USER)
+        return self._join_lists(path, layer) if by_user is None else by_user
+
+    def _join_lists(self, path: tuple[str, ...], layer: Layer) -> tuple[str, ...] | None:
+        """Join a list of the files with at least a layer's authority; `None` if none has one."""
+        files = self._files_with_authority(layer)
+        having = [file for file in files if value_at(file.values, path) is not None]
+        if not having:
+            return None
+        joined: list[str] = []
+        for file in having:
+            joined += _strings(list_at(file.values, path))
+        return tuple(joined)
 
     def _files_with_authority(self, layer: Layer) -> list[LoadedFile]:
         """Return the files whose layer has at least the authority of another layer."""
@@ -281,15 +306,20 @@ def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Di
     is_set = any(file.enabled is not None for file in files)
     if first is None or is_set:
         return
-    member = "true"
-    for key in reversed(toggles[0].path):
-        member = f'{{"{key}": {member}}}'
     yield diagnose(
         "switch-missing",
         f"{agent.title} itself ({observed.release}) runs no hooks unless a settings file holds "
-        f"{member[1:-1]}",
+        f"{_true_member(toggles[0].path)}",
         Place(str(first.source.path)),
     )
+
+
+def _true_member(path: Sequence[str]) -> str:
+    """Return how a member is set to true in a file, for example `"hooks": {"enabled": true}`."""
+    text = "true"
+    for key in reversed(path):
+        text = f'{{"{key}": {text}}}'
+    return text[1:-1]  # the outer braces are those of the file
 
 
 def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Diagnostic]:
