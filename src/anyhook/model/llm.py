@@ -76,7 +76,7 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
         elif key == "toolConfig":
             merged[key] = _merge_tool_config(current, value)
         elif key == "messages":
-            merged[key] = _merge_messages(current if isinstance(current, list) else [], value)
+            merged[key] = _merge_messages(current, value)
         else:
             merged[key] = value
     return merged  # type: ignore[return-value]
@@ -87,8 +87,8 @@ def only_instructions(messages: Iterable[Message]) -> bool:
     return {message.get("role") for message in messages} == {"system"}
 
 
-def _merge_messages(base: list[Message], override: list[Message]) -> list[Message]:
-    if not only_instructions(override):
+def _merge_messages(base: object, override: list[Message]) -> list[Message]:
+    if not only_instructions(override) or not isinstance(base, list):
         return override
     index = 0
     while index < len(base) and _role(base[index]) == "system":
@@ -115,7 +115,8 @@ def flat_tool_config(config: object) -> dict[str, Any]:
 def like_tool_config(config: Mapping[str, Any], model: object) -> dict[str, Any]:
     """Return a tool configuration in the shape of another one, flat or nested."""
     flat = flat_tool_config(config)
-    return {NESTED: flat} if isinstance(model, dict) and NESTED in model else flat
+    is_nested = isinstance(model, dict) and NESTED in model
+    return {NESTED: flat} if is_nested else flat
 
 
 def _merge_tool_config(base: object, override: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,7 +145,9 @@ def union_tool_configs(configs: Iterable[ToolConfig]) -> ToolConfig:
     for config in configs:
         mode = max(mode, config.get("mode", "AUTO"), key=MODES.index)
         names.update(config.get("allowedFunctionNames", ()))
-    united: Any = {"mode": mode, "allowedFunctionNames": [] if mode == "NONE" else sorted(names)}
+    if mode == "NONE":
+        names.clear()
+    united: Any = {"mode": mode, "allowedFunctionNames": sorted(names)}
     return united  # type: ignore[no-any-return]
 
 
@@ -342,22 +345,28 @@ def check_response(
     for key, item in value.items():
         if item is None:
             continue
-        if key == "text" and not isinstance(item, str):
-            problems.append("text must be a string")
-        elif key == "usageMetadata" and not isinstance(item, dict):
-            problems.append("usageMetadata must be an object")
+        problem = _response_problem(key, item)
+        if problem:
+            problems.append(problem)
         elif key == "candidates":
-            problem = _candidates_problem(item)
-            if problem:
-                problems.append(problem)
-                continue
-            usable[key] = [_with_string_parts(candidate) for candidate in item]
+            candidates = [_with_string_parts(candidate) for candidate in item]
             if of_hook:
-                for candidate in usable[key]:
+                for candidate in candidates:
                     problems += _drop_wrong_members(candidate)
+            usable[key] = candidates
         else:
             usable[key] = item
     return usable, problems  # type: ignore[return-value]
+
+
+def _response_problem(key: str, item: object) -> str | None:
+    if key == "text" and not isinstance(item, str):
+        return "text must be a string"
+    if key == "usageMetadata" and not isinstance(item, dict):
+        return "usageMetadata must be an object"
+    if key == "candidates":
+        return _candidates_problem(item)
+    return None
 
 
 def _candidates_problem(candidates: object) -> str | None:
@@ -365,13 +374,23 @@ def _candidates_problem(candidates: object) -> str | None:
         return "candidates must be a list"
     shape = 'must be like {"content": {"role": "model", "parts": ["text"]}}'
     for index, candidate in enumerate(candidates):
-        content = candidate.get("content", {}) if isinstance(candidate, dict) else None
-        parts = content.get("parts", []) if isinstance(content, dict) else None
-        if not isinstance(parts, list):
+        parts = _candidate_parts(candidate)
+        if parts is None:
             return f"candidates[{index}] {shape}"
         if not all(isinstance(text, str) for text in _part_texts(parts)):
             return f"candidates[{index}].content.parts must be a list of strings"
     return None
+
+
+def _candidate_parts(candidate: object) -> list[Any] | None:
+    """Return the parts of a candidate, which it may leave out; `None` if it has another shape."""
+    if not isinstance(candidate, dict):
+        return None
+    content = candidate.get("content", {})
+    if not isinstance(content, dict):
+        return None
+    parts = content.get("parts", [])
+    return parts if isinstance(parts, list) else None
 
 
 def _with_string_parts(candidate: dict[str, Any]) -> dict[str, Any]:
@@ -414,7 +433,9 @@ def _json(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
         text = "a nested value"
-    return text if len(text) <= 80 else text[:79] + "…"
+    if len(text) > 80:
+        text = text[:79] + "…"
+    return text
 
 
 def mistaken_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str]:
@@ -429,7 +450,9 @@ def mistaken_members(value: Mapping[str, Any], known: Iterable[str]) -> list[str
     if isinstance(config, dict):
         problems += [f"config: {problem}" for problem in _unknown_members(config, SAMPLING)]
     candidates = value.get("candidates")
-    for candidate in candidates if isinstance(candidates, list) else ():
+    if not isinstance(candidates, list):
+        return problems
+    for candidate in candidates:
         if isinstance(candidate, dict):
             unknown = _unknown_members(candidate, CANDIDATE_MEMBERS)
             problems += [f"candidates: {problem}" for problem in unknown]
