@@ -70,16 +70,24 @@ def unwrap(command: str | None) -> ShimOptions | None:
     if command is None or "shim" not in command:
         return None
     words = split_literal(command)
-    if words is None:
+    if words is None or "shim" not in words:
         return None
-    at = words.index("shim") if "shim" in words else -1
-    named = at == 1 and words[0].replace("\\", "/").rpartition("/")[2] == PROGRAM[0]
-    if not named and [w for w in words[1 : at + 1] if w != "-P"] != ["-m", "anyhook", "shim"]:
+    index = words.index("shim")
+    if not _is_anyhook(words[:index]):
         return None
     try:
-        return parse_options(words[at + 1 :])
+        return parse_options(words[index + 1 :])
     except UsageError:
         return None
+
+
+def _is_anyhook(program: Sequence[str]) -> bool:
+    """Return whether words start anyhook: `/bin/anyhook`, `python -P -m anyhook`."""
+    if len(program) == 1:
+        name = program[0].replace("\\", "/").rpartition("/")[2]
+        return name == PROGRAM[0]
+    options = [word for word in program[1:] if word != "-P"]
+    return options == ["-m", "anyhook"]
 
 
 def own_variables(line: str, source: AgentSpec, shell: str = "") -> str:
@@ -108,7 +116,9 @@ def renamed(
     """
     if shell not in CANNOT_BE_QUOTED:
         line = _rewritten(line, names, in_single=True)
-        line = _kept_apart(line, frozenset(names.values())) if kept_apart else line
+        if kept_apart:
+            line = _kept_apart(line, frozenset(names.values()))
+    # The uses that are left have no `$` in front: `$env:NAME`, a name in a nested script.
     for old, new in names.items():
         if old != new:
             line = re.sub(rf"(?<![A-Za-z0-9_]){re.escape(old)}(?![A-Za-z0-9_])", new, line)
@@ -141,17 +151,24 @@ def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[st
     """
     pairs: dict[str, str] = {}
     lost: list[str] = []
-    for name, what in source.hook_environment.items():
-        if what.startswith("="):
+    for name, content in source.hook_environment.items():
+        if content.startswith("="):
             continue
-        contents = SAME_DIRECTORY if what in SAME_DIRECTORY else (what,)
-        names = [own for own, content in target.hook_environment.items() if content in contents]
-        there = names[0] if names else EVERYWHERE.get(what)
-        if there is None:
+        counterpart = _variable_with(content, target)
+        if counterpart is None:
             lost.append(name)
         else:
-            pairs[name] = there
+            pairs[name] = counterpart
     return pairs, lost
+
+
+def _variable_with(content: str, target: AgentSpec) -> str | None:
+    """Return the variable in which hooks of an agent get a content; `None` if there is none."""
+    contents = SAME_DIRECTORY if content in SAME_DIRECTORY else (content,)
+    for name, own_content in target.hook_environment.items():
+        if own_content in contents:
+            return name
+    return EVERYWHERE.get(content)
 
 
 def line_of(argv: Sequence[str], names: Collection[str]) -> str:
@@ -168,14 +185,20 @@ def line_of(argv: Sequence[str], names: Collection[str]) -> str:
 
 
 def _word(word: str, names: Collection[str]) -> str:
-    pieces, done = [], 0
+    pieces: list[str] = []
+    end = 0
     for match in _PLACEHOLDER.finditer(word):
-        if match[1] in names:
-            before = word[done : match.start()]
-            pieces += [shlex.quote(before) if before else "", f'"{match[0]}"']
-            done = match.end()
-    rest = word[done:]
-    return "".join([*pieces, shlex.quote(rest) if rest or not pieces else ""])
+        if match[1] not in names:
+            continue
+        before = word[end : match.start()]
+        if before:
+            pieces.append(shlex.quote(before))
+        pieces.append(f'"{match[0]}"')
+        end = match.end()
+    rest = word[end:]
+    if rest or not pieces:  # an empty word is written as ''
+        pieces.append(shlex.quote(rest))
+    return "".join(pieces)
 
 
 def is_portable(command: str, files: Sequence[Path]) -> bool:
