@@ -46,7 +46,8 @@ def canonical(
             continue
         reader = READERS.get(name)
         value = reader(answer, event, agent) if reader else getattr(answer, name)
-        if value not in (None, False, "", Outcome.NONE) and value != {}:
+        has_effect = value not in (None, False, "", Outcome.NONE, {})
+        if has_effect:
             effect[name] = normalize_texts(value, roots)
     # Ending the loop is stronger than any verdict.
     if "stop" in effect:
@@ -73,7 +74,9 @@ def _outcome(answer: Answer, event: Event, agent: AgentSpec) -> str:
     if answer.outcome is Outcome.DENY and not denial_has_effect(event, agent):
         return ""
     # To an agent, an allowance that approves nothing is no opinion.
-    return "" if answer.outcome in (Outcome.NONE, Outcome.ALLOW) else str(answer.outcome)
+    if answer.outcome in (Outcome.NONE, Outcome.ALLOW):
+        return ""
+    return str(answer.outcome)
 
 
 def _reason(answer: Answer, event: Event, agent: AgentSpec) -> str | None:

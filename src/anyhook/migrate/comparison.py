@@ -92,6 +92,19 @@ HookKey = tuple["Place", str]
 """Place of a hook in the source, and canonical name of its event there."""
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedFields:
+    """The fields of answers that are not the same on both sides.
+
+    Attributes:
+        differing: Fields that differ between the sides.
+        unstable: Fields that differ between the runs of one side, which shows nothing.
+    """
+
+    differing: tuple[str, ...]
+    unstable: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class Observation:
     """The answers of both sides to one event, one for each run.
@@ -113,21 +126,26 @@ class Observation:
         """Whether any answer has an effect."""
         return any(self.source) or any(self.target)
 
-    def fields(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the fields that differ between the sides, and those that are unstable.
+    def fields(self) -> ComparedFields:
+        """Compare the answers of both sides field by field.
 
         A field with a value that both sides gave in some run does not differ.
         """
+        names: dict[str, None] = {}  # a set that keeps its order
+        for answer in self.source + self.target:
+            names.update(dict.fromkeys(answer))
         differing: list[str] = []
         unstable: list[str] = []
-        for name in {name: None for answer in self.source + self.target for name in answer}:
+        for name in names:
             source = [answer.get(name) for answer in self.source]
             target = [answer.get(name) for answer in self.target]
             if any(value in target for value in source):
                 continue
-            is_stable = _all_equal(source) and _all_equal(target)
-            (differing if is_stable else unstable).append(name)
-        return tuple(differing), tuple(unstable)
+            if _all_equal(source) and _all_equal(target):
+                differing.append(name)
+            else:
+                unstable.append(name)
+        return ComparedFields(tuple(differing), tuple(unstable))
 
     def difference(self, losses: Sequence[Loss]) -> Difference:
         """Return the last answers of both sides, without unstable fields, as a difference."""
@@ -138,17 +156,15 @@ class Observation:
     def combined_difference(self, losses: Sequence[Loss]) -> Difference:
         """Return the same for the combined decision, of which losses explain every field."""
         source, target = self._stable_answers()
-        differing, _ = self.fields()
         is_explained = True
-        for name in differing:
-            before = {name: source[name]} if name in source else {}
-            after = {name: target[name]} if name in target else {}
+        for name in self.fields().differing:
+            before, after = _only(source, name), _only(target, name)
             if not any(loss.explains_difference(before, after) for loss in losses):
                 is_explained = False
         return Difference(self.label, source, target, is_explained)
 
     def _stable_answers(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        _, unstable = self.fields()
+        unstable = self.fields().unstable
         return _without(self.source[-1], unstable), _without(self.target[-1], unstable)
 
 
@@ -163,6 +179,23 @@ def _all_equal(values: Sequence[object]) -> bool:
 
 def _without(answer: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if name not in names}
+
+
+def _only(answer: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {name: answer[name]} if name in answer else {}
+
+
+@dataclass(slots=True)
+class _Side:
+    """What one side decided about one event.
+
+    Attributes:
+        answers: Hook to its answer in canonical form; `None` stands for all hooks together.
+        skipped: Hooks that did not run.
+    """
+
+    answers: dict[HookKey | None, dict[str, Any]] = field(default_factory=dict)
+    skipped: set[HookKey] = field(default_factory=set)
 
 
 class Comparison:
@@ -210,33 +243,42 @@ class Comparison:
             target: Decision of the migrated hooks.
             roots: Directories of this run; they are left out of texts.
         """
-        source_agent, target_agent = self.migration.source, self.migration.target
         self._event_names[number] = probe.source_event.name
-        source_answers: dict[HookKey | None, dict[str, Any]] = {}
-        skipped: set[HookKey | None] = set()
-        for result in source.results:
-            key = (result.handler.place, probe.source_event.name)
-            if key in self._hooks:
-                if _was_skipped(result):
-                    skipped.add(key)
-                source_answers[key] = canonical(
-                    result.answer, probe.source_event, source_agent, roots
-                )
-        target_answers: dict[HookKey | None, dict[str, Any]] = {}
-        for result in target.results:
-            answer = canonical(result.answer, probe.target_event, target_agent, roots)
-            for key in self._origins_of(result, probe):
-                if _was_skipped(result):
-                    skipped.add(key)
-                target_answers[key] = {**target_answers.get(key, {}), **answer}
-        source_answers[None] = canonical(answer_of(source), probe.source_event, source_agent, roots)
-        target_answers[None] = canonical(answer_of(target), probe.target_event, target_agent, roots)
+        before = self._source_answers(probe, source, roots)
+        after = self._target_answers(probe, target, roots)
         label = str(normalize_texts(probe.label, roots)).replace("{project}/", "")
-        for hook in {**source_answers, **target_answers}:
+        for hook in {**before.answers, **after.answers}:
             observation = self._observations.setdefault((hook, number), Observation(label))
-            observation.source.append(source_answers.get(hook, {}))
-            observation.target.append(target_answers.get(hook, {}))
-            observation.was_skipped |= hook in skipped
+            observation.source.append(before.answers.get(hook, {}))
+            observation.target.append(after.answers.get(hook, {}))
+            if hook in before.skipped or hook in after.skipped:
+                observation.was_skipped = True
+
+    def _source_answers(self, probe: Probe, decision: Decision, roots: Sequence[str]) -> _Side:
+        agent, event = self.migration.source, probe.source_event
+        side = _Side()
+        for result in decision.results:
+            key = (result.handler.place, event.name)
+            if key not in self._hooks:
+                continue
+            side.answers[key] = canonical(result.answer, event, agent, roots)
+            if _was_skipped(result):
+                side.skipped.add(key)
+        side.answers[None] = canonical(answer_of(decision), event, agent, roots)
+        return side
+
+    def _target_answers(self, probe: Probe, decision: Decision, roots: Sequence[str]) -> _Side:
+        agent, event = self.migration.target, probe.target_event
+        side = _Side()
+        for result in decision.results:
+            answer = canonical(result.answer, event, agent, roots)
+            # Several handlers may come from one hook, and several hooks may become one handler.
+            for key in self._origins_of(result, probe):
+                side.answers[key] = {**side.answers.get(key, {}), **answer}
+                if _was_skipped(result):
+                    side.skipped.add(key)
+        side.answers[None] = canonical(answer_of(decision), event, agent, roots)
+        return side
 
     def _origins_of(self, result: HandlerResult, probe: Probe) -> Iterator[HookKey]:
         event = self.migration.target.by_canonical[probe.target_event.name].wire
@@ -253,9 +295,9 @@ class Comparison:
         combined: list[tuple[int, Observation]] = []
         numbers_with_differences: set[int] = set()
         for (key, number), observation in self._observations.items():
-            differing, unstable = observation.fields()
+            compared = observation.fields()
             if key is None:
-                if differing:
+                if compared.differing:
                     combined.append((number, observation))
                 continue
             hook = hooks[key]
@@ -263,11 +305,11 @@ class Comparison:
             hook.decided += observation.decides
             if observation.was_skipped:
                 continue
-            if differing or unstable:
+            if compared.differing or compared.unstable:
                 numbers_with_differences.add(number)
-            if unstable:
-                hook.unstable[observation.label] = unstable
-            if differing:
+            if compared.unstable:
+                hook.unstable[observation.label] = compared.unstable
+            if compared.differing:
                 hook.differences.append(observation.difference(self._losses_of(hook.place)))
         # Where a single hook differs, that explains the combined decision.
         differences = [

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Letters and `.*`: patterns that can be rewritten piece by piece.
 _SIMPLE_PATTERN = re.compile(r"(?:[\w-]|\.[*+])*\Z")
 _TRAILING_WILDCARD = re.compile(r"\.[*+]\Z")
+_INNER_WILDCARD = re.compile(r"\.[*+].")
 
 
 def translate_mcp_piece(
@@ -26,34 +27,41 @@ def translate_mcp_piece(
     return TranslatedPiece(patterns=tuple(patterns)) if patterns else None
 
 
-def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -> list[str] | None:
-    """Rewrite a name or pattern of MCP tools; `None` if it is something else, or too complex."""
+def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -> list[str]:
+    """Rewrite a name or pattern of MCP tools; empty if it is something else, or too complex."""
     rest = _after_mcp_prefix(source, piece)
     if rest is None:
-        return None
-    _, separator = mcp_name_parts(source)
-    if set(rest) <= set(".*+"):
+        return []
+    if _covers_all(rest):
         return [any_mcp_tool(target)]
-    is_open = rest.endswith((".*", ".+"))
-    if not is_open and separator not in rest:
+    _, separator = mcp_name_parts(source)
+    if separator not in rest and not _is_open(rest):
         return []
     new_prefix, new_separator = mcp_name_parts(target)
     if len(separator) >= len(new_separator) or separator == new_separator:
         return [new_prefix + rest.replace(separator, new_separator)]
     # The target marks the end of the server's name and the source does not: each separator may
     # be the end. After a wildcard it may be anywhere.
-    if re.search(r"\.[*+].", rest):
-        return None
-    names = [
-        new_prefix + rest[:offset] + new_separator + rest[offset + len(separator) :]
-        for offset in _separator_offsets(rest, separator)
-    ]
-    if not is_open:
+    if _INNER_WILDCARD.search(rest):
+        return []
+    names: list[str] = []
+    for offset in _separator_offsets(rest, separator):
+        server, tool = rest[:offset], rest[offset + len(separator) :]
+        names.append(f"{new_prefix}{server}{new_separator}{tool}")
+    if not _is_open(rest):
         return names
     if new_prefix:
         specific = [name for name in names if not name.endswith(f"{new_separator}.*")]
         return [f"{new_prefix}{rest}", *specific]
     return [*names, _TRAILING_WILDCARD.sub(f".*{new_separator}.*", rest)]
+
+
+def _covers_all(pattern: str) -> bool:
+    return set(pattern) <= set(".*+")
+
+
+def _is_open(pattern: str) -> bool:
+    return pattern.endswith((".*", ".+"))
 
 
 def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
@@ -70,8 +78,9 @@ def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
     is_own_tool = text in source.vocabulary.canonical or text in source.tools
     if is_own_tool or not _SIMPLE_PATTERN.match(rest):
         return None
-    is_open = piece.end or rest.endswith((".*", ".+"))
-    return rest if is_open else f"{rest}.*"
+    if piece.end or _is_open(rest):
+        return rest
+    return f"{rest}.*"
 
 
 def _translate_with_or_without_server(
@@ -81,21 +90,21 @@ def _translate_with_or_without_server(
     rest = _after_mcp_prefix(source, piece)
     if rest is None:
         return None
+    if _covers_all(rest):
+        return TranslatedPiece(patterns=(any_mcp_tool(target),))
     _, separator = mcp_name_parts(source)
     new_prefix, new_separator = mcp_name_parts(target)
-    if set(rest) <= set(".*+"):
-        return TranslatedPiece(patterns=(any_mcp_tool(target),))
     if not _names_servers(source):
         server = ".*" if new_prefix else ".+"
         return TranslatedPiece(patterns=(f"{new_prefix}{server}{new_separator}{rest}",))
-    is_open = rest.endswith((".*", ".+"))
-    if separator not in rest and not is_open:
+    if separator not in rest and not _is_open(rest):
         return None
     tools = [rest[offset + len(separator) :] for offset in _separator_offsets(rest, separator)]
     patterns = [f"{new_prefix}{tool}" for tool in tools] or [any_mcp_tool(target)]
-    reason = f"{target.title} does not name the server; it covers such tools of every server there"
-    if rest.startswith(f".*{separator}"):
+    covers_all_servers = rest.startswith(f".*{separator}")
+    if covers_all_servers:
         return TranslatedPiece(patterns=tuple(patterns))
+    reason = f"{target.title} does not name the server; it covers such tools of every server there"
     wider = ((piece.text, reason),)
     return TranslatedPiece(patterns=tuple(patterns), wider=wider, lacks_server=True)
 
