@@ -71,9 +71,9 @@ def make_plan(
             untrusted one can take exponential time; it counts as a match instead.
     """
     spec = rules.by_canonical[event]
-    names_of_forms = {
-        name: match_names_in_form(agent, rules, event, subject, name) for name in ("", *agent.forms)
-    }
+    names_of_forms: dict[str, tuple[str | None, ...]] = {}
+    for form in ("", *agent.forms):
+        names_of_forms[form] = match_names_in_form(agent, rules, event, subject, form)
     matched: list[HookDefinition] = []
     problems: list[Diagnostic] = []
     is_final = True
@@ -94,12 +94,10 @@ def make_plan(
     matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
     if rules.one_handler_per_name:
         matched = _keep_first_of_name(matched)
-    candidates = [
-        handler
-        for definition in matched
-        for handler in definition.handlers
-        if runs_on(spec, handler) and is_on(handler)
-    ]
+    candidates: list[HandlerSpec] = []
+    for definition in matched:
+        running = [handler for handler in definition.handlers if runs_on(spec, handler)]
+        candidates += [handler for handler in running if is_on(handler)]
     groups = _group(rules, matched, _remove_duplicates(agent, rules, candidates))
     return Plan(groups, tuple(problems) if groups else (), is_final)
 
@@ -108,11 +106,10 @@ def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
     """Return whether an event runs this kind of handler, and conditions if the handler has one."""
     if handler.condition is not None and not spec.supports_conditions:
         return False
-    return (
-        spec.handler_kinds is None
-        or handler.kind in spec.handler_kinds
-        or handler.layer is Layer.RUNTIME
-    )
+    # The host may register handlers of any kind.
+    if spec.handler_kinds is None or handler.layer is Layer.RUNTIME:
+        return True
+    return handler.kind in spec.handler_kinds
 
 
 def _without_others(
@@ -160,7 +157,7 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
     groups: list[tuple[HandlerSpec, ...]] = []
     has_sequence = False
     for definition in definitions:
-        handlers = tuple(h for h in definition.handlers if id(h) in handler_ids)
+        handlers = tuple(handler for handler in definition.handlers if id(handler) in handler_ids)
         if not handlers:
             continue
         if definition.sequential:
@@ -170,7 +167,10 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
             groups += [(handler,) for handler in handlers]
     is_one_sequence = rules.sequence_scope == "always" and len(groups) > 1
     if is_one_sequence or (has_sequence and rules.sequence_scope == "all"):
-        groups = [tuple(handler for group in groups for handler in group)]
+        sequence: list[HandlerSpec] = []
+        for group in groups:
+            sequence += group
+        return (tuple(sequence),)
     return tuple(groups)
 
 

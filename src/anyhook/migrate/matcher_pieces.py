@@ -60,14 +60,16 @@ def split_matcher(text: str) -> list[Piece]:
         names = (name.strip() for name in re.split(r"[|,]", text))
         return [Piece(name, True, True) for name in names if name]
     whole = _strip_anchors(text)
-    if whole.text.startswith("(") and _group_end(whole.text) == len(whole.text) - 1:
-        inner = whole.text[1:-1].removeprefix("?:")
-        if not inner.startswith("?"):
-            pieces = [_strip_anchors(part) for part in _split_alternatives(inner) if part]
-            return [
-                Piece(piece.text, piece.start or whole.start, piece.end or whole.end)
-                for piece in pieces
-            ]
+    inner = _inside_of_group(whole.text)
+    if inner is not None:
+        # Anchors around the group hold for each of its alternatives.
+        pieces: list[Piece] = []
+        for part in _split_alternatives(inner):
+            if part:
+                piece = _strip_anchors(part)
+                start, end = piece.start or whole.start, piece.end or whole.end
+                pieces.append(Piece(piece.text, start, end))
+        return pieces
     # Only the whole shows what a lookaround covers.
     if "(?" in text:
         return [Piece(text, False, False)]
@@ -90,6 +92,15 @@ def _strip_anchors(text: str) -> Piece:
     has_end = text.endswith("$") and not text.endswith("\\$")
     inner = text[:-1] if has_end else text
     return Piece(inner.removeprefix("^"), inner.startswith("^"), has_end)
+
+
+def _inside_of_group(text: str) -> str | None:
+    """Return the inside of a group around a whole text; `None` for others and for lookarounds."""
+    is_group = text.startswith("(") and _group_end(text) == len(text) - 1
+    if not is_group:
+        return None
+    inner = text[1:-1].removeprefix("?:")
+    return None if inner.startswith("?") else inner
 
 
 def _group_end(text: str) -> int:
@@ -124,6 +135,9 @@ def _characters(text: str) -> Iterator[tuple[int, str, int]]:
         elif char == "[":
             is_in_class = True
         else:
-            depth += (char == "(") - (char == ")")
+            if char == "(":
+                depth += 1
+            elif char == ")":
+                depth -= 1
             yield offset, char, depth
         offset += 1

@@ -56,11 +56,14 @@ def find_plugin_sources(
 
 def _find_installation(entry: object, project: Path) -> Mapping[str, Any] | None:
     """Return the record of an installation for all projects, or for this one."""
-    for row in entry if isinstance(entry, list) else [entry]:
-        if isinstance(row, dict) and isinstance(row.get("installPath"), str):
-            path = row.get("projectPath")
-            if not isinstance(path, str) or Path(path) == project:
-                return row
+    rows = entry if isinstance(entry, list) else [entry]
+    for row in rows:
+        if not isinstance(row, dict) or not isinstance(row.get("installPath"), str):
+            continue
+        path = row.get("projectPath")
+        # Without a path it is installed for all projects.
+        if not isinstance(path, str) or Path(path) == project:
+            return row
     return None
 
 
@@ -107,17 +110,20 @@ def _find_hook_files(
     config = config_dir(search.agent, search.location)
     data = spec.data.format(config=config, plugin=name.partition("@")[0])
     paths = {"plugin": str(root), "data": data}
-    options = _plugin_options(search.agent, files, name)
+    path_variables = {variable: paths[key] for variable, key in spec.path_variables.items()}
+    env: dict[str, str] = {}
+    placeholders: dict[str, str] = {}
+    for key, value in _plugin_options(search.agent, files, name).items():
+        env[f"{spec.option_variable}{key.upper()}"] = value
+        placeholders[f"{spec.option_placeholder}{key}"] = value
     for path, hooks_path in _hook_files(search, spec, root, manifest):
         source = Source(
             layer,
             path,
             origin=name,
-            path_variables={variable: paths[key] for variable, key in spec.path_variables.items()},
-            env={f"{spec.option_variable}{key.upper()}": value for key, value in options.items()},
-            placeholders={
-                f"{spec.option_placeholder}{key}": value for key, value in options.items()
-            },
+            path_variables=path_variables,
+            env=env,
+            placeholders=placeholders,
             forbidden=f"${{{spec.option_placeholder}",
             hooks_path=hooks_path,
         )
@@ -139,7 +145,8 @@ def _hook_files(
         is_nested = isinstance(named.get("hooks"), dict)
         yield root / spec.manifest, ("hooks", "hooks") if is_nested else ("hooks",)
         return
-    for name in named if isinstance(named, list) else [named]:
+    names = named if isinstance(named, list) else [named]
+    for name in names:
         if not isinstance(name, str):
             continue
         path = (root / name).resolve()
