@@ -214,7 +214,8 @@ def views(event: Event, source: AgentSpec) -> list[Event]:
     if call.tool == "edit_file" and isinstance(edits, list):
         parts = [edit for edit in edits if isinstance(edit, dict)]
     # A single edit in a list is shown as an edit; a single address is there already.
-    if len(parts) < (1 if edits else 2):
+    fewest_parts = 1 if edits else 2
+    if len(parts) < fewest_parts:
         return [event]
     shared = {key: value for key, value in call.arguments.items() if key != "edits"}
     events: list[Event] = []
@@ -277,7 +278,7 @@ def translate_subject_name(subject: str, event: str, source: AgentSpec, target: 
     if old is None or new is None:
         return subject
     if old.subject == "tool_name":
-        return target.vocabulary.name(source.vocabulary.tool(subject)) or subject
+        return _translate_tool_name(subject, source, target)
     return str(translate_subject(subject, old.subject_aliases, new.subject_aliases))
 
 
@@ -305,10 +306,7 @@ def translate_answer(
     if answer.outcome is Outcome.DENY and not denial_has_effect(shown, source):
         answer = answer.replace(outcome=Outcome.NONE, reason=None)
     if isinstance(shown, ToolEvent) and isinstance(asked, ToolEvent):
-        has_patch = any(
-            _patch_key(call_of(event, agent).tool, agent)
-            for event, agent in ((shown, source), (asked, target))
-        )
+        has_patch = _takes_patch(shown, source) or _takes_patch(asked, target)
         if answer.tool_input is not None and has_patch and source is not target:
             from anyhook.agents.patches import deny_changed_patch
 
@@ -325,15 +323,15 @@ def translate_answer(
     if answer.tail_tool_call is not None:
         changes["tail_tool_call"] = _translate_tail_call(answer.tail_tool_call, source, target)
     if answer.tool_config and answer.tool_config.get("allowedFunctionNames"):
-        names = [
-            target.vocabulary.name(source.vocabulary.tool(name)) or name
-            for name in answer.tool_config["allowedFunctionNames"]
-        ]
-        changes["tool_config"] = {**answer.tool_config, "allowedFunctionNames": names}
+        names = answer.tool_config["allowedFunctionNames"]
+        translated = [_translate_tool_name(name, source, target) for name in names]
+        changes["tool_config"] = {**answer.tool_config, "allowedFunctionNames": translated}
     effective_fields = _effective_fields(asked, target)
     lost = [name for name in answer.extra or {} if f"extra.{name}" not in effective_fields]
     notes += [f"{target.title} has no {name.replace('_', ' ')} here" for name in lost]
-    return (answer.replace(**changes) if changes else answer), notes
+    if changes:
+        answer = answer.replace(**changes)
+    return answer, notes
 
 
 def denial_has_effect(event: Event, agent: AgentSpec) -> bool:
@@ -356,7 +354,7 @@ def _translate_tool_input(
 ) -> Fields | None:
     """Merge the arguments that a hook changed with those that the agent sent."""
     before = shown.tool_input
-    changed = {k: v for k, v in wanted.items() if before.get(k, _MISSING) != v}
+    changed = {key: value for key, value in wanted.items() if before.get(key, _MISSING) != value}
     if not changed:
         return None
     canonical = source.vocabulary.call(shown.tool_name, changed).arguments
@@ -417,6 +415,15 @@ def call_of(event: ToolEvent, agent: AgentSpec) -> ToolCall:
         return call
     name = _guess_mcp_name(event.tool_name, agent)
     return call if name is None else ToolCall(tool=name, arguments=call.arguments)
+
+
+def _takes_patch(event: ToolEvent, agent: AgentSpec) -> bool:
+    return bool(_patch_key(call_of(event, agent).tool, agent))
+
+
+def _translate_tool_name(name: str, source: AgentSpec, target: AgentSpec) -> str:
+    """Return a tool as another agent names it; a tool that it does not have keeps its name."""
+    return target.vocabulary.name(source.vocabulary.tool(name)) or name
 
 
 def _guess_mcp_name(name: str, agent: AgentSpec) -> str | None:
