@@ -28,7 +28,7 @@ from anyhook.migrate.mcp_matchers import any_mcp_tool, mcp_name_parts, translate
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.migrate.matcher_pieces import Piece
@@ -262,17 +262,14 @@ def _translate_piece(
     matcher = compile_matcher(f"^(?:{text})$" if is_exact else text, "expression")
     is_costly = not all(matcher.is_evaluated(name) for name in source.vocabulary.canonical)
     tools = [] if is_costly else _matching_tools(source, matcher.matches)
-    names = tuple(name for tool in tools for name in _tool_names(target, tool))
-    cannot_match = (
-        is_costly
-        or matcher.problem is not None
-        or _PERMISSION_RULE.match(text) is not None
-        or _NOT_IN_NAMES.search(text) is not None
-    )
+    names = tuple(_tool_names(target, tools))
+    is_unusable = is_costly or matcher.problem is not None
+    is_known_name = is_name and is_known
     is_substring = is_name and is_searched and not is_known
     may_match_others = is_substring or _may_be_mcp_tool(source, piece)
-    check = may_match_others and not cannot_match and not (is_name and is_known)
-    if is_name and not names and not is_known and (text in source.renamed_tools or not is_searched):
+    check = may_match_others and not (is_unusable or is_known_name or _matches_no_name(text))
+    is_plain_name = text in source.renamed_tools or not is_searched
+    if is_name and is_plain_name and not names and not is_known:
         return _translate_name(source, text, target)
     # A tool of the user's own, or a part of the name of one.
     if is_substring and not names:
@@ -287,6 +284,12 @@ def _translate_piece(
         reason = f"{source.title} itself searches for it anywhere in a tool's name"
         wider = ((text, reason),)
     return TranslatedPiece(names=names, check=check, wider=wider)
+
+
+def _matches_no_name(text: str) -> bool:
+    """Return whether an expression is a permission rule, or has what no tool's name contains."""
+    is_rule = _PERMISSION_RULE.match(text) is not None
+    return is_rule or _NOT_IN_NAMES.search(text) is not None
 
 
 def _matching_tools(source: AgentSpec, matches: Callable[[str], bool]) -> list[str]:
@@ -304,10 +307,10 @@ def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> Translat
     if is_user_tool and name not in source.renamed_tools:
         return TranslatedPiece(names=(name,))
     tools = source.vocabulary.synonyms(newest)
-    names = {translated: None for tool in tools for translated in _tool_names(target, tool)}
+    names = tuple(dict.fromkeys(_tool_names(target, tools)))
     if not names:
         return TranslatedPiece(missing=((name, _why_missing(source, name, target)),))
-    return TranslatedPiece(names=tuple(names))
+    return TranslatedPiece(names=names)
 
 
 def _may_be_mcp_tool(source: AgentSpec, piece: Piece) -> bool:
@@ -318,9 +321,11 @@ def _may_be_mcp_tool(source: AgentSpec, piece: Piece) -> bool:
     return not (prefix and starts_with_letter and not prefix.startswith(first))
 
 
-def _tool_names(target: AgentSpec, tool: str) -> list[str]:
-    row = target.vocabulary.tools.get(tool)
-    return list(row.names) if row is not None else []
+def _tool_names(target: AgentSpec, tools: Iterable[str]) -> Iterator[str]:
+    for tool in tools:
+        row = target.vocabulary.tools.get(tool)
+        if row is not None:
+            yield from row.names
 
 
 def _why_missing(source: AgentSpec, piece: str, target: AgentSpec) -> str:
@@ -343,4 +348,6 @@ def _write_pattern(observed: EventSpec | None, names: list[str], patterns: list[
     is_searched = observed is not None and observed.matcher_style in SEARCHING_STYLES
     if not is_searched and all(map(_NAME.match, patterns)):
         return "|".join(pieces)
-    return f"^{pieces[0]}$" if len(pieces) == 1 else f"^({'|'.join(pieces)})$"
+    if len(pieces) == 1:
+        return f"^{pieces[0]}$"
+    return f"^({'|'.join(pieces)})$"
