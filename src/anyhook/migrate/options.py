@@ -81,20 +81,20 @@ def parse_options(words: Sequence[str]) -> ShimOptions:
         word = rest.pop(0)
         if word == "--":
             break
-        name, given, value = word.partition("=")
+        name, equals_sign, value = word.partition("=")
         field = OPTIONS.get(name)
         if field is None:
             raise UsageError(f"the shim has no option {name!r}; write: {USAGE}")
         if field == "background":
             values[field] = True
             continue
-        if not given:
+        if not equals_sign:
             if not rest or rest[0] == "--":
                 raise UsageError(f"{name} needs a value; write: {USAGE}")
             value = rest.pop(0)
         if field == "env":
-            key, found, text = value.partition("=")
-            if not found or not key:
+            key, equals_sign, text = value.partition("=")
+            if not equals_sign or not key:
                 raise UsageError(f"--env takes NAME=VALUE, not {value!r}")
             env.append((key, text))
         else:
@@ -108,11 +108,11 @@ def parse_options(words: Sequence[str]) -> ShimOptions:
 
 def must_block(words: Sequence[str]) -> bool:
     """Return whether the failure of a command line that cannot be parsed is a denial."""
-    known = list(words)
-    own = known[: known.index("--")] if "--" in known else known
-    return "--on-failure=block" in own or any(
-        own[at : at + 2] == ["--on-failure", "block"] for at in range(len(own))
-    )
+    own = list(words)
+    if "--" in own:
+        own = own[: own.index("--")]
+    pairs = [own[index : index + 2] for index in range(len(own))]
+    return "--on-failure=block" in own or ["--on-failure", "block"] in pairs
 
 
 def write_options(options: ShimOptions) -> list[str]:
@@ -120,12 +120,17 @@ def write_options(options: ShimOptions) -> list[str]:
     words: list[str] = []
     for option, field in OPTIONS.items():
         value = getattr(options, field)
+        is_default = value in ("", None) or value == getattr(ShimOptions, field, "")
+        if is_default:
+            continue
         if field == "env":
-            words += [word for key, text in value for word in (option, f"{key}={text}")]
+            for key, text in value:
+                words += [option, f"{key}={text}"]
         elif field == "background":
-            words += [option] if value else []
-        elif value not in ("", None) and value != getattr(ShimOptions, field, ""):
+            words.append(option)
+        else:
             text = value if isinstance(value, str) else f"{value:.15g}"
+            # A word `--` ends the options.
             words += [f"{option}={text}"] if text == "--" else [option, text]
     return [*words, "--", *options.command]
 
