@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from anyhook.model.diagnostics import Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
     from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.configured import ConfiguredHook, Findings
     from anyhook.probe.evidence import Observation
@@ -23,7 +24,15 @@ MAX_REASONS = 3
 """Reasons that are given for one hook."""
 FIRST_LINES = 3
 """Lines of an agent's output that are shown where it fails."""
-NOT_FOUND, NOT_EXECUTABLE = 127, 126
+CALLED = frozenset({"after_tool", "post_tool_use_failure"})
+"""Events of calls that were carried out."""
+DEAD = frozenset({"dead-matcher", "condition-not-here", "type-not-here"})
+"""Diagnostics of hooks that never run."""
+SHELL_FAILURES: dict[int | None, str] = {
+    126: "may not be executed",
+    127: "is not there",
+}
+"""Exit code of a shell that cannot start a command, to what is wrong with the command."""
 
 
 class Verdict(StrEnum):
@@ -57,26 +66,29 @@ class HookReport:
     @property
     def fired(self) -> bool | None:
         """Whether it ran on every event on which it should; `None` if there was none."""
-        events = [seen for seen in self.observations if seen.expected or seen.fired]
-        return all(seen.fired for seen in events) if events else None
+        return _all_true(seen.fired for seen in self.observations if seen.expected or seen.fired)
 
     def held(self, *, in_subagent: bool = False) -> bool | None:
         """Return whether its denials held; `None` if there was none."""
-        seen = [o.held for o in self.observations if o.in_subagent is in_subagent]
-        results = [held for held in seen if held is not None]
-        return all(results) if results else None
+        return _all_true(seen.held for seen in self.observations if seen.in_subagent is in_subagent)
 
     @property
     def context(self) -> bool | None:
         """Whether its texts for the model reached it; `None` if there was none."""
-        results = [seen.context for seen in self.observations if seen.context is not None]
-        return all(results) if results else None
+        return _all_true(seen.context for seen in self.observations)
 
     @property
     def fired_in_subagent(self) -> bool | None:
         """Whether it ran on the events of a subagent; `None` if there was none."""
-        events = [seen for seen in self.observations if seen.in_subagent]
-        return all(seen.fired for seen in events) if events else None
+        return _all_true(seen.fired for seen in self.observations if seen.in_subagent)
+
+
+def _all_true(results: Iterable[bool | None]) -> bool | None:
+    """Return whether all results that were observed are true; `None` if there are none."""
+    observed = [result for result in results if result is not None]
+    if not observed:
+        return None
+    return all(observed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +124,9 @@ class AgentReport:
     @property
     def is_broken(self) -> bool:
         """Whether something does not work."""
-        return bool(self.problems) or any(h.verdict is Verdict.BROKEN for h in self.hooks)
+        if self.problems:
+            return True
+        return any(hook.verdict is Verdict.BROKEN for hook in self.hooks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +156,18 @@ class Circumstances:
             if run.timed_out:
                 return f"{title} did not end in time; give it longer with --timeout"
             if run.exit_code != 0 and not trial.reached_model:
-                output = (run.stderr.strip() or run.stdout.strip()).splitlines()
-                shown = "; ".join(line.strip() for line in output[:FIRST_LINES])
+                output = run.stderr.strip() or run.stdout.strip()
+                shown = "; ".join(line.strip() for line in output.splitlines()[:FIRST_LINES])
                 return f"{title} ended with {run.exit_code} before it asked its model: {shown}"
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Conclusion:
+    """The verdict about a hook and its reasons, the most important one first."""
+
+    verdict: Verdict
+    reasons: Sequence[str] = ()
 
 
 def judge(
@@ -158,61 +180,90 @@ def judge(
         observations: Its events.
         around: What holds for all hooks of the agent.
     """
-    verdict, reasons = _judge(hook, observations, around)
-    unique = tuple(dict.fromkeys(reasons))[:MAX_REASONS]
-    return HookReport(hook, verdict, unique, tuple(observations))
+    conclusion = _conclude(hook, observations, around)
+    reasons = tuple(dict.fromkeys(conclusion.reasons))[:MAX_REASONS]
+    return HookReport(hook, conclusion.verdict, reasons, tuple(observations))
 
 
-def _judge(
+def _conclude(
     hook: ConfiguredHook, observations: Sequence[Observation], around: Circumstances
-) -> tuple[Verdict, list[str]]:
-    title = around.engine.agent.title
-    mistakes = _mistakes(hook, around)
+) -> _Conclusion:
     if hook.handler is None or hook.spec is None:
-        if not mistakes:
-            mistakes = [f"{title} does not read it; see: anyhook check"]
-        return Verdict.BROKEN, mistakes
-    switch = around.engine.hooks.switched_off(hook.handler, around.engine.rules)
+        return _Conclusion(Verdict.BROKEN, _why_dropped(hook, around))
     has_fired = any(seen.fired for seen in observations)
+    switch = around.engine.hooks.switched_off(hook.handler, around.engine.rules)
     if switch is not None and not has_fired:
-        return Verdict.OFF, [f"it is switched off by {switch}"]
+        return _Conclusion(Verdict.OFF, [f"it is switched off by {switch}"])
     if hook.tap is None:
-        why = f"it is of type {hook.handler.kind}, which runs no command"
-        if hook.handler.kind == "command":
-            why = f"{hook.file} is not copied, so its hooks run without a record"
-        return Verdict.UNTESTED, [why]
-    reasons = [reason for seen in observations for reason in _faults(seen, hook, around)]
+        return _Conclusion(Verdict.UNTESTED, [_why_unrecorded(hook, hook.handler)])
+    if not observations:
+        return _conclude_unobserved(hook, around)
+    reasons = _why_broken(hook, observations, around, has_fired=has_fired)
+    if reasons:
+        return _Conclusion(Verdict.BROKEN, reasons)
+    return _Conclusion(Verdict.WORKS)
+
+
+def _conclude_unobserved(hook: ConfiguredHook, around: Circumstances) -> _Conclusion:
+    """Return the verdict about a hook for which the runs had no event."""
+    dead = [d.message for d in around.findings.about(hook) if d.code in DEAD]
+    if dead:
+        return _Conclusion(Verdict.BROKEN, dead)
+    if around.failure:
+        return _Conclusion(Verdict.UNTESTED, [around.failure])
+    return _Conclusion(Verdict.UNTESTED, [_why_untested(hook)])
+
+
+def _why_dropped(hook: ConfiguredHook, around: Circumstances) -> list[str]:
+    """Return why an agent does not read a hook."""
+    mistakes = _mistakes(hook, around)
+    if mistakes:
+        return mistakes
+    return [f"{around.engine.agent.title} does not read it; see: anyhook check"]
+
+
+def _why_unrecorded(hook: ConfiguredHook, handler: HandlerSpec) -> str:
+    if handler.kind == "command":
+        return f"{hook.file} is not copied, so its hooks run without a record"
+    return f"it is of type {handler.kind}, which runs no command"
+
+
+def _why_broken(
+    hook: ConfiguredHook,
+    observations: Sequence[Observation],
+    around: Circumstances,
+    *,
+    has_fired: bool,
+) -> list[str]:
+    """Return what went wrong on the events of a hook; empty if it did what it should."""
+    reasons: list[str] = []
     silent = [seen for seen in observations if seen.expected and not seen.fired]
     if silent:
-        reasons = [_why_silent(hook, silent[0], around, has_fired=has_fired), *mistakes, *reasons]
-    if reasons:
-        seen_codes = {problem.code for seen in observations for problem in seen.problems}
-        return Verdict.BROKEN, [*reasons, *_mistakes(hook, around, without=seen_codes)]
-    if not observations:
-        dead = [d.message for d in around.findings.about(hook) if d.code in DEAD]
-        if dead:
-            return Verdict.BROKEN, dead
-        if around.failure:
-            return Verdict.UNTESTED, [around.failure]
-        return Verdict.UNTESTED, [_why_untested(hook)]
-    return Verdict.WORKS, []
-
-
-CALLED = frozenset({"after_tool", "post_tool_use_failure"})
-"""Events of calls that were carried out."""
-DEAD = frozenset({"dead-matcher", "condition-not-here", "type-not-here"})
-"""Diagnostics of hooks that never run."""
+        # What `anyhook check` reports may be the cause, so it stands next to the symptom.
+        reasons.append(_why_silent(hook, silent[0], around, has_fired=has_fired))
+        reasons += _mistakes(hook, around)
+    for seen in observations:
+        reasons += _faults(seen, hook, around)
+    if not reasons:
+        return []
+    # A mistake that was also observed has been reported above in the words of the run.
+    observed_codes = {problem.code for seen in observations for problem in seen.problems}
+    return [*reasons, *_mistakes(hook, around, without=observed_codes)]
 
 
 def _mistakes(
     hook: ConfiguredHook, around: Circumstances, without: Collection[str] = ()
 ) -> list[str]:
     """Return what `anyhook check` reports about a hook, without diagnostics of some codes."""
-    found = around.findings.about(hook)
+    diagnostics = around.findings.about(hook)
     if hook.handler is None:
-        found += [d for d in around.findings.diagnostics if _is_around(d, hook)]
-    found = [d for d in found if d.severity is not Severity.INFO and d.code not in without]
-    return [diagnostic.message for diagnostic in found]
+        diagnostics += [d for d in around.findings.diagnostics if _is_around(d, hook)]
+    messages: list[str] = []
+    for diagnostic in diagnostics:
+        is_mistake = diagnostic.severity is not Severity.INFO
+        if is_mistake and diagnostic.code not in without:
+            messages.append(diagnostic.message)
+    return messages
 
 
 def _is_around(diagnostic: Diagnostic, hook: ConfiguredHook) -> bool:
@@ -228,29 +279,37 @@ def _faults(seen: Observation, hook: ConfiguredHook, around: Circumstances) -> l
     if not seen.fired:
         return []
     title = around.engine.agent.title
-    where = f" on {seen.call!r}" if seen.call else f" on {seen.event}"
     if seen.killed:
-        return [_why_killed(hook, around, where)]
-    if seen.exit_code in (NOT_FOUND, NOT_EXECUTABLE):
-        what = "is not there" if seen.exit_code == NOT_FOUND else "may not be executed"
-        effect = f"; {title} denies every call for that" if seen.denied else ""
-        return [f"its command {what}: {seen.stderr}{effect}"]
+        return [_why_killed(hook, seen, around)]
+    if seen.exit_code in SHELL_FAILURES:
+        reason = f"its command {SHELL_FAILURES[seen.exit_code]}: {seen.stderr}"
+        if seen.denied:
+            reason += f"; {title} denies every call for that"
+        return [reason]
     reasons = [diagnostic.message for diagnostic in seen.problems]
     if seen.held is False:
         agent = "a subagent" if seen.in_subagent else title
-        reasons.append(f"{agent} did not obey its denial{where}")
+        reasons.append(f"{agent} did not obey its denial{_where(seen)}")
     if seen.context is False:
-        reasons.append(f"its text for the model did not reach the model{where}")
+        reasons.append(f"its text for the model did not reach the model{_where(seen)}")
     return reasons
 
 
-def _why_killed(hook: ConfiguredHook, around: Circumstances, where: str) -> str:
+def _where(seen: Observation) -> str:
+    if seen.call:
+        return f" on {seen.call!r}"
+    return f" on {seen.event}"
+
+
+def _why_killed(hook: ConfiguredHook, seen: Observation, around: Circumstances) -> str:
     agent = around.engine.agent
-    timeout = hook.handler.timeout if hook.handler is not None else agent.default_timeout
+    timeout = agent.default_timeout
+    if hook.handler is not None:
+        timeout = hook.handler.timeout
     unit = "seconds" if agent.timeout_unit == 1.0 else "milliseconds"
     return (
-        f"{agent.title} killed it{where}: its timeout is {timeout:g} s (the settings count in "
-        f"{unit})"
+        f"{agent.title} killed it{_where(seen)}: its timeout is {timeout:g} s (the settings count "
+        f"in {unit})"
     )
 
 
@@ -258,22 +317,23 @@ def _why_silent(
     hook: ConfiguredHook, seen: Observation, around: Circumstances, *, has_fired: bool
 ) -> str:
     """Return why a hook did not run although the rules predict it."""
-    title = around.engine.agent.title
-    where = f" on {seen.call!r}" if seen.call else f" on {seen.event}"
     if around.failure:
         return around.failure
     if has_fired and seen.in_subagent:
         return f"it does not run for calls of a subagent ({seen.call or seen.event})"
     if hook.file in around.silent_files:
+        title = around.engine.agent.title
         return f"{title} ran no hook of {hook.file}: it drops the whole file for a wrong entry"
     denial = ", which it would deny" if seen.denied else ""
-    return f"it did not run{where}{denial}"
+    return f"it did not run{_where(seen)}{denial}"
 
 
 def _why_untested(hook: ConfiguredHook) -> str:
-    if hook.spec is not None and hook.spec.canonical in CALLED:
+    if hook.spec is None:
+        return f"the probe leads to no {hook.event}"
+    if hook.spec.canonical in CALLED:
         return f"no call that {hook.matcher!r} matches was carried out, so it got no {hook.event}"
-    if hook.spec is not None and hook.spec.subject == "tool_name":
+    if hook.spec.subject == "tool_name":
         example = """--call 'TOOL {"ARGUMENT": …}'"""
         return f"no call of the probe is of a tool that {hook.matcher!r} matches; add {example}"
     return f"the probe leads to no {hook.event}"
