@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from agents.models.fake_id import FAKE_RESPONSES_ID
 from openai.types import responses as api
@@ -55,11 +56,15 @@ def request_from_input(items: InputItems, settings: ModelSettings, model: str = 
         settings: The model's settings.
         model: Its name.
     """
-    values = {key: getattr(settings, name, None) for key, name in SAMPLING.items()}
+    config: dict[str, Any] = {}
+    for key, name in SAMPLING.items():
+        value = getattr(settings, name, None)
+        if value is not None:
+            config[key] = value
     request: dict[str, Any] = {
         "model": model,
         "messages": [_message_from_item(item) for item in _as_list(items)],
-        "config": {key: value for key, value in values.items() if value is not None},
+        "config": config,
     }
     choice = settings.tool_choice
     if isinstance(choice, str) and choice in TOOL_MODES:
@@ -69,24 +74,31 @@ def request_from_input(items: InputItems, settings: ModelSettings, model: str = 
     return cast("LLMRequest", request)
 
 
-def change_input(
-    items: InputItems, before: LLMRequest, after: LLMRequest
-) -> tuple[InputItems, list[str]]:
+class ChangedInput(NamedTuple):
+    """The input of a model with the changes of hooks.
+
+    Attributes:
+        items: The items to send, the same object if no message changed.
+        instructions: The texts of new system messages, which are no items of an input.
+    """
+
+    items: InputItems
+    instructions: list[str]
+
+
+def change_input(items: InputItems, before: LLMRequest, after: LLMRequest) -> ChangedInput:
     """Apply the changes of hooks to the input of a model.
 
     Args:
         items: The original input; not modified.
         before: The request that hooks saw.
         after: The complete request that hooks want.
-
-    Returns:
-        The input to send, the same object if no message changed; and new instructions.
     """
-    old, new = before["messages"], after.get("messages", before["messages"])
+    old = before["messages"]
+    new = after.get("messages", old)
     if new == old:
-        return items, []
-    new_items, instructions = _apply_messages(_as_list(items), list(old), list(new))
-    return cast("list[TResponseInputItem]", new_items), instructions
+        return ChangedInput(items, [])
+    return _apply_messages(_as_list(items), list(old), list(new))
 
 
 def change_settings(
@@ -95,16 +107,21 @@ def change_settings(
     """Apply sampling parameters to a model's settings; return the same object if none changed."""
     changed = changed_sampling(before.get("config") or {}, after.get("config") or {})
     changed.pop("top_k", None)  # the SDK has none
-    return dataclasses.replace(settings, **changed) if changed else settings
+    if not changed:
+        return settings
+    return dataclasses.replace(settings, **changed)
 
 
 def with_tool_mode(
     settings: ModelSettings, config: ToolConfig, *, has_tools: bool
 ) -> ModelSettings:
     """Apply a mode of tool calling to a model's settings; return the same object if it has it."""
-    choice = {"ANY": "required", "NONE": None}.get(config.get("mode", ""), settings.tool_choice)
-    if not has_tools:
+    choice = settings.tool_choice
+    mode = config.get("mode")
+    if mode == "NONE" or not has_tools:
         choice = None
+    elif mode == "ANY":
+        choice = "required"
     if choice == settings.tool_choice:
         return settings
     return dataclasses.replace(settings, tool_choice=choice)
@@ -114,7 +131,9 @@ def prompt_text(items: InputItems) -> str:
     """Return the text of the user's last message that has one; empty if there is none."""
     for item in reversed(_as_list(items)):
         message = _message_from_item(item)
-        text = _text_of_content(message["content"]) if message["role"] == "user" else ""
+        if message["role"] != "user":
+            continue
+        text = _text_of_content(message["content"])
         if text:
             return text
     return ""
@@ -139,23 +158,36 @@ def append_to_prompt(items: InputItems, texts: Sequence[str]) -> InputItems:
 
 
 def _as_list(items: str | Iterable[Any]) -> list[Any]:
-    return [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
+    if isinstance(items, str):
+        return [{"role": "user", "content": items}]
+    return list(items)
 
 
 def _message_from_item(item: Any) -> dict[str, Any]:
+    if not isinstance(item, Mapping):
+        return {"role": "model", "content": [{"type": "item", "item": str(item)}]}
     if not _is_message(item):
-        kind = str(item.get("type", "")) if isinstance(item, Mapping) else ""
-        part = dict(item) if isinstance(item, Mapping) else {"type": "item", "item": str(item)}
-        return {"role": "user" if kind.endswith("_output") else "model", "content": [part]}
+        # A call of a tool is the model's; its output is sent to the model, as the user's text is.
+        is_output = str(item.get("type", "")).endswith("_output")
+        return {"role": "user" if is_output else "model", "content": [dict(item)]}
     role = STABLE_ROLES.get(item["role"], item["role"])
-    content = item.get("content")
+    return {"role": role, "content": _stable_content(item.get("content"))}
+
+
+def _stable_content(content: Any) -> str | list[dict[str, Any]]:
+    """Return the content of a message: one text if all its parts are texts, or typed parts."""
     if isinstance(content, str):
-        return {"role": role, "content": content}
+        return content
     parts = [part for part in content or [] if isinstance(part, Mapping)]
-    if all(map(_is_text, parts)):
-        return {"role": role, "content": "".join(part["text"] for part in parts)}
-    typed = [{**part, "type": "text"} if _is_text(part) else dict(part) for part in parts]
-    return {"role": role, "content": typed}
+    if all(_is_text(part) for part in parts):
+        return _text_of_content(parts)
+    stable_parts: list[dict[str, Any]] = []
+    for part in parts:
+        stable_part = dict(part)
+        if _is_text(part):
+            stable_part["type"] = "text"
+        stable_parts.append(stable_part)
+    return stable_parts
 
 
 def _is_message(item: Any) -> bool:
@@ -167,8 +199,10 @@ def _is_text(part: Any) -> bool:
 
 
 def _sdk_part(part: Mapping[str, Any], role: str) -> dict[str, Any]:
-    text_type = "output_text" if role in ("assistant", "model") else "input_text"
-    return {**part, "type": text_type} if _is_text(part) else dict(part)
+    if not _is_text(part):
+        return dict(part)
+    is_models = role in ("assistant", "model")
+    return {**part, "type": "output_text" if is_models else "input_text"}
 
 
 def _text_of_content(content: Any) -> str:
@@ -185,41 +219,74 @@ def _represents_item(message: Mapping[str, Any]) -> bool:
     return content[0].get("type") not in PART_TYPES
 
 
-def _apply_messages(
-    items: list[Any], before: list[Any], after: list[Any]
-) -> tuple[list[Any], list[str]]:
-    """Find the item of each changed message, and keep what is not text.
-
-    Returns:
-        The new items, and the texts of new system messages.
-    """
+def _apply_messages(items: list[Any], before: list[Any], after: list[Any]) -> ChangedInput:
+    """Find the item of each changed message, and keep what is not text."""
     old = [dump_json(repair(message)) for message in before]
     new = [dump_json(repair(message)) for message in after]
-    result: list[Any] = []
-    instructions: list[str] = []
+    writer = _InputWriter()
     matcher = SequenceMatcher(None, old, new, autojunk=False)
     for operation, i1, i2, j1, j2 in matcher.get_opcodes():
         if operation == "equal":
-            result += items[i1:i2]
-            continue
-        # Each new message replaces the first item left of the same kind; the text of items that
-        # are skipped was removed.
-        position = i1
-        for message in after[j1:j2]:
-            candidates = range(position, i2)
-            match = next((i for i in candidates if _is_same_kind(before[i], message)), None)
+            writer.items += items[i1:i2]
+        else:
+            writer.replace(items[i1:i2], before[i1:i2], after[j1:j2])
+    return ChangedInput(writer.items, writer.instructions)
+
+
+@dataclass(slots=True)
+class _InputWriter:
+    """Writes the items of a changed input, in order.
+
+    Attributes:
+        items: The items.
+        instructions: The texts of new system messages.
+    """
+
+    items: list[Any] = field(default_factory=list)
+    instructions: list[str] = field(default_factory=list)
+
+    def replace(
+        self,
+        items: Sequence[Any],
+        messages: Sequence[Mapping[str, Any]],
+        new_messages: Sequence[Mapping[str, Any]],
+    ) -> None:
+        """Write the items of new messages in the place of old ones.
+
+        Each new message replaces the first item left of the same kind. Items without a new message
+        lose their text: a hook removed it.
+
+        Args:
+            items: The old items.
+            messages: Their messages.
+            new_messages: What hooks put in their place.
+        """
+        position = 0
+        for message in new_messages:
+            match = _find_same_kind(messages, message, position)
             if match is not None:
-                for item in items[position:match]:
-                    result += _without_text(item)
-                result.append(_rewrite_item(items[match], message))
+                self._write_others(items[position:match])
+                self.items.append(_rewrite_item(items[match], message))
                 position = match + 1
             elif message["role"] == "system":
-                instructions.append(_text_of_content(message["content"]))
+                self.instructions.append(_text_of_content(message["content"]))
             else:
-                result.append(_item_from_message(message))
-        for item in items[position:i2]:
-            result += _without_text(item)
-    return result, instructions
+                self.items.append(_item_from_message(message))
+        self._write_others(items[position:])
+
+    def _write_others(self, items: Sequence[Any]) -> None:
+        for item in items:
+            self.items += _without_text(item)
+
+
+def _find_same_kind(
+    messages: Sequence[Mapping[str, Any]], message: Mapping[str, Any], start: int
+) -> int | None:
+    """Return the index of the first message of a message's kind, from an index on."""
+    for index in range(start, len(messages)):
+        if _is_same_kind(messages[index], message):
+            return index
+    return None
 
 
 def _is_same_kind(message: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -231,10 +298,16 @@ def _without_text(item: Any) -> list[Any]:
     """Return what remains of an item whose text was removed: nothing, or the item without it."""
     if not _is_message(item):
         return [item]
-    content = item.get("content")
-    parts = content if isinstance(content, list) else []
-    others = [part for part in parts if not _is_text(part)]
-    return [{**item, "content": others}] if others else []
+    others = _parts_without_text(item.get("content"))
+    if not others:
+        return []
+    return [{**item, "content": others}]
+
+
+def _parts_without_text(content: Any) -> list[Any]:
+    if not isinstance(content, list):
+        return []
+    return [part for part in content if not _is_text(part)]
 
 
 def _rewrite_item(item: Any, message: Mapping[str, Any]) -> Any:
@@ -242,13 +315,13 @@ def _rewrite_item(item: Any, message: Mapping[str, Any]) -> Any:
     if not _is_message(item):
         return {**item, **content[0], "type": item["type"]}
     role, old = item["role"], item.get("content")
-    if isinstance(content, str):
-        new: Any = content if isinstance(old, str) else _replace_text(old, content, role)
-    else:
-        new = [_sdk_part(part, role) for part in content]
-        old_parts = old if isinstance(old, list) else []
-        new += [part for part in old_parts if not _is_text(part) and part not in new]
-    return {**item, "content": new}
+    if not isinstance(content, str):
+        parts = [_sdk_part(part, role) for part in content]
+        parts += [part for part in _parts_without_text(old) if part not in parts]
+        return {**item, "content": parts}
+    if not isinstance(old, str):
+        return {**item, "content": _replace_text(old, content, role)}
+    return {**item, "content": content}
 
 
 def _replace_text(parts: list[Any], text: str, role: str) -> list[Any]:
@@ -259,7 +332,7 @@ def _replace_text(parts: list[Any], text: str, role: str) -> list[Any]:
     index = 0
     while index < len(parts) and not _is_text(parts[index]):
         index += 1
-    return [*parts[:index], new, *(part for part in parts[index:] if not _is_text(part))]
+    return [*parts[:index], new, *_parts_without_text(parts[index:])]
 
 
 def _item_from_message(message: Mapping[str, Any]) -> Any:
@@ -313,11 +386,16 @@ def change_output(
         texts = iter(zip(old, new, strict=True))
         result = [_replace_item_texts(item, texts) for item in output]
     else:
-        index = 0
-        while index < len(output) and output[index].type == "reasoning":
-            index += 1
-        result = [*output[:index], message_item(new[0]), *output[index:]]
+        result = _insert_message(output, new[0])
     return [_without_readable_reasoning(item) for item in result]
+
+
+def _insert_message(output: Sequence[TResponseOutputItem], text: str) -> list[TResponseOutputItem]:
+    """Put a message behind the reasoning that leads to it, before calls of tools."""
+    index = 0
+    while index < len(output) and output[index].type == "reasoning":
+        index += 1
+    return [*output[:index], message_item(text), *output[index:]]
 
 
 def new_response(response: LLMResponse, response_id: str | None = None) -> ModelResponse:
@@ -349,12 +427,13 @@ def _output_message(part: Any) -> api.ResponseOutputMessage:
 
 
 def _texts_of_output(output: Iterable[Any]) -> list[str]:
-    parts: list[Any] = []
+    texts: list[str] = []
     for item in output:
-        parts += item.content if item.type == "message" else ()
-    return [
-        getattr(part, TEXT_MEMBERS[part.type]) or "" for part in parts if part.type in TEXT_MEMBERS
-    ]
+        if item.type != "message":
+            continue
+        parts = [part for part in item.content if part.type in TEXT_MEMBERS]
+        texts += [getattr(part, TEXT_MEMBERS[part.type]) or "" for part in parts]
+    return texts
 
 
 def _replace_item_texts(item: Any, texts: Iterator[tuple[str, str]]) -> Any:
@@ -363,7 +442,9 @@ def _replace_item_texts(item: Any, texts: Iterator[tuple[str, str]]) -> Any:
         return item
     parts = [_replace_part_text(part, texts) for part in item.content]
     is_same = all(new is old for new, old in zip(parts, item.content, strict=True))
-    return item if is_same else item.model_copy(update={"content": parts})
+    if is_same:
+        return item
+    return item.model_copy(update={"content": parts})
 
 
 def _replace_part_text(part: Any, texts: Iterator[tuple[str, str]]) -> Any:
@@ -380,6 +461,7 @@ def _replace_part_text(part: Any, texts: Iterator[tuple[str, str]]) -> Any:
 
 
 def _without_readable_reasoning(item: Any) -> Any:
-    if item.type != "reasoning" or not (item.summary or item.content):
+    is_readable = item.type == "reasoning" and (item.summary or item.content)
+    if not is_readable:
         return item
     return item.model_copy(update={"summary": [], "content": None})
