@@ -34,7 +34,7 @@ from anyhook.integrations.model_api import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from langchain.agents.middleware.types import ModelRequest
     from langchain_core.language_models import BaseChatModel
@@ -46,6 +46,8 @@ MessageT = TypeVar("MessageT", bound=BaseMessage)
 MARK = "anyhook"
 NOTICE = "notice"
 """Value of `additional_kwargs["anyhook"]` of a message for the user that the model never gets."""
+MESSAGE_TYPES: dict[str, type[BaseMessage]] = {"model": AIMessage, "system": SystemMessage}
+"""Roles of the stable form to types of messages; others are the user's."""
 MODEL_NAME_FIELDS = ("model_name", "model", "model_id")
 """Fields of chat models that may hold the name of the model; the first that does is used."""
 FINISH_REASONS = {
@@ -104,8 +106,10 @@ def append_texts(message: MessageT, texts: Iterable[str]) -> MessageT:
     content: Any = message.content
     if isinstance(content, list):
         content = [*content, _text_block(text)]
+    elif content:
+        content = f"{content}\n\n{text}"
     else:
-        content = f"{content}\n\n{text}" if content else text
+        content = text
     return message.model_copy(update={"content": content})
 
 
@@ -118,8 +122,11 @@ def _is_text_block(block: Mapping[str, Any]) -> bool:
 
 
 def _blocks_of(content: Any) -> list[dict[str, Any]]:
+    """Return content as blocks; LangChain also allows a text, and texts between the blocks."""
+    if content == "":
+        return []
     if isinstance(content, str):
-        return [_text_block(content)] if content else []
+        return [_text_block(content)]
     return [_text_block(block) if isinstance(block, str) else block for block in content]
 
 
@@ -135,23 +142,31 @@ def _parts_from_message(message: BaseMessage) -> list[dict[str, Any]]:
     # Some providers repeat each call as a block, in its place between texts; others do not.
     calls = {call["id"]: call for call in _tool_calls(message)}
     parts = [_part_from_block(block, calls) for block in blocks]
-    return [*parts, *map(_call_part, calls.values())]
+    return parts + [_call_part(call) for call in calls.values()]
 
 
 def _part_from_block(block: dict[str, Any], calls: dict[Any, Any]) -> dict[str, Any]:
     """Return the part of a block; a call that the block repeats is taken from `calls`."""
     kind = block.get("type")
-    members = {key: value for key, value in block.items() if key != "type"}
+    members = _without(block, ("type",))
     if _is_text_block(block):
         return members
     if kind in THOUGHT_TYPES and isinstance(block.get(kind), str):
         return {"text": members.pop(kind), "thought": True, "block": kind, **members}
     call = calls.pop(_call_id(block), None)
-    return block if call is None else _call_part(call)
+    if call is None:
+        return block
+    return _call_part(call)
+
+
+def _without(members: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if name not in names}
 
 
 def _tool_calls(message: BaseMessage) -> list[Any]:
-    return list(message.tool_calls) if isinstance(message, AIMessage) else []
+    if not isinstance(message, AIMessage):
+        return []
+    return list(message.tool_calls)
 
 
 def _call_id(block: Mapping[str, Any]) -> Any:
@@ -177,39 +192,53 @@ def _rebuild_message(message: BaseMessage, parts: Sequence[Any]) -> BaseMessage:
     """Return the message that parts came from, with the changes of hooks to them."""
     if isinstance(message, ToolMessage):
         return _rebuild_tool_message(message, parts)
-    old_blocks = _blocks_of(message.content)
-    old_calls = _tool_calls(message)
-    calls = _changed_calls(old_calls, parts)
-    call_blocks = {_call_id(block): block for block in old_blocks}
-    # The provider's own block of a changed call still has the old arguments.
-    for call, old_call in zip(calls, old_calls, strict=True):
-        if call != old_call:
-            call_blocks.pop(call["id"], None)
-    blocks = []
-    for part in parts:
-        block = _block_from_part(part, old_blocks, call_blocks) if isinstance(part, dict) else None
-        if block is not None:
-            blocks.append(block)
-    content: Any = blocks
-    is_plain = all(block.keys() == {"type", "text"} for block in blocks)
-    if isinstance(message.content, str) and is_plain:
-        content = "".join(block["text"] for block in blocks)
+    calls = _changed_calls(_tool_calls(message), parts)
+    content = _changed_content(message, parts, calls)
     update: dict[str, Any] = {"content": content}
     if isinstance(message, AIMessage):
         update["tool_calls"] = calls
     if _text_of_content(content) != _text_of_content(message.content):
-        members = message.additional_kwargs.items()
-        update["additional_kwargs"] = {k: v for k, v in members if k not in REPEATING_MEMBERS}
+        update["additional_kwargs"] = _without(message.additional_kwargs, REPEATING_MEMBERS)
     return message.model_copy(update=update)
 
 
 def _changed_calls(calls: list[Any], parts: Sequence[Any]) -> list[Any]:
+    """Return the calls of a message with the arguments that hooks gave them."""
     arguments: dict[Any, Any] = {}
     for part in parts:
-        call = part.get("functionCall") if isinstance(part, dict) else None
-        if isinstance(call, dict) and isinstance(call.get("args"), dict):
+        call = _member(part, "functionCall")
+        if call is not None and isinstance(call.get("args"), dict):
             arguments.setdefault(call.get("id"), call["args"])
     return [{**call, "args": arguments.get(call["id"], call["args"])} for call in calls]
+
+
+def _changed_content(
+    message: BaseMessage, parts: Sequence[Any], calls: Sequence[Any]
+) -> str | list[dict[str, Any]]:
+    """Return the content of a message that parts came from: a text where it was one."""
+    old_blocks = _blocks_of(message.content)
+    call_blocks = {_call_id(block): block for block in old_blocks}
+    # The provider's own block of a changed call still has the old arguments.
+    for call, old_call in zip(calls, _tool_calls(message), strict=True):
+        if call != old_call:
+            call_blocks.pop(call["id"], None)
+    blocks: list[dict[str, Any]] = []
+    for part in parts:
+        if not isinstance(part, dict):
+            continue
+        block = _block_from_part(part, old_blocks, call_blocks)
+        if block is not None:
+            blocks.append(block)
+    is_plain = all(block.keys() == {"type", "text"} for block in blocks)
+    if isinstance(message.content, str) and is_plain:
+        return "".join(block["text"] for block in blocks)
+    return blocks
+
+
+def _member(part: Any, name: str) -> dict[str, Any] | None:
+    """Return the object that a part holds under a name; hooks may write parts of any form."""
+    member = part.get(name) if isinstance(part, dict) else None
+    return member if isinstance(member, dict) else None
 
 
 def _block_from_part(
@@ -217,41 +246,53 @@ def _block_from_part(
     old_blocks: Sequence[dict[str, Any]],
     call_blocks: Mapping[Any, dict[str, Any]],
 ) -> dict[str, Any] | None:
-    call = part.get("functionCall")
-    if isinstance(call, dict):
+    """Return the block of a part; `None` for a call that the provider does not repeat as one."""
+    call = _member(part, "functionCall")
+    if call is not None:
         return call_blocks.get(call.get("id"))
-    if not isinstance(part.get("text"), str) or "type" in part:
+    is_text = isinstance(part.get("text"), str) and "type" not in part
+    if not is_text:
         return part
     if part.get("thought"):
         kind = part.get("block") or THOUGHT_TYPES[0]
-        members = {k: v for k, v in part.items() if k not in ("text", "thought", "block")}
+        members = _without(part, ("text", "thought", "block"))
         block = {"type": kind, kind: part["text"], **members}
     else:
         block = {"type": "text", **part}
     if block in old_blocks:
         return block
-    return {key: value for key, value in block.items() if key not in TEXT_BOUND_MEMBERS}
+    return _without(block, TEXT_BOUND_MEMBERS)
 
 
 def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMessage:
     """Change a tool's result; texts that hooks add beside it stand before it."""
     response = None
-    texts, others = [], []
+    texts: list[str] = []
+    others: list[Any] = []
     for part in parts:
-        result = part.get("functionResponse") if isinstance(part, dict) else None
-        if isinstance(result, dict):
+        result = _member(part, "functionResponse")
+        if result is not None:
             response = result.get("response") if response is None else response
         elif isinstance(part, dict) and "type" not in part and "text" in part:
             texts.append(str(part["text"]))
         else:
             others.append(part)
-    old_response = _tool_result_part(message)["functionResponse"]["response"]
-    if isinstance(response, dict) and len(response) == 1 and response.keys() == old_response.keys():
-        (response,) = response.values()
-    result_text = _text_of_content(message.content) if response is None else text_of(response)
-    text = "\n\n".join([*texts, result_text])
-    content: Any = [_text_block(text), *others] if others else text
+    texts.append(_result_text(message, response))
+    content: Any = "\n\n".join(texts)
+    if others:
+        content = [_text_block(content), *others]
     return message.model_copy(update={"content": content})
+
+
+def _result_text(message: ToolMessage, response: Any) -> str:
+    """Return the text of a result that hooks changed; of the message itself if they removed it."""
+    output = response
+    shown_keys = _tool_result_part(message)["functionResponse"]["response"].keys()
+    if isinstance(response, dict) and response.keys() == shown_keys:
+        (output,) = response.values()
+    if output is None:
+        return _text_of_content(message.content)
+    return text_of(output)
 
 
 class ShownRequest:
@@ -267,21 +308,12 @@ class ShownRequest:
 
     def __init__(self, request: ModelRequest[Any]) -> None:
         self._request = request
-        model = request.model
-        settings = {name: getattr(model, name, None) for name in SAMPLING.values()}
-        numbers = {k: v for k, v in settings.items() if isinstance(v, int | float)}
-        self.model_name = _model_name(model)
+        self.model_name = _model_name(request.model)
+        settings = {**_sampling_of_model(request.model), **request.model_settings}
         self._api: dict[str, Any] = {
             "model": self.model_name,
-            "contents": [
-                {
-                    "role": _role_of(message),
-                    "parts": _parts_from_message(message),
-                    "message": message,
-                }
-                for message in request.messages
-            ],
-            "config": sampling_config({**numbers, **request.model_settings}),
+            "contents": [_entry_from_message(message) for message in request.messages],
+            "config": sampling_config(settings),
         }
         self.stable: LLMRequest = request_from_api(self._api)
 
@@ -295,31 +327,48 @@ class ShownRequest:
         overrides: dict[str, Any] = {}
         if new_api["contents"] is not api["contents"]:
             overrides["messages"] = [self._message(entry) for entry in new_api["contents"]]
-        instructions = (new_api["config"].get("systemInstruction") or {}).get("parts") or []
-        if instructions:
+        instruction = new_api["config"].get("systemInstruction") or {}
+        texts = [part["text"] for part in instruction.get("parts") or []]
+        if texts:
             system = request.system_message or SystemMessage(content="")
-            texts = [part["text"] for part in instructions]
             overrides["system_message"] = append_texts(system, texts)
         sampling = changed_sampling(api["config"], new_api["config"])
         if sampling:
             overrides["model_settings"] = {**request.model_settings, **sampling}
-        return request.override(**overrides) if overrides else request
+        if not overrides:
+            return request
+        return request.override(**overrides)
 
     def _message(self, entry: dict[str, Any]) -> BaseMessage:
         message = entry.get("message")
         if not isinstance(message, BaseMessage):
-            kinds = {"model": AIMessage, "system": SystemMessage}
-            new_message = kinds.get(entry["role"], HumanMessage)(content="")
-            return _rebuild_message(new_message, entry["parts"])
+            message_type = MESSAGE_TYPES.get(entry["role"], HumanMessage)
+            return _rebuild_message(message_type(content=""), entry["parts"])
         if any(entry is original for original in self._api["contents"]):
             return message
         return _rebuild_message(message, entry["parts"])
 
 
+def _entry_from_message(message: BaseMessage) -> dict[str, Any]:
+    """Return the content of a message, with the message itself to find it again."""
+    return {"role": _role_of(message), "parts": _parts_from_message(message), "message": message}
+
+
 def _role_of(message: BaseMessage) -> str:
-    if isinstance(message, AIMessage):
-        return "model"
-    return "system" if isinstance(message, SystemMessage) else "user"
+    for role, message_type in MESSAGE_TYPES.items():
+        if isinstance(message, message_type):
+            return role
+    return "user"
+
+
+def _sampling_of_model(model: BaseChatModel) -> dict[str, float]:
+    """Return the sampling parameters that a model was created with."""
+    settings: dict[str, float] = {}
+    for name in SAMPLING.values():
+        value = getattr(model, name, None)
+        if isinstance(value, int | float):
+            settings[name] = value
+    return settings
 
 
 def _model_name(model: BaseChatModel) -> str:
@@ -346,16 +395,19 @@ def select_tools(request: ModelRequest[Any], config: ToolConfig | None) -> Model
     tools = [tool for tool in request.tools if is_tool_allowed(config, tool_name(tool))]
     if tools and config.get("mode") == "ANY":
         return request.override(tools=tools, tool_choice="any")
-    return request if len(tools) == len(request.tools) else request.override(tools=tools)
+    if len(tools) == len(request.tools):
+        return request
+    return request.override(tools=tools)
 
 
 def tool_name(tool: Any) -> str:
     """Return the name of a tool, also of one that runs at the provider."""
     if not isinstance(tool, dict):
         return str(tool.name)
+    # OpenAI's chat format has the name in `function`; others have it beside the type.
     function = tool.get("function")
-    name = function.get("name") if isinstance(function, dict) else tool.get("name")
-    return str(name or tool.get("type") or "")
+    members = function if isinstance(function, dict) else tool
+    return str(members.get("name") or tool.get("type") or "")
 
 
 class ShownResponse:
@@ -370,10 +422,10 @@ class ShownResponse:
 
     def __init__(self, message: AIMessage) -> None:
         self._message = message
-        metadata = message.response_metadata
-        reason = str(metadata.get("finish_reason") or metadata.get("stop_reason")).lower()
         content = {"role": "model", "parts": _parts_from_message(message)}
         candidate: dict[str, Any] = {"content": content, "index": 0}
+        metadata = message.response_metadata
+        reason = str(metadata.get("finish_reason") or metadata.get("stop_reason")).lower()
         if reason in FINISH_REASONS:
             candidate["finishReason"] = FINISH_REASONS[reason]
         self._api: dict[str, Any] = {"candidates": [candidate]}
@@ -396,4 +448,6 @@ def _change_message(message: AIMessage, api: dict[str, Any], wanted: LLMResponse
 def response_message(response: LLMResponse) -> AIMessage:
     """Return a message for a response that a hook wrote."""
     message = _change_message(AIMessage(content=""), {"candidates": []}, response)
-    return message if message.content else AIMessage(content=response.get("text") or "")
+    if message.content:
+        return message
+    return AIMessage(content=response.get("text") or "")
