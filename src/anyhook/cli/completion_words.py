@@ -12,7 +12,12 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from anyhook.model.definitions import HandlerSpec
 
 TABLE = Path(__file__).with_name("completion_table.json")
 CACHE = "completion.json"
@@ -21,9 +26,12 @@ CACHE_SECONDS = 600.0
 """Age at which names are read again, also if no file changed."""
 MAX_PROJECTS = 20
 MAX_SESSIONS = 30
-OUTCOMES = ("deny", "ask", "allow", "defer", "stop", "none")
-SCOPES = ("project", "local", "user")
-RULES = ("documented", "observed")
+FIXED_WORDS = {
+    "outcome": ("deny", "ask", "allow", "defer", "stop", "none"),
+    "scope": ("project", "local", "user"),
+    "rules": ("documented", "observed"),
+}
+"""Kinds of values to their words, where these need no look-up."""
 
 Words = list[tuple[str, str]]
 """Words with a help; it may be empty."""
@@ -41,12 +49,13 @@ def main(arguments: list[str]) -> int:
     """
     # Whatever goes wrong: a shell shows nothing, and completes names of files.
     with suppress(Exception):
-        shell, words = arguments[0], arguments[1:]
+        shell, *words = arguments
         if shell == "bash":
             words = _split(words[0])
         elif shell == "fish":
             words[-1] = _unquote(words[-1])
-        lines = _format(shell, complete(words), words[-1] if words else "")
+        last = words[-1] if words else ""
+        lines = _format(shell, complete(words), last)
         sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
         sys.stdout.flush()
     return 0
@@ -64,28 +73,48 @@ def complete(words: list[str]) -> Words:
     if line.waiting is not None:
         return _of_kind(table, line.waiting, line, last)
     if last.startswith("-"):
-        name, equals, value = last.partition("=")
-        if equals:
-            kind = _kind_of_option(line.command, name)
-            return [(f"{name}={word}", text) for word, text in _of_kind(table, kind, line, value)]
+        return _complete_option(table, line, last)
+    commands = line.command["commands"]
+    if commands and not line.count:
+        return _matching([(name, command["help"]) for name, command in commands.items()], last)
+    argument = _next_argument(line)
+    if argument is None:
+        return []
+    return _of_kind(table, argument["kind"], line, last)
+
+
+def _complete_option(table: dict[str, Any], line: _Line, last: str) -> Words:
+    """Return the options that a word may be, or its values if it is `--option=VALUE`."""
+    name, equals, value = last.partition("=")
+    if not equals:
         return _matching(_options(line), last)
-    if line.command["commands"] and not line.count:
-        commands = [(name, item["help"]) for name, item in line.command["commands"].items()]
-        return _matching(commands, last)
-    arguments = line.command["arguments"]
-    if not arguments:
-        return []
-    index = min(line.count, len(arguments) - 1)
-    if line.count > index and not arguments[index]["repeats"]:
-        return []
-    return _of_kind(table, arguments[index]["kind"], line, last)
+    kind = _kind_of_option(line.command, name)
+    return [(f"{name}={word}", text) for word, text in _of_kind(table, kind, line, value)]
+
+
+def _next_argument(line: _Line) -> dict[str, Any] | None:
+    """Return the positional argument that the next word is; `None` if the command has no more."""
+    arguments: list[dict[str, Any]] = line.command["arguments"]
+    if line.count < len(arguments):
+        return arguments[line.count]
+    if arguments and arguments[-1]["repeats"]:
+        return arguments[-1]
+    return None
 
 
 # -- the command line
 
 
 class _Line:
-    """What the words before the last one mean."""
+    """What the words before the last one mean.
+
+    Attributes:
+        command: The command in the table.
+        count: Number of its positional arguments so far.
+        values: Its options to their values.
+        words: Its positional arguments.
+        waiting: The kind of the value that an option expects next; `None` if none does.
+    """
 
     def __init__(self, command: dict[str, Any]) -> None:
         self.command = command
@@ -105,8 +134,8 @@ def _read_line(root: dict[str, Any], words: list[str]) -> _Line:
         elif word.startswith("-"):
             name, equals, value = word.partition("=")
             line.values[name] = value
-            kind = _kind_of_option(line.command, name)
-            line.waiting = None if equals else kind
+            if not equals:
+                line.waiting = _kind_of_option(line.command, name)
         elif not line.count and word in line.command["commands"]:
             line.command = line.command["commands"][word]
         else:
@@ -127,8 +156,10 @@ def _options(line: _Line) -> Words:
     words: Words = []
     for option in line.command["options"]:
         is_given = any(name in line.values for name in option["names"])
-        if not is_given or option["repeats"]:
-            words += [(name, option["help"]) for name in option["names"] if name[:2] == "--"]
+        if is_given and not option["repeats"]:
+            continue
+        long_names = [name for name in option["names"] if name.startswith("--")]
+        words += [(name, option["help"]) for name in long_names]
     return words
 
 
@@ -136,36 +167,54 @@ def _options(line: _Line) -> Words:
 
 
 def _of_kind(table: dict[str, Any], kind: Any, line: _Line, last: str) -> Words:
+    return _matching(_words_of_kind(table, kind, line, last), last)
+
+
+def _words_of_kind(table: dict[str, Any], kind: Any, line: _Line, last: str) -> Words:
+    """Return all words of a kind, also those that do not begin with what is typed.
+
+    Args:
+        table: The table of commands, events and tools.
+        kind: A list of words, or the name of a kind; another name has no words, so that a shell
+            completes names of files.
+        line: The words before the last one.
+        last: What is typed of the last word.
+    """
     agent = line.values.get("--agent", "")
-    if isinstance(kind, list):
-        words: Words = [(word, "") for word in kind]
-    elif kind == "agent":
-        words = [(name, "") for name in table["events"]]
-    elif kind == "event":
+    if kind == "event":
         words = _of_agents(table["events"], agent)
-        words += [(name, "") for name in table["canonical events"] if last]
-    elif kind == "tool":
-        words = _of_agents(table["tools"], agent)
-    elif kind in ("canonical event", "canonical tool"):
-        words = [(name, "") for name in table[f"{kind}s"]]
-    elif kind == "hook":
-        words = _hooks(line.values, agent)
-    elif kind == "session":
-        words = _sessions(agent)
-    else:
-        fixed = {"outcome": OUTCOMES, "scope": SCOPES, "rules": RULES}.get(kind, ())
-        words = [(word, "") for word in fixed]
-    return _matching(words, last)
+        # The canonical names are as many again, so they are offered to those who began one.
+        if last:
+            words += _without_help(table["canonical events"])
+        return words
+    if kind == "tool":
+        return _of_agents(table["tools"], agent)
+    if kind == "hook":
+        return _hooks(line.values, agent)
+    if kind == "session":
+        return _sessions(agent)
+    if isinstance(kind, list):
+        return _without_help(kind)
+    if kind == "agent":
+        return _without_help(table["events"])
+    if kind in ("canonical event", "canonical tool"):
+        return _without_help(table[f"{kind}s"])
+    return _without_help(FIXED_WORDS.get(kind, ()))
+
+
+def _without_help(words: Iterable[str]) -> Words:
+    return [(word, "") for word in words]
 
 
 def _of_agents(names_by_agent: dict[str, list[str]], agent: str) -> Words:
     """Return the names of an agent, or of all of them with the agents that have each."""
-    agents: dict[str, list[str]] = {}
+    if agent:
+        return _without_help(dict.fromkeys(names_by_agent.get(agent, ())))
+    owners_by_name: dict[str, list[str]] = {}
     for owner, names in names_by_agent.items():
-        if agent in ("", owner):
-            for name in names:
-                agents.setdefault(name, []).append(owner)
-    return [(name, "" if agent else ", ".join(owners)) for name, owners in agents.items()]
+        for name in names:
+            owners_by_name.setdefault(name, []).append(owner)
+    return [(name, ", ".join(owners)) for name, owners in owners_by_name.items()]
 
 
 def _matching(words: Words, last: str) -> Words:
@@ -175,8 +224,9 @@ def _matching(words: Words, last: str) -> Words:
     """
     matching: dict[str, str] = {}
     for word, text in words:
-        if word.startswith(last) and word.isprintable():
-            matching.setdefault(word, text if text.isprintable() else "")
+        if not word.startswith(last) or not word.isprintable():
+            continue
+        matching.setdefault(word, text if text.isprintable() else "")
     return list(matching.items())
 
 
@@ -191,8 +241,9 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     entry = cache.get(key)
     if entry is None or not _is_current(entry):
         entry = _read_hooks(key)
+        # The entry written last is the last one; the oldest make room for it.
         cache.pop(key, None)
-        recent = [*cache.items()][1 - MAX_PROJECTS :]
+        recent = list(cache.items())[1 - MAX_PROJECTS :]
         _write(file, {**dict(recent), key: entry})
     return [(name, owner) for owner, name in entry["hooks"] if agent in ("", owner)]
 
@@ -202,8 +253,10 @@ def _read_cache(file: Path) -> dict[str, Any]:
         cache = json.loads(file.read_bytes())
     except (OSError, ValueError):
         return {}
-    is_whole = isinstance(cache, dict) and all(isinstance(item, dict) for item in cache.values())
-    return cache if is_whole else {}
+    if not isinstance(cache, dict):
+        return {}
+    is_valid = all(isinstance(entry, dict) for entry in cache.values())
+    return cache if is_valid else {}
 
 
 def _is_current(entry: dict[str, Any]) -> bool:
@@ -239,10 +292,12 @@ def _read_hooks(directory: str) -> dict[str, Any]:
         for stamp in hooks.stamps:
             path = str(stamp.path)
             stamps[path] = _stamp(path)
-        handlers = [handler for item in hooks.definitions for handler in item.handlers]
-        handlers += [item.handler for item in kept_hooks(agent, hooks.files)]
-        labels = unique_labels(handlers).values()
-        names += [(name, label) for label in dict.fromkeys(labels)]
+        handlers: list[HandlerSpec] = []
+        for definition in hooks.definitions:
+            handlers += definition.handlers
+        handlers += [kept.handler for kept in kept_hooks(agent, hooks.files)]
+        labels = dict.fromkeys(unique_labels(handlers).values())
+        names += [(name, label) for label in labels]
     return {"time": now, "stamps": stamps, "hooks": names}
 
 
@@ -286,11 +341,14 @@ def _split(line: str) -> list[str]:
 
     for closing in ("", '"', "'", "\\"):
         try:
-            words = shlex.split(line + closing)
+            words = shlex.split(line + closing)[1:]
         except ValueError:
             continue
-        is_open = bool(closing) or not line[-1:].isspace() or line.endswith("\\ ")
-        return words[1:] if is_open else [*words[1:], ""]
+        # Behind an unquoted space a new word begins, of which nothing is typed yet.
+        ends_word = line[-1:].isspace() and not line.endswith("\\ ")
+        if ends_word and not closing:
+            words.append("")
+        return words
     return []
 
 
@@ -310,10 +368,18 @@ def _unquote(word: str) -> str:
 def _format(shell: str, words: Words, last: str) -> list[str]:
     if shell == "zsh":
         # Colons separate a word from its help.
-        escaped = [(word.replace("\\", "\\\\").replace(":", "\\:"), text) for word, text in words]
-        return [f"{word}:{text}" if text else word for word, text in escaped]
+        escaped = [(_escape_colons(word), text) for word, text in words]
+        return _join_help(escaped, ":")
     if shell == "fish":
-        return [f"{word}\t{text}" if text else word for word, text in words]
+        return _join_help(words, "\t")
     # bash takes a word apart at colons and equals signs, and completes the last part.
     start = max(last.rfind(":"), last.rfind("=")) + 1
     return [word[start:] for word, _ in words]
+
+
+def _escape_colons(word: str) -> str:
+    return word.replace("\\", "\\\\").replace(":", "\\:")
+
+
+def _join_help(words: Words, separator: str) -> list[str]:
+    return [f"{word}{separator}{text}" if text else word for word, text in words]
