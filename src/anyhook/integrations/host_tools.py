@@ -45,14 +45,17 @@ class HostTool(Record, kw_only=False):
     @property
     def server(self) -> dict[str, Any]:
         """The server's configuration as hooks see it."""
-        members = {
+        members: dict[str, Any] = {
             "command": self.command,
-            "args": None if self.args is None else list(self.args),
+            "args": self.args,
             "cwd": self.cwd,
             "url": self.url,
             "tcp": self.tcp,
         }
-        return {name: value for name, value in members.items() if value is not None}
+        server = {name: value for name, value in members.items() if value is not None}
+        if self.args is not None:
+            server["args"] = list(self.args)  # hooks get JSON, which has no tuples
+        return server
 
 
 class HostTools:
@@ -69,13 +72,15 @@ class HostTools:
 
     def __init__(self, agent: AgentSpec, tools: Mapping[str, str | HostTool] | None = None) -> None:
         self._agent = agent
-        self._tools = {name: _as_host_tool(tool) for name, tool in (tools or {}).items()}
-        for name, tool in self._tools.items():
+        self._tools: dict[str, HostTool] = {}
+        for name, given in (tools or {}).items():
+            tool = given if isinstance(given, HostTool) else HostTool(given)
             if tool.server and not _is_mcp(tool.tool):
                 raise UsageError(
                     f"the tool {name!r} has a server ({', '.join(tool.server)}); only a tool of an "
                     "MCP server has one, HostTool('mcp__SERVER__TOOL', …)"
                 )
+            self._tools[name] = tool
 
     def canonical_call(self, name: str, arguments: Mapping[str, Any]) -> ToolCall:
         """Return a call with canonical names."""
@@ -90,8 +95,9 @@ class HostTools:
         tool = self._tools.get(name)
         canonical = name if tool is None else tool.tool
         is_known = canonical in TOOLS or _is_mcp(canonical)
-        shown = self._agent.vocabulary.name(canonical) if is_known else None
-        return shown or name
+        if not is_known:
+            return name
+        return self._agent.vocabulary.name(canonical) or name
 
     def event_fields(self, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a tool event: name, arguments and MCP server as hooks see them."""
@@ -106,9 +112,10 @@ class HostTools:
         if not _is_mcp(canonical):
             return None
         server_name, _, tool_name = canonical.removeprefix(MCP_PREFIX).partition("__")
-        tool = self._tools.get(name)
-        server = {} if tool is None else tool.server
-        return {"server_name": server_name, "tool_name": tool_name, **server}
+        context: dict[str, Any] = {"server_name": server_name, "tool_name": tool_name}
+        if name in self._tools:
+            context |= self._tools[name].server
+        return context
 
     def apply_changes(
         self, name: str, arguments: Mapping[str, Any], new_input: Mapping[str, Any]
@@ -127,14 +134,18 @@ class HostTools:
             if key not in old_input or old_input[key] != value
         }
         removed = {key: value for key, value in old_input.items() if key not in new_input}
-        removed_keys = self._host_arguments(name, removed)
-        kept = {key: value for key, value in arguments.items() if key not in removed_keys}
-        return {**kept, **self._host_arguments(name, changed)}
+        host_arguments = dict(arguments)
+        for key in self._host_arguments(name, removed):
+            host_arguments.pop(key, None)
+        # Only changes are translated, so that what hooks leave alone stays as the host wrote it.
+        return {**host_arguments, **self._host_arguments(name, changed)}
 
     def _host_arguments(self, name: str, shown_input: Mapping[str, Any]) -> dict[str, Any]:
-        tool = self._tools.get(name)
-        host_keys = {} if tool is None else {key: own for own, key in tool.arguments.items()}
         call = self._agent.vocabulary.call(self.shown_name(name), shown_input)
+        tool = self._tools.get(name)
+        if tool is None:
+            return dict(call.arguments)
+        host_keys = {canonical: own for own, canonical in tool.arguments.items()}
         return {host_keys.get(key, key): value for key, value in call.arguments.items()}
 
     def host_name(self, shown: str, known_tools: Collection[str] = ()) -> str:
@@ -181,10 +192,6 @@ def text_of(output: Any) -> str:
         return json.dumps(output, ensure_ascii=False, default=str)
     except (TypeError, ValueError):
         return str(output)
-
-
-def _as_host_tool(tool: str | HostTool) -> HostTool:
-    return tool if isinstance(tool, HostTool) else HostTool(tool)
 
 
 def _is_mcp(tool: str) -> bool:
