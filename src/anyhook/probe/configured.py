@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anyhook.engine.checks import check_hooks
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.probe.taps import Taps
+    from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.reader import LoadedFile
 
 
@@ -75,22 +76,19 @@ class Findings:
     def about_files(self, files: Iterable[Path]) -> list[Diagnostic]:
         """Return the errors that are not about one hook, in some files."""
         names = {str(file) for file in files}
-        return [
-            diagnostic
-            for diagnostic in self.diagnostics
-            if diagnostic.place is not None
-            and diagnostic.place.file in names
-            and diagnostic.severity is Severity.ERROR
-        ]
+        errors = [item for item in self.diagnostics if item.severity is Severity.ERROR]
+        return [error for error in errors if error.place is not None and error.place.file in names]
 
 
 def _is_about(diagnostic: Diagnostic, hook: ConfiguredHook) -> bool:
     place = diagnostic.place
-    if diagnostic.handler is not None:
-        has_label = diagnostic.handler == hook.label
-        return has_label and (place is None or place.file != hook.place.file or place == hook.place)
-    places = {hook.place, hook.definition.place} if hook.definition is not None else set()
-    return place in places
+    if diagnostic.handler is None:
+        return hook.definition is not None and place in (hook.place, hook.definition.place)
+    if diagnostic.handler != hook.label:
+        return False
+    # Two hooks of a file may have the same label, so a place in that file decides.
+    is_in_settings = place is not None and place.file == hook.place.file
+    return not is_in_settings or place == hook.place
 
 
 def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> list[ConfiguredHook]:
@@ -103,15 +101,18 @@ def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> l
     """
     hooks: list[ConfiguredHook] = []
     for file in engine.hooks.files:
-        if file.exists:
-            hooks += _hooks_of_file(engine, file, taps if file.source.path in recorded else None)
+        if not file.exists:
+            continue
+        is_recorded = file.source.path in recorded
+        hooks += _hooks_of_file(engine, file, taps if is_recorded else None)
     return hooks
 
 
 def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Iterator[ConfiguredHook]:
+    """Yield the hooks of a file; those without a definition are the ones that never run."""
     handlers: dict[Place, tuple[HookDefinition, HandlerSpec]] = {}
-    for known in file.definitions:
-        handlers |= {handler.place: (known, handler) for handler in known.handlers}
+    for definition in file.definitions:
+        handlers |= {handler.place: (definition, handler) for handler in definition.handlers}
     path = file.source.path
     try:
         document = parse_settings(read_user_file(path, SIZE_LIMIT).decode("utf-8"), str(path))
@@ -119,32 +120,38 @@ def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Itera
         return
     hooks_path = file.source.hooks_path or engine.agent.hooks_path
     for steps, raw in iter_hooks(engine.agent, document.value, hooks_path):
-        place = document.place(steps)
-        definition: HookDefinition | None = None
-        handler: HandlerSpec | None = None
-        if place in handlers:
-            definition, handler = handlers[place]
         event = str(steps[len(hooks_path)])
         is_flat = len(steps) == len(hooks_path) + FLAT_DEPTH
-        parent = raw if is_flat else _parent(document.value, steps)
-        matcher = parent.get("matcher") if isinstance(parent, dict) else None
-        spec = None
-        if definition is not None:
-            spec = engine.rules.by_canonical[definition.event]
-        yield ConfiguredHook(
-            label=handler.label if handler else _label(engine.agent, raw),
+        hook = ConfiguredHook(
+            label=_label(engine.agent, raw),
             event=event,
-            matcher=matcher if isinstance(matcher, str) else None,
-            place=place,
+            matcher=_matcher(document.value, steps, raw, is_flat=is_flat),
+            place=document.place(steps),
             file=path,
             tap=taps.number(event, raw) if taps else None,
-            definition=definition,
-            handler=handler,
-            spec=spec,
         )
+        if hook.place in handlers:
+            definition, handler = handlers[hook.place]
+            hook = replace(
+                hook,
+                label=handler.label,
+                definition=definition,
+                handler=handler,
+                spec=engine.rules.by_canonical[definition.event],
+            )
+        yield hook
 
 
-def _parent(value: object, steps: tuple[str | int, ...]) -> object:
+def _matcher(document: object, steps: JsonPath, raw: object, *, is_flat: bool) -> str | None:
+    """Return the matcher of a hook: its own in a flat list, or that of its definition."""
+    holder = raw if is_flat else _parent(document, steps)
+    if not isinstance(holder, dict):
+        return None
+    matcher = holder.get("matcher")
+    return matcher if isinstance(matcher, str) else None
+
+
+def _parent(value: object, steps: JsonPath) -> object:
     """Return the definition around a hook."""
     for step in steps[:-2]:
         if isinstance(value, list) and isinstance(step, int):
@@ -159,12 +166,14 @@ def _label(agent: AgentSpec, raw: dict[str, object]) -> str:
     name, command = handler.get("name"), handler.get("command")
     if isinstance(name, str) and name:
         return name
-    return command_label(command) if isinstance(command, str) else str(handler.get("type", "hook"))
+    if isinstance(command, str):
+        return command_label(command)
+    return str(handler.get("type", "hook"))
 
 
 def find_problems(engine: Engine) -> Findings:
     """Return what `anyhook check` reports about the hooks of an engine."""
-    found = [
+    diagnostics = [
         *engine.hooks.diagnostics,
         *engine.switched_off(),
         *check_hooks(
@@ -176,7 +185,7 @@ def find_problems(engine: Engine) -> Findings:
             engine.guard.may_match,
         ),
     ]
-    return Findings(tuple(dict.fromkeys(found)))
+    return Findings(tuple(dict.fromkeys(diagnostics)))
 
 
 def misplaced_files(agent: AgentSpec, engine: Engine) -> list[Path]:
@@ -184,18 +193,22 @@ def misplaced_files(agent: AgentSpec, engine: Engine) -> list[Path]:
 
     People put hooks into `hooks.json` or `settings.hooks.json` beside the file that counts.
     """
-    read = {file.source.path for file in engine.hooks.files}
-    directories = dict.fromkeys(
-        directory
-        for file in engine.hooks.files
-        for directory in (file.source.path.parent, file.source.path.parent / "hooks")
-        if file.source.path.parent.name.startswith(".")
-    )
+    known_files = {file.source.path for file in engine.hooks.files}
     misplaced: list[Path] = []
-    for directory in directories:
-        candidates = [path for path in sorted(directory.glob("*.json")) if path not in read]
+    for directory in _settings_directories(engine):
+        candidates = [path for path in sorted(directory.glob("*.json")) if path not in known_files]
         misplaced += [path for path in candidates if _holds_hooks(agent, path)]
     return misplaced
+
+
+def _settings_directories(engine: Engine) -> list[Path]:
+    """Return the agent's own directories that hold settings, and `hooks` in each of them."""
+    directories: list[Path] = []
+    for file in engine.hooks.files:
+        directory = file.source.path.parent
+        if directory.name.startswith("."):
+            directories += [directory, directory / "hooks"]
+    return list(dict.fromkeys(directories))
 
 
 def _holds_hooks(agent: AgentSpec, path: Path) -> bool:
