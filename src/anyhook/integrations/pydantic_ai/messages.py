@@ -28,7 +28,7 @@ from anyhook.integrations.model_api import (
 from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pydantic_ai.models import ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
@@ -101,14 +101,13 @@ class Request:
             messages = _messages_from_turns(new_api["contents"], messages)
         config = new_api["config"]
         sampling = {SAMPLING[key]: value for key, value in config.items() if key in SAMPLING}
-        instructions = config.get("systemInstruction", {}).get("parts", [])
+        instruction = config.get("systemInstruction", {})
+        texts = [part["text"] for part in instruction.get("parts", [])]
         return replace(
             result,
             messages=messages,
-            settings=cast("ModelSettings", {**(result.settings or {}), **sampling}) or None,
-            parameters=_add_instructions(
-                result.parameters, [part["text"] for part in instructions]
-            ),
+            settings=_merge_settings(result.settings, sampling),
+            parameters=_add_instructions(result.parameters, texts),
             model=new_api["model"],
         )
 
@@ -122,12 +121,21 @@ class Request:
         }
 
     def _with_tools(self, config: ToolConfig) -> Request:
-        tools = [t for t in self.parameters.function_tools if is_tool_allowed(config, t.name)]
+        all_tools = self.parameters.function_tools
+        tools = [tool for tool in all_tools if is_tool_allowed(config, tool.name)]
         settings = self.settings
         if config.get("mode") == "ANY" and tools:
-            settings = cast("ModelSettings", {**(settings or {}), "tool_choice": "required"})
+            settings = _merge_settings(settings, {"tool_choice": "required"})
         parameters = replace(self.parameters, function_tools=tools)
         return replace(self, settings=settings, parameters=parameters)
+
+
+def _merge_settings(
+    settings: ModelSettings | None, changes: Mapping[str, Any]
+) -> ModelSettings | None:
+    """Return settings with changes; `None` if none are left, as the framework writes it."""
+    merged = {**(settings or {}), **changes}
+    return cast("ModelSettings", merged) if merged else None
 
 
 def _add_instructions(
@@ -164,29 +172,52 @@ def response_from_stable(response: LLMResponse, original: m.ModelResponse) -> m.
     Returns:
         A response that keeps everything but the texts that changed; its usage is the original's.
     """
+    result = replace(original, parts=_replace_texts(original.parts, _texts_of_response(response)))
     candidates: Any = response.get("candidates") or [{}]
-    texts = (candidates[0].get("content") or {}).get("parts")
-    if texts is None:
-        texts = [response["text"]] if "text" in response else []
-    result = replace(original, parts=_replace_texts(original.parts, list(texts)))
     reason = candidates[0].get("finishReason")
-    if reason is not None and reason != TO_FINISH_REASON.get(str(original.finish_reason)):
+    # Several reasons of the framework have the same stable form; an unchanged one stays exact.
+    original_reason = TO_FINISH_REASON.get(str(original.finish_reason))
+    if reason is not None and reason != original_reason:
         result.finish_reason = FROM_FINISH_REASON.get(reason, "error")
     return result
+
+
+def _texts_of_response(response: LLMResponse) -> list[str]:
+    """Return the parts of a response; a hook may write its whole text instead."""
+    candidates: Any = response.get("candidates") or [{}]
+    content = candidates[0].get("content") or {}
+    parts = content.get("parts")
+    if parts is not None:
+        return list(parts)
+    if "text" in response:
+        return [response["text"]]
+    return []
 
 
 def _replace_texts(
     parts: Sequence[m.ModelResponsePart], texts: list[str]
 ) -> Sequence[m.ModelResponsePart]:
     text_parts = [part for part in parts if isinstance(part, TEXT_PARTS)]
-    if len(text_parts) == len(texts):
-        remaining = iter(texts)
-        return [
-            _replace_text(part, next(remaining)) if isinstance(part, TEXT_PARTS) else part
-            for part in parts
-        ]
-    # The texts do not correspond to parts: they take the place of the first text, or else stand
-    # before the first part that is not a thought.
+    if len(text_parts) != len(texts):
+        return _put_texts(parts, texts)
+    remaining = iter(texts)
+    result: list[m.ModelResponsePart] = []
+    for part in parts:
+        if isinstance(part, TEXT_PARTS):
+            result.append(_replace_text(part, next(remaining)))
+        else:
+            result.append(part)
+    return result
+
+
+def _put_texts(
+    parts: Sequence[m.ModelResponsePart], texts: list[str]
+) -> Sequence[m.ModelResponsePart]:
+    """Replace the texts and thoughts of a response by texts that do not correspond to them.
+
+    They take the place of the first text, or else stand before the first part that is not a
+    thought.
+    """
     result: list[m.ModelResponsePart] = []
     pending: list[m.ModelResponsePart] = [m.TextPart(text) for text in texts]
     for part in parts:
@@ -231,30 +262,36 @@ def _turns_from_messages(messages: list[m.ModelMessage]) -> list[dict[str, Any]]
     """Return messages as turns of the Gemini API; each holds its message and its pieces, too."""
     turns: list[dict[str, Any]] = []
     for message in messages:
-        for part in message.parts:
-            role = _role_of(message, part)
-            last = turns[-1] if turns else {}
-            if last.get("message") is not message or last["role"] != role:
-                turns.append({"role": role, "parts": [], "message": message, "pieces": []})
-            pieces = list(_pieces_of(part))
-            turns[-1]["pieces"] += pieces
-            turns[-1]["parts"] += [piece.api for piece in pieces]
+        turns += _turns_from_message(message)
+    return turns
+
+
+def _turns_from_message(message: m.ModelMessage) -> list[dict[str, Any]]:
+    """Return the turns of a message: one for each run of parts with the same role."""
+    turns: list[dict[str, Any]] = []
+    for part in message.parts:
+        role = _role_of(message, part)
+        if not turns or turns[-1]["role"] != role:
+            turns.append({"role": role, "parts": [], "message": message, "pieces": []})
+        pieces = _pieces_of(part)
+        turns[-1]["pieces"] += pieces
+        turns[-1]["parts"] += [piece.api for piece in pieces]
     return turns
 
 
 def _role_of(message: m.ModelMessage, part: object) -> str:
     if isinstance(message, m.ModelResponse):
         return "model"
-    return "system" if isinstance(part, m.SystemPromptPart) else "user"
+    if isinstance(part, m.SystemPromptPart):
+        return "system"
+    return "user"
 
 
-def _pieces_of(part: Any) -> Iterator[_Piece]:
-    if isinstance(part, m.UserPromptPart):
-        items = [part.content] if isinstance(part.content, str) else part.content
-        for item in items:
-            yield _Piece(_prompt_item_to_api(item), part, item)
-    else:
-        yield _Piece(_part_to_api(part), part)
+def _pieces_of(part: Any) -> list[_Piece]:
+    if not isinstance(part, m.UserPromptPart):
+        return [_Piece(_part_to_api(part), part)]
+    items = [part.content] if isinstance(part.content, str) else part.content
+    return [_Piece(_prompt_item_to_api(item), part, item) for item in items]
 
 
 def _prompt_item_to_api(item: Any) -> dict[str, Any]:
@@ -299,8 +336,9 @@ def _messages_from_turns(
     role = ""
     parts: list[Any] = []
     for turn in turns:
-        owner = turn.get("message")
-        if parts and (owner is None or owner is not original):
+        owner = turn.get("message")  # a turn that a hook wrote has none
+        continues_message = owner is not None and owner is original
+        if parts and not continues_message:
             messages.append(_message_of(original, role, parts))
             parts = []
         if not parts:
@@ -313,8 +351,10 @@ def _messages_from_turns(
 
 
 def _message_of(original: m.ModelMessage | None, role: str, parts: list[Any]) -> m.ModelMessage:
+    if original is None and role == "model":
+        return m.ModelResponse(parts=parts)
     if original is None:
-        return m.ModelResponse(parts=parts) if role == "model" else m.ModelRequest(parts=parts)
+        return m.ModelRequest(parts=parts)
     if _are_same_objects(parts, original.parts):
         return original
     message: m.ModelMessage = replace(cast("Any", original), parts=parts)
@@ -326,6 +366,16 @@ def _are_same_objects(values: Sequence[object], others: Sequence[object]) -> boo
 
 
 def _parts_of_turn(turn: dict[str, Any]) -> list[Any]:
+    """Return the framework's parts of a turn; those that hooks left alone are the originals."""
+    pieces = _pieces_of_turn(turn)
+    if turn["role"] == "user":
+        return _user_parts(pieces)
+    text_part = m.TextPart if turn["role"] == "model" else m.SystemPromptPart
+    return [text_part(piece.api["text"]) if piece.part is None else piece.part for piece in pieces]
+
+
+def _pieces_of_turn(turn: dict[str, Any]) -> list[_Piece]:
+    """Find the piece of each part by its content; a text that has none is a new piece."""
     originals: dict[bytes, list[_Piece]] = {}
     for piece in turn.get("pieces", ()):
         originals.setdefault(dump_json(piece.api), []).append(piece)
@@ -338,10 +388,7 @@ def _parts_of_turn(turn: dict[str, Any]) -> list[Any]:
             pieces.append(_Piece(api, None, api["text"]))
         else:
             log.warning("a new part of a hook is not text and was left out of the request")
-    if turn["role"] == "user":
-        return _user_parts(pieces)
-    text_part = m.TextPart if turn["role"] == "model" else m.SystemPromptPart
-    return [text_part(piece.api["text"]) if piece.part is None else piece.part for piece in pieces]
+    return pieces
 
 
 def _user_parts(pieces: list[_Piece]) -> list[Any]:
@@ -349,21 +396,32 @@ def _user_parts(pieces: list[_Piece]) -> list[Any]:
     parts: list[Any] = []
     prompt: list[_Piece] = []
     for piece in pieces:
-        is_prompt = piece.part is None or isinstance(piece.part, m.UserPromptPart)
-        owners = {id(p.part) for p in (*prompt, piece) if p.part is not None}
-        if prompt and (not is_prompt or len(owners) > 1):
+        is_new_text = piece.part is None
+        is_prompt = is_new_text or isinstance(piece.part, m.UserPromptPart)
+        if prompt and (not is_prompt or not _belongs_to(piece, prompt)):
             parts.append(_prompt_part(prompt))
             prompt = []
         if is_prompt:
             prompt.append(piece)
         else:
             parts.append(piece.part)
-    return [*parts, _prompt_part(prompt)] if prompt else parts
+    if prompt:
+        parts.append(_prompt_part(prompt))
+    return parts
+
+
+def _belongs_to(piece: _Piece, prompt: Sequence[_Piece]) -> bool:
+    """Return whether a piece continues a prompt: a new text does, and an item of the same one."""
+    if piece.part is None:
+        return True
+    return all(other.part is None or other.part is piece.part for other in prompt)
 
 
 def _prompt_part(pieces: list[_Piece]) -> m.UserPromptPart:
     items = [piece.item for piece in pieces]
-    content: Any = items[0] if len(items) == 1 and isinstance(items[0], str) else items
+    content: Any = items
+    if len(items) == 1 and isinstance(items[0], str):
+        (content,) = items
     owners = [piece.part for piece in pieces if piece.part is not None]
     if not owners:
         return m.UserPromptPart(content)
