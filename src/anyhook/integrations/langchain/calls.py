@@ -32,7 +32,7 @@ from anyhook.integrations.results import tag_context
 from anyhook.integrations.tool_chain import ToolChain
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
     from langchain_core.language_models import BaseChatModel
@@ -69,16 +69,16 @@ async def call_model(
 
 def _changed_request(session: Session, shown: ShownRequest, call: ModelCall) -> ModelRequest[Any]:
     """Return the request that hooks want; the same one if they change nothing."""
-    request = shown.changed(call.request)
+    request = select_tools(shown.changed(call.request), call.tools)
     name = call.request.get("model", shown.model_name)
-    if name != shown.model_name:
-        model = with_model_name(request.model, name)
-        if model is None:
-            kind = type(request.model).__name__
-            session.messages.send(f"{kind} has no setting for another model ({name})")
-        else:
-            request = request.override(model=model)
-    return select_tools(request, call.tools)
+    if name == shown.model_name:
+        return request
+    model = with_model_name(request.model, name)
+    if model is None:
+        kind = type(request.model).__name__
+        session.messages.send(f"{kind} has no setting for another model ({name})")
+        return request
+    return request.override(model=model)
 
 
 async def _decide_response(
@@ -99,7 +99,7 @@ async def _decide_response(
     if not reply.changed:
         return response
     changed = shown.changed(reply.response)
-    result = [changed if message is messages[0] else message for message in response.result]
+    result = _replace_message(response.result, messages[0], changed)
     structured = _structured_response(request, response, changed)
     return replace(response, result=result, structured_response=structured)
 
@@ -163,13 +163,17 @@ class _ToolResult:
         """The output that hooks see."""
         if self.exception is not None:
             return str(self.exception)
-        return self.message.content if self.message is not None else ""
+        if self.message is None:
+            return ""
+        return self.message.content
 
     @property
     def error(self) -> str | None:
         """What went wrong; `None` if nothing did."""
-        is_error = self.message is not None and self.message.status == "error"
-        return str(self.output) if self.exception is not None or is_error else None
+        is_error_message = self.message is not None and self.message.status == "error"
+        if self.exception is None and not is_error_message:
+            return None
+        return str(self.output)
 
 
 async def call_tool(
@@ -235,11 +239,13 @@ def _messages_in(value: Any) -> list[Any]:
         for item in value:
             messages += _messages_in(item)
         return messages
-    if isinstance(value, Command):
-        update = value.update if isinstance(value.update, dict) else {}
-        messages = update.get("messages") or []
-        return list(messages) if isinstance(messages, list) else [messages]
-    return [value]
+    if not isinstance(value, Command):
+        return [value]
+    if not isinstance(value.update, dict):
+        return []
+    messages = value.update.get("messages") or []
+    # The state's reducer takes a single message, too.
+    return list(messages) if isinstance(messages, list) else [messages]
 
 
 def _changed_result(
@@ -256,7 +262,9 @@ def _changed_result(
     if changed.name not in (None, asked):
         changed = changed.model_copy(update={"name": asked})
     changed = append_texts(changed, map(tag_context, context))
-    return result.value if changed is message else _replace(result.value, message, changed)
+    if changed is message:
+        return result.value
+    return _replace(result.value, message, changed)
 
 
 def _replace(value: Any, old: ToolMessage, new: ToolMessage) -> Any:
@@ -267,7 +275,11 @@ def _replace(value: Any, old: ToolMessage, new: ToolMessage) -> Any:
         messages = _messages_in(value)
         if not any(message is old for message in messages):
             return value
-        replaced = [new if message is old else message for message in messages]
+        replaced = _replace_message(messages, old, new)
         update: Any = {**value.update, "messages": replaced}  # type: ignore[dict-item]
         return replace(value, update=update)
     return new if value is old else value
+
+
+def _replace_message(messages: Sequence[Any], old: Any, new: Any) -> list[Any]:
+    return [new if message is old else message for message in messages]
