@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.spec import PlainText
 from anyhook.authoring import hooks as authoring
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.settings.layout import WrittenDefinition, WrittenHandler
     from anyhook.settings.sources import Source
 
 RECORDER_FILE = Path(authoring.__file__).with_name("recorder.py")
@@ -96,26 +97,59 @@ def record_edits(
     sources = _editable_sources(agent, project) if taps else {}
     paths = dict.fromkeys((own_file, *sources, *files))
     for path in paths:
-        source = sources.get(path)
-        if source is not None and source.layer is not Layer.USER:
-            stay_inside(project, path)
-        before = read_text(path)
-        former = former_text(agent, path, before, files.get(path))
-        after = former or ""
-        hooks_path = (source.hooks_path if source else None) or agent.hooks_path
-        is_tapped = source is not None or count_taps(agent, path) > 0
-        if is_tapped:
-            after = _with_taps(agent, after, path, hooks_path)
-        has_recorder = path == own_file
-        if has_recorder:
-            after = _with_recorder(agent, after, path, launcher)
-        edit = Edit(agent, path, before, after if after or former is not None else None)
-        companions = _companions(edit, project) if has_recorder else []
-        state = None
-        if after != (former or ""):
-            names = [str(companion.path) for companion in companions]
-            state = edited_file(agent.name, path, former, after, names)
-        yield RecordingEdit(edit, state, tuple(companions))
+        yield _record_edit(
+            agent,
+            project,
+            path,
+            files.get(path),
+            source=sources.get(path),
+            recorder=launcher if path == own_file else None,
+        )
+
+
+def _record_edit(
+    agent: AgentSpec,
+    project: Path,
+    path: Path,
+    file: EditedFile | None,
+    *,
+    source: Source | None,
+    recorder: tuple[str, ...] | None,
+) -> RecordingEdit:
+    """Return the edit of one file.
+
+    Args:
+        agent: The agent.
+        project: Directory of the project.
+        path: The file.
+        file: What was edited before.
+        source: The source that the file is, if its hooks are tapped.
+        recorder: The words that start the recorder; `None` if the file gets none.
+    """
+    if source is not None and source.layer is not Layer.USER:
+        stay_inside(project, path)
+    before = read_text(path)
+    former = former_text(agent, path, before, file)
+    after = former or ""
+    # A file whose hooks are tapped stays so, also if `taps` is off now.
+    if source is not None or count_taps(agent, path) > 0:
+        after = _with_taps(agent, after, path, _hooks_path(agent, source))
+    if recorder is not None:
+        after = _with_recorder(agent, after, path, recorder)
+    is_file = bool(after) or former is not None
+    edit = Edit(agent, path, before, after if is_file else None)
+    companions = _companions(edit, project) if recorder is not None else []
+    state = None
+    if after != (former or ""):
+        names = [str(companion.path) for companion in companions]
+        state = edited_file(agent.name, path, former, after, names)
+    return RecordingEdit(edit, state, tuple(companions))
+
+
+def _hooks_path(agent: AgentSpec, source: Source | None) -> tuple[str, ...]:
+    if source is not None and source.hooks_path:
+        return source.hooks_path
+    return agent.hooks_path
 
 
 def restore_edit(agent: AgentSpec, project: Path, file: EditedFile) -> RecordingEdit | None:
@@ -147,9 +181,12 @@ def former_text(
     """
     if text is None:
         return None
-    restored = file.restore(text) if file is not None else None
-    if file is not None and restored is not None:
-        return None if file.was_missing else restored
+    if file is not None:
+        restored = file.restore(text)
+        if restored is not None and file.was_missing:
+            return None
+        if restored is not None:
+            return restored
     sinks = frozenset({HISTORY_SINK})
     text = untap_commands(agent, text, str(path), agent.hooks_path, sinks)
     return _without_recorder(agent, text, path)
@@ -190,19 +227,32 @@ def _background_member(agent: AgentSpec) -> str | None:
 
 
 def _without_recorder(agent: AgentSpec, text: str, path: Path) -> str:
+    # Each removal changes the places of what follows, so the text is read again.
     while True:
-        for definition in iter_definitions(agent, parsed(text, path)):
-            recorders = [h for h in definition.handlers if is_recorder(h.value)]
-            if recorders:
-                text = remove_handler(text, definition, recorders[0], str(path))
-                break
-        else:
+        recorder = _find_recorder(agent, text, path)
+        if recorder is None:
             return text
+        text = remove_handler(text, recorder.definition, recorder.handler, str(path))
+
+
+class _Recorder(NamedTuple):
+    """A recorder in a settings file."""
+
+    definition: WrittenDefinition
+    handler: WrittenHandler
+
+
+def _find_recorder(agent: AgentSpec, text: str, path: Path) -> _Recorder | None:
+    for definition in iter_definitions(agent, parsed(text, path)):
+        for handler in definition.handlers:
+            if is_recorder(handler.value):
+                return _Recorder(definition, handler)
+    return None
 
 
 def is_recorder(handler: Mapping[str, Any]) -> bool:
     """Return whether a handler is the recorder, also of another installation of anyhook."""
-    command = next((handler[key] for key in ("command", "bash") if key in handler), None)
+    command = handler.get("command", handler.get("bash"))
     if not isinstance(command, str):
         return False
     return command.rstrip("'").endswith("/anyhook/authoring/recorder.py")
@@ -214,11 +264,13 @@ def is_recorder(handler: Mapping[str, Any]) -> bool:
 def _editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:
     """Return the settings files with hooks that the user may edit."""
     location = Location.of(project, home_variable=agent.home_variable)
-    return {
-        file.source.path: file.source
-        for file in load_hooks(agent, location).files
-        if file.definitions and file.source.layer in TAPPED_LAYERS and not file.source.is_foreign
-    }
+    sources: dict[Path, Source] = {}
+    for file in load_hooks(agent, location).files:
+        source = file.source
+        is_users = source.layer in TAPPED_LAYERS and not source.is_foreign
+        if file.definitions and is_users:
+            sources[source.path] = source
+    return sources
 
 
 def _with_taps(agent: AgentSpec, text: str, path: Path, hooks_path: tuple[str, ...]) -> str:
@@ -237,17 +289,21 @@ def is_tappable(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
         return False
     if any(read_tapped(handler, key) is not None for key in keys):
         return False
-    return read_line(str(handler[keys[0]])) is None  # a hook file records itself
+    is_hook_file = read_line(str(handler[keys[0]])) is not None
+    return not is_hook_file  # a hook file records itself
 
 
 def count_taps(agent: AgentSpec, path: Path) -> int:
     """Return how many hooks of a settings file are tapped."""
-    count = 0
-    for handler in _handlers(agent, path):
-        keys = line_keys(agent, handler)
-        tapped = [read_tapped(handler, key) for key in keys]
-        count += any(one is not None and one.sink == HISTORY_SINK for one in tapped)
-    return count
+    return sum(_is_tapped(agent, handler) for handler in _handlers(agent, path))
+
+
+def _is_tapped(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
+    for key in line_keys(agent, handler):
+        tapped = read_tapped(handler, key)
+        if tapped is not None and tapped.sink == HISTORY_SINK:
+            return True
+    return False
 
 
 def has_recorder(agent: AgentSpec, path: Path) -> bool:
