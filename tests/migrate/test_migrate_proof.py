@@ -99,7 +99,7 @@ def test_a_hook_that_does_not_run_after_a_denial_is_no_difference(here, run):
     assert [hook["differences"] for hook in proof["hooks"]] == [[], []]
     (combined,) = proof["combined"]
     assert (combined["from"]["reason"], combined["to"]["reason"]) == ("first\nsecond", "first")
-    assert combined["told"]
+    assert combined["explained"]
 
 
 def test_a_denial_that_does_not_come_after_a_question_is_a_reported_difference(here, run):
@@ -128,7 +128,7 @@ def test_the_question_of_a_command_with_unknown_text_is_an_unreported_difference
 
     assert (code, proof["holds"]) == (1, False)
     (combined,) = proof["combined"]
-    assert not combined["told"]
+    assert not combined["explained"]
 
 
 def test_hooks_get_a_home_of_their_own_with_copies_of_the_agents_directories(here, run):
