@@ -12,9 +12,10 @@ from anyhook.model.text import printable
 from anyhook.settings.copies import copied_directories, linked_directories
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Difference, HookProof, Proof
     from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
@@ -32,12 +33,11 @@ KIND_STYLES = {"lost": "bold red", "weaker": "yellow", "changed": "yellow", "not
 def show_moved_hooks(migration: Migration, losses: Sequence[Loss], project: Path) -> None:
     """Show the hooks that are migrated."""
     source = migration.source
+    if not migration.entries and not losses:
+        paths = [show_path(str(file.source.path), project) for file in migration.hooks.files]
+        message = f"There are no hooks of {source.title} here ({', '.join(paths)})."
+        console().print(message, markup=False)
     if not migration.entries:
-        if not losses:
-            paths = [str(file.source.path) for file in migration.hooks.files]
-            files = ", ".join(show_path(path, project) for path in paths)
-            message = f"There are no hooks of {source.title} here ({files})."
-            console().print(message, markup=False)
         return
     table = Table(
         title=f"{source.title} → {migration.target.title}", title_justify="left", box=None
@@ -107,6 +107,22 @@ def show_what_runs(migration: Migration, location: Location) -> None:
 def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
     """Show the results of a proof."""
     out = console()
+    out.print(_proof_table(proof, project))
+    _show_differences(proof, migration)
+    undecided = sum(not hook.decided for hook in proof.hooks)
+    if undecided:
+        out.print(
+            f"{undecided} hook(s) had no effect on any of these events; prove them with "
+            "recorded ones: --events FILE",
+            style="yellow",
+        )
+    if not proof.differs:
+        out.print("both sides decide the same", style="green")
+    elif proof.holds:
+        out.print("the two sides differ only as reported above", style="yellow")
+
+
+def _proof_table(proof: Proof, project: Path) -> Table:
     table = Table(title=f"Proof over {proof.events} events", title_justify="left", box=None)
     table.add_column("")
     _add_hook_column(table)
@@ -122,19 +138,7 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
             str(hook.decided),
             str(len(hook.differences)),
         )
-    out.print(table)
-    _show_differences(proof, migration)
-    undecided = sum(not hook.decided for hook in proof.hooks)
-    if undecided:
-        out.print(
-            f"{undecided} hook(s) had no effect on any of these events; prove them with "
-            "recorded ones: --events FILE",
-            style="yellow",
-        )
-    if not proof.differs:
-        out.print("both sides decide the same", style="green")
-    elif proof.holds:
-        out.print("the two sides differ only as reported above", style="yellow")
+    return table
 
 
 def _add_hook_column(table: Table) -> None:
@@ -143,11 +147,14 @@ def _add_hook_column(table: Table) -> None:
 
 
 def _verdict(hook: HookProof) -> Text:
-    if any(not difference.is_explained for difference in hook.differences):
+    is_explained = all(difference.is_explained for difference in hook.differences)
+    if not is_explained:
         return Text("✗", style="bold red")
     if hook.differences:
         return Text("~", style="yellow")
-    return Text("✓", style="green") if hook.decided else Text("·", style="dim")
+    if hook.decided:
+        return Text("✓", style="green")
+    return Text("·", style="dim")
 
 
 def _show_differences(proof: Proof, migration: Migration) -> None:
@@ -173,12 +180,13 @@ def _show_difference(label: str, difference: Difference, migration: Migration) -
         style, status = "yellow", "reported above"
     event = printable(difference.event)
     out.print(Text.assemble(("differs", style), f"  {event}  ({label}; {status})"))
-    for agent, answer in (
-        (migration.source, difference.source_answer),
-        (migration.target, difference.target_answer),
-    ):
-        fields = ", ".join(f"{key}: {value!r}" for key, value in answer.items()) or "nothing"
-        out.print(Text(f"    {agent.title}: {printable(fields)}"))
+    _show_answer(migration.source, difference.source_answer)
+    _show_answer(migration.target, difference.target_answer)
+
+
+def _show_answer(agent: AgentSpec, answer: Mapping[str, Any]) -> None:
+    fields = ", ".join(f"{key}: {value!r}" for key, value in answer.items())
+    console().print(Text(f"    {agent.title}: {printable(fields or 'nothing')}"))
 
 
 def proof_json(proof: Proof) -> dict[str, Any]:
@@ -186,19 +194,20 @@ def proof_json(proof: Proof) -> dict[str, Any]:
     return {
         "events": proof.events,
         "holds": proof.holds,
-        "hooks": [
-            {
-                "hook": hook.label,
-                "place": str(hook.place),
-                "event": hook.event,
-                "reached": hook.events,
-                "decided": hook.decided,
-                "differences": [_difference_json(difference) for difference in hook.differences],
-                "unstable": {event: list(fields) for event, fields in hook.unstable.items()},
-            }
-            for hook in proof.hooks
-        ],
+        "hooks": [_hook_json(hook) for hook in proof.hooks],
         "combined": [_difference_json(difference) for difference in proof.combined],
+    }
+
+
+def _hook_json(hook: HookProof) -> dict[str, Any]:
+    return {
+        "hook": hook.label,
+        "place": str(hook.place),
+        "event": hook.event,
+        "reached": hook.events,
+        "decided": hook.decided,
+        "differences": [_difference_json(difference) for difference in hook.differences],
+        "unstable": {event: list(fields) for event, fields in hook.unstable.items()},
     }
 
 
