@@ -95,15 +95,9 @@ def run_case_file(
         UsageError: If the file is malformed, or no agent of a case has hooks here.
     """
     cases = read_cases(path)
-    configured = configured_agents(project)
-    cases_by_agent: dict[str, list[Case]] = {}
-    for case in cases:
-        for name in case.agents or configured:
-            if not agents or name in agents:
-                cases_by_agent.setdefault(name, []).append(case)
     results: list[CaseResult] = []
     untrusted: list[Diagnostic] = []
-    for name, agent_cases in cases_by_agent.items():
+    for name, agent_cases in _cases_by_agent(cases, project, agents).items():
         engine = load_engine(project, name, trust_once=trust_once)
         untrusted += untrusted_hooks(engine)
         with SyncEngine(engine) as sync:
@@ -114,14 +108,13 @@ def run_case_file(
             f"no case of {path} is for an agent that has hooks in {project}; see: anyhook list"
         )
     results.sort(key=lambda result: cases.index(result.case))
-    tried = {id(result.case) for result in results if result.status != "absent"}
-    not_run = [case for case in cases if id(case) not in tried]
-    has_failed = any(result.status == "failed" for result in results)
-    failed = has_failed or bool(untrusted or not_run)
+    not_run = _cases_not_run(cases, results)
+    has_failed_case = any(result.status == "failed" for result in results)
+    is_ok = not (has_failed_case or untrusted or not_run)
     if as_json:
         print_json(
             {
-                "ok": not failed,
+                "ok": is_ok,
                 "results": [_result_json(result) for result in results],
                 "not_run": [case.place for case in not_run],
                 "untrusted": [diagnostic_json(diagnostic) for diagnostic in untrusted],
@@ -130,7 +123,27 @@ def run_case_file(
     else:
         _print_results(results, not_run)
         print_diagnostics(console(), untrusted, project)
-    return PROBLEMS if failed else OK
+    return OK if is_ok else PROBLEMS
+
+
+def _cases_by_agent(
+    cases: Sequence[Case], project: Path, only_agents: Sequence[str]
+) -> dict[str, list[Case]]:
+    """Return the cases of each agent; those that name none are for every configured agent."""
+    configured = configured_agents(project)
+    cases_by_agent: dict[str, list[Case]] = {}
+    for case in cases:
+        for name in case.agents or configured:
+            if not only_agents or name in only_agents:
+                cases_by_agent.setdefault(name, []).append(case)
+    return cases_by_agent
+
+
+def _cases_not_run(cases: Sequence[Case], results: Sequence[CaseResult]) -> list[Case]:
+    """Return the cases of which no agent has the event and the tool."""
+    # By identity: two cases of a file may be equal.
+    run = {id(result.case) for result in results if result.status != "absent"}
+    return [case for case in cases if id(case) not in run]
 
 
 def configured_agents(project: Path) -> list[str]:
@@ -165,16 +178,8 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
     event = case.make_event(agent, str(engine.project_dir))
     decision = sync.dispatch(engine.complete(event))
     answer = answer_of(decision)
-    failures: list[str] = []
-    warnings: list[str] = []
-    for result in decision.results:
-        if result.status in FAILURE_TEXT:
-            failures.append(_result_text(result, FAILURE_TEXT[result.status]))
-        # A shell that finds no program ends with 127, which agents take for a warning.
-        elif result.status is Status.WARNED and result.exit_code in CANNOT_RUN:
-            failures.append(_result_text(result, "could not be run"))
-        elif result.status is Status.WARNED:
-            warnings.append(_result_text(result, "only warned"))
+    failures = _failures(decision)
+    warnings = _warnings(decision)
     got = describe_answer(answer)
     if not is_expected(case.expect, answer):
         failures.append(f"expected {case.expect}, got {got}")
@@ -191,9 +196,33 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
     )
 
 
+def _failures(decision: Decision) -> list[str]:
+    """Return which hooks did not run to their end."""
+    failures: list[str] = []
+    for result in decision.results:
+        if result.status in FAILURE_TEXT:
+            failures.append(_result_text(result, FAILURE_TEXT[result.status]))
+        elif _could_not_run(result):
+            failures.append(_result_text(result, "could not be run"))
+    return failures
+
+
+def _warnings(decision: Decision) -> list[str]:
+    """Return which hooks ran and only warned."""
+    warned = [result for result in decision.results if result.status is Status.WARNED]
+    return [_result_text(result, "only warned") for result in warned if not _could_not_run(result)]
+
+
+def _could_not_run(result: HandlerResult) -> bool:
+    """Return whether a shell found no program: it ends with 127, which agents take as a warning."""
+    return result.status is Status.WARNED and result.exit_code in CANNOT_RUN
+
+
 def _result_text(result: HandlerResult, problem: str) -> str:
     text = f"{_label(result.handler)} {problem}"
-    return f"{text}: {result.error}" if result.error else text
+    if result.error:
+        text += f": {result.error}"
+    return text
 
 
 def _texts(decision: Decision) -> list[str]:
