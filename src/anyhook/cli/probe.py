@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
+    from rich.table import Table
 
     from anyhook.agents.program import AgentProgram
     from anyhook.probe.evidence import Observation
@@ -62,6 +64,13 @@ MARKS = {
     Verdict.OFF: ("-", "dim"),
     Verdict.UNTESTED: ("?", "yellow"),
 }
+SUMMARY = {
+    Verdict.WORKS: "works",
+    Verdict.BROKEN: "broken",
+    Verdict.OFF: "switched off",
+    Verdict.UNTESTED: "not tested",
+}
+"""Verdict to its words behind a number of hooks."""
 NODE_SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
 OPEN_NETWORK = (
     "The network could not be shut off here (that needs Linux with `unshare`): the agents and "
@@ -159,7 +168,7 @@ def _agent_names(project: Path, agents: list[str] | None) -> list[str]:
         UnknownNameError: If there is no such agent.
         UsageError: If one has no program.
     """
-    if agents is None or not agents:
+    if not agents:
         with_hooks = [settings.agent for settings in agents_with_hooks(project)]
         return [name for name in with_hooks if name in CODING_AGENTS]
     names = list(dict.fromkeys(get_agent(name).name for name in agents))
@@ -215,12 +224,15 @@ def _probe_one(name: str, project: Path, settings: RunSettings) -> AgentReport:
 
 def _command(program: AgentProgram, path: Path | None) -> tuple[str, ...] | None:
     """Return what starts the program of an agent; `None` if it is not installed."""
+    if path is not None and path.suffix in NODE_SUFFIXES:
+        return ("node", str(path.absolute()))
     if path is not None:
-        words = (str(path.absolute()),)
-        return ("node", *words) if path.suffix in NODE_SUFFIXES else words
-    found = [shutil.which(name) for name in program.executables]
-    installed = [file for file in found if file is not None]
-    return (installed[0],) if installed else None
+        return (str(path.absolute()),)
+    for name in program.executables:
+        file = shutil.which(name)
+        if file is not None:
+            return (file,)
+    return None
 
 
 @contextmanager
@@ -266,24 +278,28 @@ def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
     else:
         out.print("  no hooks in its settings")
     for hook in report.hooks:
-        for reason in hook.reasons if hook.verdict is not Verdict.WORKS else ():
-            place = show_place(hook.hook.place, project)
-            out.print(
-                Text.assemble(
-                    MARKS[hook.verdict], f" {hook.hook.label} ({place}): ", printable(reason)
-                ),
-                soft_wrap=True,
-            )
+        if hook.verdict is not Verdict.WORKS:
+            _print_reasons(out, project, hook)
     for problem in report.problems:
         out.print(Text.assemble(MARKS[Verdict.BROKEN], f" {printable(problem)}"), soft_wrap=True)
     for note in report.notes:
         out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
 
 
-def _table(out: Console, project: Path, report: AgentReport) -> Any:
+def _print_reasons(out: Console, project: Path, report: HookReport) -> None:
+    hook = report.hook
+    heading = f" {hook.label} ({show_place(hook.place, project)}): "
+    for reason in report.reasons:
+        line = Text.assemble(MARKS[report.verdict], heading, printable(reason))
+        out.print(line, soft_wrap=True)
+
+
+def _table(out: Console, project: Path, report: AgentReport) -> Table:
     is_wide = out.width >= WIDE
     headings = ["", "hook", "event", "ran", "denial", "text", "in a subagent"]
-    table = make_table(*headings, *(["place"] if is_wide else []), no_wrap=("", "event"))
+    if is_wide:
+        headings.append("place")
+    table = make_table(*headings, no_wrap=("", "event"))
     for hook in report.hooks:
         row = [
             Text(*MARKS[hook.verdict]),
@@ -303,7 +319,9 @@ def _table(out: Console, project: Path, report: AgentReport) -> Any:
 def _cell(value: bool | None, good: str, bad: str) -> Text:
     if value is None:
         return Text("-", style="dim")
-    return Text(good, style="green") if value else Text(bad, style="bold red")
+    if value:
+        return Text(good, style="green")
+    return Text(bad, style="bold red")
 
 
 def _subagent_cell(hook: HookReport) -> Text:
@@ -314,15 +332,10 @@ def _subagent_cell(hook: HookReport) -> Text:
 
 
 def _print_summary(out: Console, reports: list[AgentReport]) -> None:
-    hooks = [hook for report in reports for hook in report.hooks]
-    counts = [(verdict, sum(h.verdict is verdict for h in hooks)) for verdict in Verdict]
-    nouns = {
-        Verdict.WORKS: "works",
-        Verdict.BROKEN: "broken",
-        Verdict.OFF: "switched off",
-        Verdict.UNTESTED: "not tested",
-    }
-    parts = [f"{number} {nouns[verdict]}" for verdict, number in counts if number]
+    counts: Counter[Verdict] = Counter()
+    for report in reports:
+        counts.update(hook.verdict for hook in report.hooks)
+    parts = [f"{counts[verdict]} {SUMMARY[verdict]}" for verdict in Verdict if counts[verdict]]
     if parts:
         out.print(", ".join(parts), style="bold")
 
