@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.evidence import Observation
     from anyhook.probe.plan import Step
+    from anyhook.probe.report import HookReport
     from anyhook.settings.sources import Location
 
 SECONDS = 60.0
@@ -96,13 +97,12 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
             options.seconds,
             options.progress,
         )
-        trials = driver.try_steps(steps) if hooks else []
-        if hooks and _needs_subagent(program, hooks, trials):
-            trials.append(driver.try_in_subagent(_subagent_steps(steps)))
+        trials = _try_hooks(driver, hooks, steps)
         report = _report(engine, program, hooks, trials)
-        report = replace(report, problems=(*_not_trusted(program, real), *report.problems))
+        problems = (*_not_trusted(program, real), *report.problems)
+        report = _with_originals(replace(report, problems=problems), plain)
         return replace(
-            _with_originals(report, plain),
+            report,
             program=" ".join(options.command),
             version=version,
             calls=tuple(step.text for step in steps),
@@ -111,11 +111,13 @@ def probe_agent(program: AgentProgram, real: Location, options: ProbeOptions) ->
 
 
 def _load_engine(scratch: Scratch, version: str) -> Engine:
+    """Load the engine with the rules of a release, or the newest ones for another release."""
     agent = scratch.agent
-    own = f"observed@{version}"
-    known = agent.rule_set_names
+    rules = f"observed@{version}"
     newest = agent.rule_sets.get("observed", agent.documented)
-    rules = own if own in known or newest.version == version else newest.name
+    has_rules = rules in agent.rule_set_names or newest.version == version
+    if not has_rules:
+        rules = newest.name
     return Engine.load(
         scratch.copy.project,
         agent=agent.name,
@@ -167,6 +169,18 @@ def _wrap_settings(engine: Engine, plain: Scratch, tapped: Scratch, taps: Taps) 
     return frozenset(wrapped_files)
 
 
+def _try_hooks(
+    driver: Driver, hooks: Sequence[ConfiguredHook], steps: Sequence[Step]
+) -> list[Trial]:
+    """Make the calls, and again in a subagent where that may make a difference."""
+    if not hooks:
+        return []
+    trials = driver.try_steps(steps)
+    if _needs_subagent(driver.program, hooks, trials):
+        trials.append(driver.try_in_subagent(_subagent_steps(steps)))
+    return trials
+
+
 def _needs_subagent(
     program: AgentProgram, hooks: Sequence[ConfiguredHook], trials: Sequence[Trial]
 ) -> bool:
@@ -179,8 +193,9 @@ def _needs_subagent(
 
 def _subagent_steps(steps: Sequence[Step]) -> list[Step]:
     """Choose the calls for a subagent: all but those that a call before them would prevent."""
+    others = [step for step in steps if not step.ends_run]
     endings = [step for step in steps if step.ends_run]
-    return [*(step for step in steps if not step.ends_run), *endings[:1]]
+    return others + endings[:1]
 
 
 def _report(
@@ -237,34 +252,41 @@ def _silent_files(observed: Sequence[tuple[ConfiguredHook, list[Observation]]]) 
 
 
 def _project_file(engine: Engine) -> Path:
-    files = [file.source.path for file in engine.hooks.files]
-    return next((path for path in files if path.is_relative_to(engine.project_dir)), files[0])
+    """Return the first settings file in the project, where hooks can be moved to."""
+    paths = [file.source.path for file in engine.hooks.files]
+    for path in paths:
+        if path.is_relative_to(engine.project_dir):
+            return path
+    return paths[0]
 
 
 def _with_originals(report: AgentReport, scratch: Scratch) -> AgentReport:
     """Put the paths of the originals in place of those of the copies."""
-    original = scratch.original
-    hooks = []
-    for hook_report in report.hooks:
-        place = hook_report.hook.place
-        hook = replace(
-            hook_report.hook,
-            place=Place(original(place.file), place.line, place.column),
-            file=Path(original(str(hook_report.hook.file))),
-        )
-        reasons = tuple(map(original, hook_report.reasons))
-        seen = tuple(_observation_of(scratch, one) for one in hook_report.observations)
-        hooks.append(replace(hook_report, hook=hook, reasons=reasons, observations=seen))
-    problems = tuple(map(original, report.problems))
-    return replace(report, hooks=tuple(hooks), problems=problems)
+    hooks = tuple(_original_hook(scratch, hook) for hook in report.hooks)
+    problems = tuple(map(scratch.original, report.problems))
+    return replace(report, hooks=hooks, problems=problems)
 
 
-def _observation_of(scratch: Scratch, seen: Observation) -> Observation:
-    original = scratch.original
+def _original_hook(scratch: Scratch, report: HookReport) -> HookReport:
+    hook = replace(
+        report.hook,
+        place=_original_place(scratch, report.hook.place),
+        file=Path(scratch.original(str(report.hook.file))),
+    )
+    reasons = tuple(map(scratch.original, report.reasons))
+    observations = tuple(_original_observation(scratch, seen) for seen in report.observations)
+    return replace(report, hook=hook, reasons=reasons, observations=observations)
+
+
+def _original_observation(scratch: Scratch, seen: Observation) -> Observation:
     problems: list[Diagnostic] = []
     for problem in seen.problems:
         place = problem.place
         if place is not None:
-            place = Place(original(place.file), place.line, place.column)
-        problems.append(problem.replace(place=place, message=original(problem.message)))
-    return replace(seen, problems=tuple(problems), stderr=original(seen.stderr))
+            place = _original_place(scratch, place)
+        problems.append(problem.replace(place=place, message=scratch.original(problem.message)))
+    return replace(seen, problems=tuple(problems), stderr=scratch.original(seen.stderr))
+
+
+def _original_place(scratch: Scratch, place: Place) -> Place:
+    return Place(scratch.original(place.file), place.line, place.column)

@@ -70,7 +70,7 @@ class Trial:
     def heard(self) -> str:
         """Return all texts that the model received in this run, instructions among them."""
         requests = [*self.run.model.requests, *self.run.model.subagent_requests]
-        return "\n".join("\n".join(strings(request)) for request in requests)
+        return "\n".join(strings(requests))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,23 +139,21 @@ class Driver:
         records = self.taps.records()[before:]
         requests = run.model.subagent_requests if in_subagent else run.requests
         results = run.model.tool_results(requests[-1]) if requests else []
-        reached = min(len(requests), len(calls))
-        made = [
-            Made(
-                step,
-                results[number] if number < len(results) else None,
-                self._happened(step, results[number] if number < len(results) else ""),
-                tuple(
-                    record
-                    for record in records
-                    if _is_of_call(self.scratch.agent, record, step, project)
-                ),
-            )
-            for number, step in enumerate(steps[:reached])
-        ]
+        # A request leads to one call, so the agent has reached as many calls as it made requests.
+        made: list[Made] = []
+        for number, step in enumerate(steps[: len(requests)]):
+            result = results[number] if number < len(results) else None
+            made.append(self._made(step, result, records))
         return Trial(run, tuple(made), tuple(records), in_subagent)
 
+    def _made(self, step: Step, result: str | None, records: Sequence[Record]) -> Made:
+        """Return what happened to a call that the agent has reached."""
+        agent, project = self.scratch.agent, self.scratch.copy.project
+        its_records = [record for record in records if _is_of_call(agent, record, step, project)]
+        return Made(step, result, self._happened(step, result or ""), tuple(its_records))
+
     def _happened(self, step: Step, result: str) -> bool | None:
+        """Return whether a call was carried out; `None` if it leaves no trace."""
         sample, project = step.sample, self.scratch.copy.project
         if sample.creates:
             return _read(project / sample.creates) == str(sample.arguments["content"])
@@ -178,14 +176,15 @@ def _is_of_call(agent: AgentSpec, record: Record, step: Step, project: Path) -> 
     expected = step.arguments(project)
     for form in (agent, *agent.forms.values()):
         name = record.payload.get(_key(form, "tool_name"))
-        given = record.payload.get(_key(form, "tool_input"))
-        if isinstance(given, str):
-            given = _read_object(given)
-        if not isinstance(name, str) or not isinstance(given, dict):
+        arguments = record.payload.get(_key(form, "tool_input"))
+        if isinstance(arguments, str):
+            arguments = _read_object(arguments)
+        if not isinstance(name, str) or not isinstance(arguments, dict):
             continue
-        call = form.vocabulary.call(name, given)
-        same_tool = step.sample.tool == call.tool or step.name == name
-        if same_tool and all(call.arguments.get(key) == expected[key] for key in expected):
+        call = form.vocabulary.call(name, arguments)
+        is_same_tool = step.sample.tool == call.tool or step.name == name
+        has_arguments = all(call.arguments.get(key) == expected[key] for key in expected)
+        if is_same_tool and has_arguments:
             return True
     return False
 

@@ -11,6 +11,7 @@ from anyhook.probe.models.server import (
     Reply,
     ScriptedModel,
     Turn,
+    event_stream,
     strings,
 )
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SIDE_TOOLS = frozenset({"respond_in_schema"})
 """The only tool of requests that Qwen Code 0.24.4 makes aside."""
+INSTRUCTION_ROLES = frozenset({"system", "developer"})
 STREAM = "text/event-stream"
 MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model"}]}
 
@@ -38,11 +40,10 @@ class ChatModel(ScriptedModel):
         calls = _calls(turn, number)
         reason = "tool_calls" if calls else "stop"
         if request.get("stream"):
-            chunks = [_chunk(delta) for delta in _deltas(turn, calls)]
-            usage = {"choices": [], "usage": _USAGE}
-            events = [*chunks, _chunk({}, reason), {**_base(number), **usage}]
-            lines = [f"data: {json.dumps({**_base(number), **event})}\n\n" for event in events]
-            return Reply("".join([*lines, "data: [DONE]\n\n"]).encode(), STREAM)
+            events: list[Body] = [_chunk(delta) for delta in _deltas(turn, calls)]
+            events += [_chunk({}, reason), {"choices": [], "usage": _USAGE}]
+            stream = event_stream([{**_base(number), **event} for event in events], named=False)
+            return Reply(stream + b"data: [DONE]\n\n", STREAM)
         message: Body = {"role": "assistant", "content": turn.text or None}
         if calls:
             message["tool_calls"] = calls
@@ -93,19 +94,17 @@ _USAGE = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
 
 def _messages(request: Body) -> list[Body]:
     """Return the messages of a conversation without the instructions of the agent."""
-    return [m for m in request.get("messages", ()) if m["role"] not in ("system", "developer")]
+    messages = request.get("messages", ())
+    return [message for message in messages if message["role"] not in INSTRUCTION_ROLES]
 
 
 def _calls(turn: Turn, number: str) -> list[Body]:
-    return [
-        {
-            "index": index,
-            "id": f"call_{number}_{index}",
-            "type": "function",
-            "function": {"name": name, "arguments": json.dumps(arguments)},
-        }
-        for index, (name, arguments) in enumerate(turn.tools)
-    ]
+    calls: list[Body] = []
+    for index, (name, arguments) in enumerate(turn.tools):
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        identifier = f"call_{number}_{index}"
+        calls.append({"index": index, "id": identifier, "type": "function", "function": function})
+    return calls
 
 
 def _deltas(turn: Turn, calls: Sequence[Body]) -> Iterator[Body]:
