@@ -6,8 +6,9 @@ import math
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    Row = tuple[Candidate, Samples]
-
 EXPECTED = (0, 2)
 """Exit codes of a hook that did what it is for: 2 denies."""
 QUANTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
@@ -53,6 +52,13 @@ OTHER_COLUMNS = 72
 STEPS = (1, 2, 5)
 """First digits of the marks of an axis."""
 MS = 1000.0
+
+
+class Row(NamedTuple):
+    """What is measured, and how long its calls took."""
+
+    candidate: Candidate
+    samples: Samples
 
 
 def bench(
@@ -105,19 +111,13 @@ def bench(
             "anyhook list"
         )
     begun = time.time()
-    measured: list[Candidate] = floors(candidates[0].command)
-    cold_problems: list[str] = []
     with console(stderr=True).status("warming up"):
-        for candidate in candidates:
-            reason = _why_cold(candidate) if candidate.kind == WARM else ""
-            if reason:
-                cold_problems.append(f"{_title(candidate)}: {reason}")
-            else:
-                measured.append(candidate)
+        warmed = _warm_up(candidates)
+    measured = [*floors(candidates[0].command), *warmed.candidates]
     with _progress(len(measured) * rounds) as on_call:
         samples = in_turns([candidate.command for candidate in measured], rounds, on_call)
-    rows = list(zip(measured, samples, strict=True))
-    problems = [*_problems(rows, begun), *cold_problems]
+    rows = [Row(*pair) for pair in zip(measured, samples, strict=True)]
+    problems = [*_problems(rows, begun), *warmed.problems]
     sessions = list(_sessions(rows))
     if as_json:
         print_json(
@@ -125,7 +125,10 @@ def bench(
                 "calls_of_each": rounds,
                 "client": "native" if native_client() else "interpreter",
                 "rows": [_row_json(*row) for row in rows],
-                "session": {"calls": calls, "agents": [s.cost(calls) for s in sessions]},
+                "session": {
+                    "calls": calls,
+                    "agents": [session.cost(calls) for session in sessions],
+                },
                 "problems": problems,
                 "not_measured": left_out,
             }
@@ -139,7 +142,33 @@ def bench(
 def _agent_of(project: Path) -> str | None:
     """Return the one agent that has hooks in the project; `None` if none or several have."""
     candidates = detected(agents_with_hooks(project))
-    return candidates[0].agent if len(candidates) == 1 else None
+    if len(candidates) != 1:
+        return None
+    return candidates[0].agent
+
+
+@dataclass(frozen=True, slots=True)
+class _Warmed:
+    """What can be measured after worker processes have loaded the hook files.
+
+    Attributes:
+        candidates: What can be measured.
+        problems: Which hooks stay cold, and why.
+    """
+
+    candidates: list[Candidate]
+    problems: list[str]
+
+
+def _warm_up(candidates: Sequence[Candidate]) -> _Warmed:
+    warmed = _Warmed([], [])
+    for candidate in candidates:
+        reason = _why_cold(candidate) if candidate.kind == WARM else ""
+        if reason:
+            warmed.problems.append(f"{_title(candidate)}: {reason}")
+        else:
+            warmed.candidates.append(candidate)
+    return warmed
 
 
 def _why_cold(candidate: Candidate) -> str:
@@ -175,10 +204,13 @@ def _failures(candidate: Candidate, samples: Samples) -> str:
         return samples.problem
     failures: list[str] = []
     for code, count in sorted(samples.codes.items()):
-        if code not in EXPECTED:
-            end = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            failures.append(f"{end} in {count} of {samples.codes.total()} calls")
-    return f"failed {', '.join(failures)}" if failures else ""
+        if code in EXPECTED:
+            continue
+        end = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        failures.append(f"{end} in {count} of {samples.codes.total()} calls")
+    if not failures:
+        return ""
+    return f"failed {', '.join(failures)}"
 
 
 def _problems(rows: Sequence[Row], begun: float) -> Iterator[str]:
@@ -187,11 +219,13 @@ def _problems(rows: Sequence[Row], begun: float) -> Iterator[str]:
         failures = _failures(candidate, samples)
         if failures:
             yield f"{_title(candidate)}: {failures}"
-        if candidate.kind == WARM:
-            status = find_server(candidate.worker).status
-            reasons = Counter(cold_since(status, begun) if status else ())
-            for reason, count in reasons.items():
-                yield f"{_title(candidate)}: ran cold {count} times: {reason}"
+        if candidate.kind != WARM:
+            continue
+        status = find_server(candidate.worker).status
+        if status is None:
+            continue
+        for reason, count in Counter(cold_since(status, begun)).items():
+            yield f"{_title(candidate)}: ran cold {count} times: {reason}"
 
 
 def _title(candidate: Candidate) -> str:
@@ -210,14 +244,14 @@ class _Session:
 
     def __init__(self, agent: str, rows: Sequence[Row]) -> None:
         self.agent = agent
-        tool_rows = [row for row in rows if row[0].event in TOOL_CALL]
+        tool_rows = [row for row in rows if row.candidate.event in TOOL_CALL]
         self.is_of_tools = bool(tool_rows)
         rows = tool_rows or rows
         self.seconds = {
             COLD: _sum_of_slowest(rows, (COLD, WRITTEN, WARM)),
             WARM: _sum_of_slowest(rows, (WARM, WRITTEN, COLD)),
         }
-        self.has_warm = any(candidate.kind == WARM for candidate, _ in rows)
+        self.has_warm = any(row.candidate.kind == WARM for row in rows)
 
     def cost(self, calls: int) -> dict[str, Any]:
         """Return what a number of calls cost, for programs."""
@@ -247,7 +281,7 @@ def _sessions(rows: Sequence[Row]) -> Iterator[_Session]:
     rows_of: dict[str, list[Row]] = {}
     for candidate, samples in rows:
         if candidate.agent and samples.seconds:
-            rows_of.setdefault(candidate.agent, []).append((candidate, samples))
+            rows_of.setdefault(candidate.agent, []).append(Row(candidate, samples))
     for agent, agent_rows in rows_of.items():
         yield _Session(agent, agent_rows)
 
@@ -278,16 +312,21 @@ def _row_json(candidate: Candidate, samples: Samples) -> dict[str, Any]:
 def _print_report(
     out: Console, rows: Sequence[Row], sessions: Sequence[_Session], calls: int, problems: list[str]
 ) -> None:
-    rows = [row for row in rows if row[1].seconds]
+    rows = [row for row in rows if row.samples.seconds]
     if rows:
-        low = min(min(samples.milliseconds) for _, samples in rows)
-        high = max(max(samples.milliseconds) for _, samples in rows)
-        width = min(MAX_PICTURE_WIDTH, max(MIN_PICTURE_WIDTH, out.width - OTHER_COLUMNS))
-        out.print(_table(rows, Axis(low, high, width)))
+        out.print(_table(rows, _shared_axis(rows, out.width - OTHER_COLUMNS)))
     for problem in problems:
         out.print(Text.assemble(("! ", "yellow"), printable(problem)), soft_wrap=True)
     for session in sessions:
         out.print(_sentence(session, calls), soft_wrap=True)
+
+
+def _shared_axis(rows: Sequence[Row], free_width: int) -> Axis:
+    """Return the axis for the samples of all rows."""
+    low = min(min(row.samples.milliseconds) for row in rows)
+    high = max(max(row.samples.milliseconds) for row in rows)
+    width = min(MAX_PICTURE_WIDTH, max(MIN_PICTURE_WIDTH, free_width))
+    return Axis(low, high, width)
 
 
 def _table(rows: Sequence[Row], axis: Axis) -> Table:
@@ -320,8 +359,9 @@ def _sentence(session: _Session, calls: int) -> Text:
     """Return what a session costs, for people."""
     cost = session.cost(calls)
     events = "tool calls" if session.is_of_tools else "such events"
-    cold = f"{cost['cold_seconds']:.2f} s"
-    pays = f"{cold} cold, {cost['warm_seconds']:.2f} s warm" if session.has_warm else cold
+    pays = f"{cost['cold_seconds']:.2f} s"
+    if session.has_warm:
+        pays += f" cold, {cost['warm_seconds']:.2f} s warm"
     title = get_agent(session.agent).title
     return Text(f"{title}: a session of {calls} {events} pays {pays}.")
 
@@ -355,8 +395,10 @@ class Axis:
         counts = [0] * self._width
         for value in values:
             counts[self.column(value)] += 1
+        # Rounded up, so that a single value among thousands is visible.
         top = max(counts)
-        return "".join(BLOCKS[math.ceil(count / top * (len(BLOCKS) - 1))] for count in counts)
+        heights = [math.ceil(count / top * (len(BLOCKS) - 1)) for count in counts]
+        return "".join(BLOCKS[height] for height in heights)
 
     def marks(self) -> str:
         """Return round numbers below their columns, as many as there is room for."""
