@@ -7,6 +7,7 @@ calls that guards commonly deny, those are made to which a hook here reacts.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -128,40 +129,66 @@ def plan_steps(
         progress: Receives what is done.
     """
     make_files(engine.project_dir)
-    hooks = [definition for definition in engine.definitions if definition.event in TOOL_EVENTS]
-    steps: list[Step] = []
-    covered: set[int] = set()
-    reactions: dict[int, int] = {}
     with SyncEngine(engine) as sync:
-        for sample in HARMLESS:
-            if not _is_callable(engine, program, sample):
-                continue
-            reached = _reached(engine, sample)
-            is_needed = not steps or not {id(handler) for handler in reached} <= covered
-            if hooks and not is_needed:
-                continue
-            progress(f"{sample.tool}: {next(iter(sample.arguments.values()))}")
-            covered |= {id(handler) for handler in reached}
-            steps.append(_step(sync, program, sample))
-            if not hooks:
-                break
-        for sample in RISKY if hooks else ():
-            if not _is_callable(engine, program, sample) or not _reached(engine, sample):
-                continue
-            progress(f"{sample.tool}: {next(iter(sample.arguments.values()))}")
-            step = _step(sync, program, sample)
-            reacting = reacting_handlers(step.decision)
-            if any(reactions.get(id(handler), 0) < CALLS_PER_HOOK for handler in reacting):
-                steps.append(step)
-                for handler in reacting:
-                    reactions[id(handler)] = reactions.get(id(handler), 0) + 1
-        for request in requests:
-            tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
-            sample = Sample(tool, request.arguments)
-            steps.append(_step(sync, program, sample, is_users=True))
+        steps = _harmless_steps(sync, program, progress)
+        steps += _risky_steps(sync, program, progress)
+        steps += _requested_steps(sync, program, requests)
     project = engine.project_dir
     unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
     return sorted(unique.values(), key=lambda step: step.ends_run)
+
+
+def _harmless_steps(
+    sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
+) -> list[Step]:
+    """Return calls that reach every hook which runs on harmless calls; one call without hooks."""
+    engine = sync.engine
+    steps: list[Step] = []
+    covered: set[int] = set()
+    for sample in HARMLESS:
+        if not _is_callable(engine, program, sample):
+            continue
+        reached = {id(handler) for handler in _reached(engine, sample)}
+        if steps and reached <= covered:
+            continue
+        covered |= reached
+        progress(_progress_text(sample))
+        steps.append(_step(sync, program, sample))
+    return steps
+
+
+def _risky_steps(
+    sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
+) -> list[Step]:
+    """Return the calls to which hooks react, up to `CALLS_PER_HOOK` for each hook."""
+    engine = sync.engine
+    steps: list[Step] = []
+    reactions: Counter[int] = Counter()
+    for sample in RISKY:
+        if not _is_callable(engine, program, sample) or not _reached(engine, sample):
+            continue
+        progress(_progress_text(sample))
+        step = _step(sync, program, sample)
+        reacting = [id(handler) for handler in reacting_handlers(step.decision)]
+        if any(reactions[handler] < CALLS_PER_HOOK for handler in reacting):
+            steps.append(step)
+            reactions.update(reacting)
+    return steps
+
+
+def _requested_steps(
+    sync: SyncEngine, program: AgentProgram, requests: Sequence[CallRequest]
+) -> list[Step]:
+    canonical = sync.engine.agent.vocabulary.canonical
+    steps: list[Step] = []
+    for request in requests:
+        sample = Sample(canonical.get(request.tool, request.tool), request.arguments)
+        steps.append(_step(sync, program, sample, is_users=True))
+    return steps
+
+
+def _progress_text(sample: Sample) -> str:
+    return f"{sample.tool}: {next(iter(sample.arguments.values()))}"
 
 
 def reacting_handlers(decision: Decision) -> list[HandlerSpec]:
