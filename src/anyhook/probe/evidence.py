@@ -108,16 +108,11 @@ class Observer:
         for made in trial.made:
             records = [record for record in made.records if record.tap == hook.tap]
             expected = self._is_planned(hook, spec, made) and self._occurs(spec, made)
-            if not records and not expected:
-                continue
-            if not records:
-                deniers = [r.handler for r in made.step.decision.results if _denies(r.answer)]
-                would_deny = spec.canonical == "before_tool" and hook.handler in deniers
-                yield Observation(
-                    spec.wire, made.step.text, trial.in_subagent, denied=would_deny, held=None
-                )
-            for record in records[:1]:
-                yield self._of_record(hook, spec, trial, record, made, expected=expected)
+            if records:
+                yield self._of_record(hook, spec, trial, records[0], made, expected=expected)
+            elif expected:
+                would_deny = _would_deny(hook, spec, made)
+                yield Observation(spec.wire, made.step.text, trial.in_subagent, denied=would_deny)
 
     def _is_planned(self, hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
         if spec.canonical == "before_tool":
@@ -256,15 +251,25 @@ class Observer:
         return _words(_snippet(text)) in self._texts[id(trial)]
 
 
+def _would_deny(hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
+    """Return whether a hook that did not run denied the call in anyhook's engine."""
+    if spec.canonical != "before_tool":
+        return False
+    results = made.step.decision.results
+    return hook.handler in [result.handler for result in results if _denies(result.answer)]
+
+
 def _has_late_json(output: str) -> bool:
     """Return whether an output has a JSON object after lines of text."""
     lines = output.strip().splitlines()
-    for number, line in enumerate(lines):
-        if number and line.lstrip().startswith("{"):
-            try:
-                return isinstance(json.loads("\n".join(lines[number:])), dict)
-            except ValueError:
-                continue
+    for number, line in enumerate(lines[1:], start=1):
+        if not line.lstrip().startswith("{"):
+            continue
+        try:
+            value = json.loads("\n".join(lines[number:]))
+        except ValueError:
+            continue
+        return isinstance(value, dict)
     return False
 
 
@@ -280,12 +285,14 @@ def _was_prevented(made: Made, reason: str) -> bool | None:
         return True  # the run ended
     if reason and _words(_snippet(reason)) in _words(made.result):
         return True
-    return None if made.happened is None else not made.happened
+    if made.happened is None:
+        return None
+    return not made.happened
 
 
 def _denies(answer: object) -> bool:
-    outcome, stop = getattr(answer, "outcome", None), getattr(answer, "stop", False)
-    return outcome is Outcome.DENY or bool(stop)
+    is_denial = getattr(answer, "outcome", None) is Outcome.DENY
+    return is_denial or bool(getattr(answer, "stop", False))
 
 
 def _snippet(text: str) -> str:
