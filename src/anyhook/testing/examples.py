@@ -88,14 +88,21 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
         note = f"{type(error).__name__}: {error}"
         traceback = _traceback(error, (function.file for function in hooks.functions))
         return ExampleResult(example, agent, "failed", "crash", (note,), traceback=traceback)
-    status, notes = "ok", run.notes
+    return _judge(example, agent, run)
+
+
+def _judge(example: Example, agent: str, run: HookRun) -> ExampleResult:
+    """Compare the answer of a run with what an example expects."""
+    got = describe_answer(run.answer)
     if example.says and example.says not in " ".join(_texts(run.answer)):
-        status, notes = "failed", (f"it does not say {example.says!r}", *run.notes)
-    elif run.notes:
-        status = "degraded"
-    elif not is_expected(example.expect, run.answer):
-        status, notes = "failed", (f"expected {example.expect}",)
-    return ExampleResult(example, agent, status, describe_answer(run.answer), notes, run)
+        notes = (f"it does not say {example.says!r}", *run.notes)
+        return ExampleResult(example, agent, "failed", got, notes, run)
+    # The agent cannot do what the hook asks for, so its answer is not held against the example.
+    if run.notes:
+        return ExampleResult(example, agent, "degraded", got, run.notes, run)
+    if not is_expected(example.expect, run.answer):
+        return ExampleResult(example, agent, "failed", got, (f"expected {example.expect}",), run)
+    return ExampleResult(example, agent, "ok", got, run=run)
 
 
 def _missing_in(agent: AgentSpec, example: Example) -> str | None:
@@ -136,17 +143,27 @@ def endless_denials(hooks: Hooks, agents: Sequence[str] = CODING_AGENTS) -> list
     for event in dict.fromkeys(function.event for function in hooks.functions):
         if STOP_FLAG not in event_class(event).record_names:
             continue
-        examples = [e for e in hooks.examples if e.event == event and e.expect == "deny"]
-        neutral = Example(event=event, fields={}, expect="none")
-        if any(_denies_again(hooks, example, agents) for example in examples or [neutral]):
-            functions = [function for function in hooks.functions if function.event == event]
-            place = f"{Path(functions[0].file).name}:{functions[0].line}"
-            names = ", ".join(function.name for function in functions)
-            warnings.append(
-                f"{place}: {names} denies {event} also when {STOP_FLAG} is true, so the agent "
-                f"never ends; return None if event.{STOP_FLAG}"
-            )
+        examples = _denied_examples(hooks, event)
+        if any(_denies_again(hooks, example, agents) for example in examples):
+            warnings.append(_endless_warning(hooks, event))
     return warnings
+
+
+def _denied_examples(hooks: Hooks, event: str) -> list[Example]:
+    """Return the examples that expect a denial of an event, or one with neutral fields."""
+    of_event = [example for example in hooks.examples if example.event == event]
+    denied = [example for example in of_event if example.expect == "deny"]
+    return denied or [Example(event=event, fields={}, expect="none")]
+
+
+def _endless_warning(hooks: Hooks, event: str) -> str:
+    functions = [function for function in hooks.functions if function.event == event]
+    place = f"{Path(functions[0].file).name}:{functions[0].line}"
+    names = ", ".join(function.name for function in functions)
+    return (
+        f"{place}: {names} denies {event} also when {STOP_FLAG} is true, so the agent "
+        f"never ends; return None if event.{STOP_FLAG}"
+    )
 
 
 def _denies_again(hooks: Hooks, example: Example, agents: Sequence[str]) -> bool:
@@ -182,7 +199,9 @@ def describe_answer(answer: Answer) -> str:
     abilities = abilities_of(answer)
     if abilities:
         return ", ".join(abilities)
-    return "allow" if answer.outcome is Outcome.ALLOW else "none"
+    if answer.outcome is Outcome.ALLOW:
+        return "allow"
+    return "none"
 
 
 def _texts(answer: Answer) -> list[str]:
