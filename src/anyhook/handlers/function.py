@@ -70,8 +70,10 @@ def _copy_event(context: HookContext) -> tuple[Event, tuple[Diagnostic, ...]]:
     try:
         return event.copy(), ()
     except RecursionError:
-        nested = {k: v for k, v in event.__dict__.items() if isinstance(v, dict | list)}
-        repaired = {name: repair(value) for name, value in nested.items()}
+        repaired: dict[str, Any] = {}
+        for name, value in event.__dict__.items():
+            if isinstance(value, dict | list):
+                repaired[name] = repair(value)
         message = f"{context.spec.wire}: the event is nested too deep; functions see it cut"
         return event.replace(**repaired), (diagnose("payload-repaired", message),)
 
@@ -99,9 +101,10 @@ async def _call(handler: HandlerSpec, event: Event, stderr: StderrRecord) -> Any
 
 def is_async(function: Any) -> bool:
     """Return whether calling a function gives a coroutine."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
-    )
+    if inspect.iscoroutinefunction(function):
+        return True
+    call = getattr(function, "__call__", None)  # noqa: B004 - an object with an async __call__
+    return inspect.iscoroutinefunction(call)
 
 
 def _read_answer(

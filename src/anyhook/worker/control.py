@@ -123,9 +123,12 @@ def list_servers(directory: str) -> list[ServerInfo]:
         problem = f"{directory}: {error.strerror}" if isinstance(error, OSError) else str(error)
         message = f"{problem}; name another directory in {RUNTIME_DIR_ENV}, or repair this one"
         raise UsageError(message) from None
-    # other programs may have sockets there too
-    matches = [match for name in names if (match := _NAME.fullmatch(name))]
-    return [find_server(f"{directory}/{match[1]}") for match in matches]
+    servers: list[ServerInfo] = []
+    for name in names:
+        match = _NAME.fullmatch(name)
+        if match is not None:  # other programs may have sockets there, too
+            servers.append(find_server(f"{directory}/{match[1]}"))
+    return servers
 
 
 def find_server(base: str) -> ServerInfo:
