@@ -6,7 +6,7 @@ back as the very same object, so bytes, signatures and function calls are never 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
@@ -67,21 +67,24 @@ class ShownRequest:
 
     def _rebuild_contents(self, entries: Iterable[dict[str, Any]]) -> list[types.Content]:
         originals: dict[int, types.Content] = {}
-        parts: list[tuple[dict[str, Any], types.Part]] = []
+        parts: list[_OriginalPart] = []
         for entry, content in zip(self._contents, self._request.contents, strict=True):
             originals[id(entry)] = content
-            parts += zip(entry.get("parts", ()), content.parts or (), strict=True)
-        return [originals.get(id(entry)) or _rebuild_content(entry, parts) for entry in entries]
+            parts += _original_parts(entry, content)
+        contents: list[types.Content] = []
+        for entry in entries:
+            # The translator returns the very entries of messages that no hook changed.
+            content = originals.get(id(entry)) or _rebuild_content(entry, parts)
+            contents.append(content)
+        return contents
 
     def _apply_config(self, config: dict[str, Any]) -> None:
-        instructions = (config.get("systemInstruction") or {}).get("parts", ())
-        self._request.append_instructions([part["text"] for part in instructions])
-        old_config = self._api["config"]
-        changed = {
-            key: value
-            for key, value in config.items()
-            if old_config.get(key) != value and key != "systemInstruction"
-        }
+        members = dict(config)
+        instruction = members.pop("systemInstruction", None) or {}
+        texts = [part["text"] for part in instruction.get("parts", ())]
+        self._request.append_instructions(texts)
+        old = self._api["config"]
+        changed = {key: value for key, value in members.items() if value != old.get(key)}
         new_config = types.GenerateContentConfig.model_validate(changed)
         for name in new_config.model_fields_set:
             setattr(self._request.config, name, getattr(new_config, name))
@@ -110,10 +113,9 @@ class ShownResponse:
     def changed(self, wanted: LLMResponse) -> LlmResponse:
         """Return ADK's response with the changes of hooks."""
         api = response_to_api(self._api, wanted)
-        content = self._response.content
-        old_parts = self._api["candidates"][0]["content"].get("parts", ())
-        originals = list(zip(old_parts, (content and content.parts) or (), strict=True))
-        candidate = (api.get("candidates") or [{"content": {"role": "model"}}])[0]
+        originals = _original_parts(self._api["candidates"][0]["content"], self._response.content)
+        candidates = api.get("candidates") or [{"content": {"role": "model"}}]
+        candidate = candidates[0]
         new_content = _rebuild_content(candidate.get("content") or {}, originals)
         update: dict[str, Any] = {"content": new_content}
         if candidate.get("finishReason"):
@@ -135,22 +137,39 @@ def error_response(code: str, reason: str) -> LlmResponse:
     return LlmResponse(error_code=code, error_message=reason)
 
 
-def _rebuild_content(
-    entry: dict[str, Any], originals: Sequence[tuple[dict[str, Any], types.Part]]
-) -> types.Content:
+class _OriginalPart(NamedTuple):
+    """A part of a content, and the JSON that hooks saw of it."""
+
+    json: dict[str, Any]
+    part: types.Part
+
+
+def _original_parts(entry: dict[str, Any], content: types.Content | None) -> list[_OriginalPart]:
+    parts = (content.parts if content is not None else None) or ()
+    return [_OriginalPart(*pair) for pair in zip(entry.get("parts", ()), parts, strict=True)]
+
+
+def _rebuild_content(entry: dict[str, Any], originals: Sequence[_OriginalPart]) -> types.Content:
     """Return the content of its JSON; a part whose JSON is an original's is that very object."""
     remaining = list(originals)
-    parts = []
+    parts: list[types.Part] = []
     for part in entry.get("parts") or ():
-        for index, (original_json, original) in enumerate(remaining):
-            if original_json == part:
-                parts.append(original)
-                del remaining[index]
-                break
+        original = _take_original(remaining, part)
+        if original is not None:
+            parts.append(original)
         else:
             # Only the JSON mode of validation decodes bytes from base64.
             parts.append(types.Part.model_validate_json(dump_json(part)))
     return types.Content(role=entry.get("role"), parts=parts)
+
+
+def _take_original(originals: list[_OriginalPart], part: dict[str, Any]) -> types.Part | None:
+    """Remove and return the first original with the JSON of a part; `None` if none has it."""
+    for index, original in enumerate(originals):
+        if original.json == part:
+            del originals[index]
+            return original.part
+    return None
 
 
 def select_tools(request: LlmRequest, choice: ToolConfig) -> None:
@@ -163,7 +182,8 @@ def select_tools(request: LlmRequest, choice: ToolConfig) -> None:
         request: ADK's request, changed in place.
         choice: Its names are those of the agent's functions.
     """
-    mode, names = choice.get("mode", "AUTO"), choice.get("allowedFunctionNames") or []
+    mode = choice.get("mode", "AUTO")
+    names = choice.get("allowedFunctionNames") or []
     if mode == "NONE" or names:
         tools = [_select_declarations(tool, choice) for tool in request.config.tools or ()]
         request.config.tools = [tool for tool in tools if tool is not None]
@@ -187,7 +207,8 @@ def _select_declarations(tool: Any, choice: ToolConfig) -> Any:
         return tool
     chosen = [d for d in declarations if is_tool_allowed(choice, str(d.name))]
     selected = tool.model_copy(update={"function_declarations": chosen or None})
-    return selected if to_json(selected) else None
+    is_empty = not to_json(selected)
+    return None if is_empty else selected
 
 
 def content_text(content: types.Content | None) -> str:
@@ -205,11 +226,11 @@ def with_parts(content: types.Content | None, *parts: types.Part) -> types.Conte
 
 def without_calls(content: types.Content, ids: Collection[str]) -> types.Content:
     """Return a content without the function calls that have some identifiers."""
-    parts = [
-        part
-        for part in content.parts or ()
-        if part.function_call is None or part.function_call.id not in ids
-    ]
+    parts: list[types.Part] = []
+    for part in content.parts or ():
+        is_removed = part.function_call is not None and part.function_call.id in ids
+        if not is_removed:
+            parts.append(part)
     return content.model_copy(update={"parts": parts})
 
 
@@ -226,8 +247,8 @@ def is_final(response: LlmResponse, agent: BaseNode | None) -> bool:
     """Return whether an agent is done after a response: no function and no code is run."""
     if response.get_function_calls():
         return False
-    parts = (response.content.parts if response.content else None) or [types.Part()]
-    if parts[-1].code_execution_result is not None:
+    parts = response.content.parts if response.content is not None else None
+    if parts and parts[-1].code_execution_result is not None:
         return False
     executor = getattr(agent, "code_executor", None)
     if executor is None:
