@@ -28,13 +28,14 @@ def github_lines(diagnostics: Iterable[Diagnostic], *, strict: bool) -> Iterator
         strict: Write warnings as errors.
     """
     for diagnostic in diagnostics:
-        is_error = strict and diagnostic.severity is Severity.WARNING
-        command = "error" if is_error else GITHUB_COMMANDS[diagnostic.severity]
+        severity = diagnostic.severity
+        if strict and severity is Severity.WARNING:
+            severity = Severity.ERROR
         properties = []
         for name, value in _github_properties(diagnostic).items():
             properties.append(f"{name}={value.translate(GITHUB_PROPERTY_ESCAPES)}")
         message = diagnostic.message.translate(GITHUB_TEXT_ESCAPES)
-        yield f"::{command} {','.join(properties)}::{message}"
+        yield f"::{GITHUB_COMMANDS[severity]} {','.join(properties)}::{message}"
 
 
 def _github_properties(diagnostic: Diagnostic) -> dict[str, str]:
@@ -100,4 +101,6 @@ def _sarif_location(place: Place, project: Path) -> dict[str, Any]:
 
 def _relative_path(file: str, base: Path) -> str:
     path = Path(file)
-    return path.relative_to(base).as_posix() if path.is_relative_to(base) else file
+    if not path.is_relative_to(base):
+        return file
+    return path.relative_to(base).as_posix()
