@@ -3,6 +3,9 @@
 A message is represented in parts as the Gemini API has them: text and thoughts, calls and results
 of tools, and every other block as it is. `anyhook.agents.gemini.model_api` finds what hooks
 changed; what they left alone comes back as the same object.
+
+It is one module because requests and responses share the translation of parts, and each step back
+undoes the step beside it.
 """
 
 from __future__ import annotations

@@ -6,13 +6,14 @@ parts of a message. The changes of hooks are applied to the original: items that
 the very same objects, and everything that is not text stays where it was. Beside a text that hooks
 replaced, the readable part of the model's reasoning is emptied, because it may repeat what they
 removed; the item itself stays, because the API requires it.
+
+It is one module because requests and responses share the rules for parts and texts of items.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -109,7 +110,7 @@ def change_settings(
     changed.pop("top_k", None)  # the SDK has none
     if not changed:
         return settings
-    return dataclasses.replace(settings, **changed)
+    return replace(settings, **changed)
 
 
 def with_tool_mode(
@@ -124,7 +125,7 @@ def with_tool_mode(
         choice = "required"
     if choice == settings.tool_choice:
         return settings
-    return dataclasses.replace(settings, tool_choice=choice)
+    return replace(settings, tool_choice=choice)
 
 
 def prompt_text(items: InputItems) -> str:
