@@ -423,3 +423,21 @@ def test_a_hook_that_only_warned_is_shown_with_its_reason(home, capsys):
 
     assert "warning  'guard.sh'" in out
     assert "1 only warns" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("guard.sh",), "'guard.sh' is no Python file; --project runs"),
+        (("guard.py", "--event", "befor_tool"), "did you mean 'before_tool'?"),
+        (("guard.py", "--against", "git:nope"), "has no revision 'nope'"),
+    ],
+)
+def test_a_backtest_says_what_to_write_instead(home, capsys, arguments, text):
+    for command in (["init", "-q"], ["commit", "-qm", "first", "--allow-empty"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *command], check=True)
+    (home / "guard.sh").write_text("exit 2\n")
+    (home / "guard.py").write_text(GUARD)
+
+    assert main(["backtest", *arguments]) == USAGE
+    assert text in " ".join(capsys.readouterr().err.split())

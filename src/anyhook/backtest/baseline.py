@@ -54,7 +54,11 @@ def baseline_of(subject: Subject, against: str) -> Iterator[Subject]:
 def _extract(root: Path, revision: str, copy: Path) -> None:
     """Write the files of a revision into a directory."""
     # A revision that begins with a dash would be an option.
-    commit = _git(root, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    name = f"{revision}^{{commit}}"
+    try:
+        commit = _git(root, "rev-parse", "--verify", "--end-of-options", name)
+    except UsageError:
+        raise UsageError(f"{root} has no revision {revision!r}; see git log") from None
     # Not `git archive`, which leaves out what the attribute `export-ignore` names. The index is a
     # file of its own, so that the user's stays as it is.
     with tempfile.TemporaryDirectory(prefix="anyhook-index-") as directory:

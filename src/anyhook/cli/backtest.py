@@ -23,11 +23,12 @@ from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
 from anyhook.cli.output import console, count_of, print_json, show_path
 from anyhook.cli.past import Since, open_history, print_problems
-from anyhook.errors import UsageError
+from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.describe import parse_since
 from anyhook.history.journal import history_directory
 from anyhook.history.queries import find_session
 from anyhook.interrupts import INTERRUPTED
+from anyhook.model.events import all_events
 from anyhook.page.kept import describe, keep
 
 if TYPE_CHECKING:
@@ -118,6 +119,8 @@ def backtest(
         raise UsageError(f"--fail-on takes {' or '.join(FAIL_ON)}, not {fail_on!r}")
     if on and against == RECORDED:
         raise UsageError("--against recorded compares with the history; leave out --on")
+    if event and event not in all_events():
+        raise UnknownNameError("event", event, all_events())
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
     subject = _subject(hook, project, agent, Consent(yes, trust_once))
@@ -203,6 +206,11 @@ def _subject(hook: Path | None, project: Path | None, agent: str, consent: Conse
     if hook is not None:
         if not hook.is_file():
             raise UsageError(f"there is no file {str(hook)!r}")
+        if hook.suffix not in ("", ".py"):
+            raise UsageError(
+                f"{str(hook)!r} is no Python file; --project runs the commands of a project's "
+                "settings, in any language"
+            )
         return Subject(str(hook.resolve()), show_path(str(hook)))
     directory = existing_project(project or Path())
     subject = Subject(str(directory), show_path(str(directory)), agent)
