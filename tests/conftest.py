@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ OF_AGENTS = (
     *("GEMINI_", "CLAUDE", "CURSOR_", "TERMINAI_", "OPENCODE_"),
     *("ANYHOOK_", "GITHUB_"),
 )
+
+
+def pytest_configure():
+    # A shell that starts the tests in the background ignores SIGINT, which processes inherit.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

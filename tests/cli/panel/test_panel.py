@@ -396,7 +396,7 @@ async def test_what_a_shadow_would_have_decided_is_shown_before_it_is_promoted(t
         await driver.select("guard.sh")
         await driver.press("s")
 
-        await driver.shows("In 1 events of 1 sessions", "deny", "no secrets in files")
+        await driver.shows("In 1 event of 1 session,", "deny", "no secrets in files")
         await driver.shows("Let it decide from now on?")
 
 
