@@ -192,9 +192,10 @@ class Selection:
         for wanted, actual in pairs:
             if wanted and wanted != actual:
                 return False
-        payload = row.payload if isinstance(row.payload, str) else dump(row.payload)
-        if not has_words(payload, self.words):
-            return False
+        if self.words:
+            payload = row.payload if isinstance(row.payload, str) else dump(row.payload)
+            if not has_words(payload, self.words):
+                return False
         return self.since <= time and not (self.until and time >= self.until)
 
 
