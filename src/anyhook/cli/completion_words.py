@@ -235,7 +235,7 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     from anyhook.files import data_path
 
     directory = options.get("--project") or options.get("-C") or "."
-    key = os.path.realpath(os.path.expanduser(directory))  # noqa: PTH111 - no pathlib needed
+    key = os.path.realpath(os.path.expanduser(directory))
     file = Path(data_path()) / CACHE
     cache = _read_cache(file)
     entry = cache.get(key)
@@ -268,7 +268,7 @@ def _is_current(entry: dict[str, Any]) -> bool:
 def _stamp(path: str) -> list[int] | None:
     """Return what changes with a file; `None` if it does not exist."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - no pathlib needed
+        status = os.stat(path)
     except (OSError, ValueError):
         return None
     return [status.st_mtime_ns, status.st_size, status.st_ino]
@@ -328,7 +328,7 @@ def _sessions(agent: str) -> Words:
         connection.close()
         for session, owner, started, project in rows:
             moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(started))
-            words.append((session, f"{moment}  {owner}  {os.path.basename(project)}"))  # noqa: PTH119
+            words.append((session, f"{moment}  {owner}  {os.path.basename(project)}"))
     return words
 
 

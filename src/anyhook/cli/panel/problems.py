@@ -123,7 +123,7 @@ class ProblemScreen(PanelScreen):
         engine = self.state.snapshot.engine_of(finding.agent)
         return None if engine is None else remedy_for(engine, finding.diagnostic)
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what can be done about the problem."""
         finding = self._selected
         if action == "fix":

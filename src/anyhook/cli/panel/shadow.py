@@ -141,7 +141,7 @@ class ShadowScreen(PanelScreen):
             if not plan.is_recording:
                 out.print("Recording is off. To see later what it would decide: anyhook record on")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""
         if action == "write":
             return self._plan is not None and any(edit.changes for edit in self._plan.edits)

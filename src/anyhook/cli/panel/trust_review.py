@@ -82,7 +82,7 @@ class TrustScreen(PanelScreen):
         else:
             out.print(f"[green]trusted:[/] {count_of(len(review.subjects), 'hook')}")
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to trust only if something is not trusted."""
         if action == "trust":
             return self._review is not None and bool(self._review.changes)
