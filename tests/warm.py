@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -150,6 +151,16 @@ class Warm:
     def processes(self) -> list[int]:
         """Every process of every server here, children too."""
         return [pid for pid, line in command_lines() if str(self.runtime) in line]
+
+    def kill(self, *, but: int | None = None) -> None:
+        """Kill every process of every server here, but one that is named.
+
+        The process that started a server ends by itself, so one that was listed may be gone.
+        """
+        for pid in self.processes:
+            if pid != but:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def running(self, path) -> list[int]:
         """The processes that run a hook file for an event."""

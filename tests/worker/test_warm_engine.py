@@ -168,8 +168,7 @@ async def test_a_worker_that_is_killed_between_events_costs_no_answer(warm):
     wake(warm, path)
     async with load(warm, path) as engine:
         await decide_warm(engine, warm, path)
-        for pid in warm.processes:
-            os.kill(pid, signal.SIGKILL)
+        warm.kill()
         until(lambda: not warm.processes)
         for _ in range(2):
             assert (await engine.dispatch(EVENT)).reason == "no"

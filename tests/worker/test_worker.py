@@ -108,8 +108,7 @@ def test_everything_killed_at_once_costs_no_answer(warm):
         give(process)
     until(lambda: len(begun(warm)) == 3)
 
-    for pid in warm.processes:
-        os.kill(pid, signal.SIGKILL)
+    warm.kill()
     (warm.root / "go").touch()
 
     assert [reason_of(take(process)) for process in started] == ["no"] * 3
@@ -253,9 +252,8 @@ def test_a_server_whose_children_are_killed_forks_others(warm):
     path = warm.hook(DENIES)
     warm.wake(path)
     pid = warm.server["pid"]
-    for child in warm.processes:
-        if child != pid:
-            os.kill(child, signal.SIGKILL)
+    until(lambda: any(parent_of(child) == pid for child in warm.processes))
+    warm.kill(but=pid)
 
     assert reason_of(warm.run(path)) == "no"
     assert reason_of(warm.warm(path)) == "no"
