@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -286,7 +285,7 @@ def test_a_decision_that_depends_on_what_was_made_up_says_so(recorded):
     )
     made_up = shell(1, "ls", permission_mode="default")
     recorded.add(
-        replace(made_up, reconstructed=("permission_mode", "cwd")),
+        made_up._replace(reconstructed=("permission_mode", "cwd")),
         shell(2, "ls", permission_mode="default"),
     )
 
@@ -321,7 +320,7 @@ def test_a_decision_is_marked_with_each_member_that_changes_it(recorded):
         for n, command in enumerate(("one", "two", "three"))
     ]
     missing = ("permission_mode", "cwd", "transcript_path")
-    recorded.add(*[replace(event, reconstructed=missing) for event in events])
+    recorded.add(*[event._replace(reconstructed=missing) for event in events])
 
     decided = recorded.run(recorded.hook(MARKING)).result.decided
 
@@ -333,7 +332,7 @@ def test_an_answer_that_changes_arguments_depends_on_those_that_were_made_up(rec
     text = MARKING.replace("event.call.command", "event.session_id")
     text = text.replace('deny("no")', 'Answer(tool_input={"description": "changed"})')
     text = text.replace("import Hooks", "import Answer, Hooks")
-    recorded.add(replace(shell(1, "one"), reconstructed=("tool_input", "cwd")))
+    recorded.add(shell(1, "one")._replace(reconstructed=("tool_input", "cwd")))
 
     (found,) = recorded.run(recorded.hook(text)).result.decided
 

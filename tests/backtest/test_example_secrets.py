@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -62,7 +61,7 @@ def test_examples_are_replaced_by_the_same_placeholders():
 
 def test_a_guard_for_keys_denies_what_it_denied_when_it_was_recorded(recorded):
     decision = {"outcome": "deny", "reason": f"remove {KEY}"}
-    recorded.add(replace(shell(1, f"echo {KEY}"), decision=decision), shell(2, "ls"))
+    recorded.add(shell(1, f"echo {KEY}")._replace(decision=decision), shell(2, "ls"))
 
     (decided,) = recorded.run(recorded.hook(GUARD)).result.decided
 

@@ -8,7 +8,6 @@ import json
 import os
 import random
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,10 +66,10 @@ def decisions(result):
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_an_export_gives_the_same_result_as_the_history(recorded, tmp_path, form):
     text = GUARD.replace("if ", "if event.permission_mode == 'plan' and ")
-    recorded.add(*[replace(event, reconstructed=("permission_mode",)) for event in events()])
-    stored = [replace(e, payload={**e.payload, "permission_mode": "plan"}) for e in events()]
+    recorded.add(*[event._replace(reconstructed=("permission_mode",)) for event in events()])
+    stored = [e._replace(payload={**e.payload, "permission_mode": "plan"}) for e in events()]
     shutil.rmtree(recorded.directory)
-    stored = [replace(event, reconstructed=("permission_mode",)) for event in stored]
+    stored = [event._replace(reconstructed=("permission_mode",)) for event in stored]
     recorded.add(*stored)
     subject = recorded.hook(text)
     parts = list(parts_of_history(recorded.directory, Selection()))
@@ -129,8 +128,8 @@ def test_a_file_that_only_seems_compressed_is_an_error(recorded, tmp_path):
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_an_export_can_be_read_back(tmp_path, form):
-    event = replace(
-        shell(1, "ls \ud800 é"), decision={"outcome": "deny"}, reconstructed=("cwd",), redacted=2
+    event = shell(1, "ls \ud800 é")._replace(
+        decision={"outcome": "deny"}, reconstructed=("cwd",), redacted=2
     )
     if form == "jsonl":
         event = shell(1, "ls é")

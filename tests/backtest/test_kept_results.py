@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from anyhook.backtest.sources import Selection, parts_of_history, store_stamp
@@ -42,7 +40,7 @@ def result(hook, **fields):
 
 def live(event, hook, **fields):
     """Return an event as a hook has recorded it."""
-    return replace(event, source="hook", results=(result(hook, **fields),), decision={})
+    return event._replace(source="hook", results=(result(hook, **fields),), decision={})
 
 
 def merge(recorded, *events):
@@ -104,7 +102,7 @@ def test_a_late_result_with_a_secret_changes_the_marks(any_age):
     (first,) = any_age.run(subject).result.decided
     assert first.reconstructed == ()
 
-    merge(any_age, replace(live(event, "second"), redacted=1))
+    merge(any_age, live(event, "second")._replace(redacted=1))
     (again,) = any_age.run(subject).result.decided
 
     assert again.reconstructed == ("secrets",)
@@ -118,7 +116,7 @@ def test_an_event_that_was_removed_and_imported_again_is_another_one(any_age):
     with History.open(any_age.directory) as history:
         history.prune(Limits(days=1.0, size=0), now=event.time + 2 * 86400)
     # The same payload gets the same number.
-    any_age.add(replace(event, session="s2", reconstructed=("tool_input",)))
+    any_age.add(event._replace(session="s2", reconstructed=("tool_input",)))
 
     found = any_age.run(subject).result
 

@@ -94,14 +94,32 @@ def test_a_damaged_compressed_transcript_is_reported(tmp_path):
     assert done.events > 3
 
 
-@pytest.mark.parametrize("size", [1, 4, 1000])
-def test_batches_of_any_size_store_the_same(tmp_path, monkeypatch, size):
+def test_a_transaction_ends_when_its_events_are_large(tmp_path, monkeypatch):
+    write(tmp_path, "a", calls=20)
+    ends = []
+
+    def on_statement(statement):
+        if statement == "COMMIT":
+            ends.append(statement)
+
+    monkeypatch.setattr(imports, "BATCH_CHARACTERS", 300)
+    with History.open(tmp_path / "history") as history:
+        history.connection.set_trace_callback(on_statement)
+        import_all(tmp_path, history)
+
+    assert len(ends) > 5
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"), [("BATCH", 1), ("BATCH", 4), ("BATCH", 1000), ("BATCH_CHARACTERS", 300)]
+)
+def test_batches_of_any_size_store_the_same(tmp_path, monkeypatch, limit, value):
     for session in ("a", "b", "c"):
         write(tmp_path, session)
     fork = records("b", 3) + records("b", 5)[4:]
     fork_path = tmp_path / "projects" / "p" / "fork.jsonl"
     fork_path.write_text("".join(json.dumps(record) + "\n" for record in fork))
-    monkeypatch.setattr(imports, "BATCH", size)
+    monkeypatch.setattr(imports, limit, value)
 
     with History.open(tmp_path / "history") as history:
         done = import_all(tmp_path, history)

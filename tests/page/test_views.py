@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -192,7 +191,7 @@ def test_denials_that_need_a_look_come_first(page):
     conflict = event("two", outcome="deny", reason="conflict", time=NOW - 21 * 86400)
     store(
         event("zero", outcome="deny", reason="first", time=NOW - 40 * 86400),
-        replace(conflict, results=(*conflict.results, allowed)),
+        conflict._replace(results=(*conflict.results, allowed)),
         plain,
         *[event("three", outcome="deny", reason="once more", number=n) for n in range(4)],
     )

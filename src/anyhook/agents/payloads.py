@@ -141,7 +141,7 @@ def encode_event(agent: AgentSpec, event: Event) -> dict[str, Any]:
     for field, key in fields:
         if key is not None:
             value = getattr(event, field)
-            if value != _decoded_value(spec, type(event), field, key, event.raw):
+            if value != decoded_value(spec, type(event), field, key, event.raw):
                 payload[key] = _write_member(spec, field, value)
     return payload
 
@@ -188,14 +188,27 @@ def _add_shape(
             payload[member] = {} if neutral is None else copy_json(neutral)
 
 
-def _decoded_value(
-    spec: EventSpec | None, cls: type[Event], field: str, key: str, payload: Mapping[str, Any]
+def decoded_value(
+    spec: EventSpec | None,
+    cls: type[Event],
+    field: str,
+    key: str | None,
+    payload: Mapping[str, Any],
 ) -> Any:
-    """Return the value that `decode_event` gives a field."""
+    """Return the value that `decode_event` gives a field.
+
+    Args:
+        spec: The agent's event; `None` for one that the agent does not have.
+        cls: The class of the event.
+        field: A field of the class.
+        key: Its key in payloads (`payload_key`); `None` if they do not have it.
+        payload: The payload.
+    """
     kind = VALUE_KINDS[json_kind(cls, field)]
-    value = _read_member(spec, field, payload.get(key))
-    if key in payload and has_kind(kind, value):
-        return value
+    if key is not None and key in payload:
+        value = _read_member(spec, field, payload[key])
+        if has_kind(kind, value):
+            return value
     return kind.neutral if field in cls.record_required else getattr(cls, field)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from anyhook.agents import AGENTS, get_agent
-from anyhook.agents.payloads import decode_event
+from anyhook.agents.outline import outline_of
 from anyhook.agents.transcripts import (
     LONGEST_LINE,
     TranscriptEvent,
@@ -47,12 +47,9 @@ from anyhook.history.recognize import (
     recognize_members,
 )
 from anyhook.history.rows import DIGEST_SIZE
-from anyhook.model.events import ToolEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from anyhook.agents.spec import AgentSpec
 
 PART_BYTES = 8 * 1024**2
 """Bytes of a part of JSON lines."""
@@ -365,12 +362,13 @@ class _PartReader:
     ) -> Iterator[EventRow]:
         spec = get_agent(agent)
         for number, event in enumerate(events):
+            outline = outline_of(spec, event.payload)
             row = EventRow(
                 f"{place}#{number}",
                 agent,
                 event.event,
-                _tool_of(spec, event.payload),
-                f"{agent}/{_session_of(event.payload)}",
+                outline.tool,
+                f"{agent}/{outline.session}",
                 event.payload,
                 ",".join(event.reconstructed) or None,
                 is_redacted=False,
@@ -425,7 +423,7 @@ def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:
     tool = record.get("tool")
     if tool is None and "tool" not in record:
         payload = json.loads(payload) if isinstance(payload, str) else payload
-        tool = _tool_of(get_agent(agent), payload)
+        tool = outline_of(get_agent(agent), payload).tool
     return EventRow(
         place,
         agent,
@@ -437,13 +435,3 @@ def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:
         int(record.get("redacted") or 0),
         is_redacted=False,
     )
-
-
-def _tool_of(agent: AgentSpec, payload: Mapping[str, Any]) -> str | None:
-    """Return the canonical name of the tool of a payload; `None` if it has none."""
-    event, _ = decode_event(agent.form_of(payload), payload)
-    return event.tool if isinstance(event, ToolEvent) else None
-
-
-def _session_of(payload: Mapping[str, Any]) -> str:
-    return str(payload.get("session_id") or payload.get("sessionId") or "")

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import AGENTS, get_agent
-from anyhook.agents.payloads import decode_event
+from anyhook.agents.outline import outline_of
 from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.journal import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.history.merge import Merger
 from anyhook.history.recording import read_switch
-from anyhook.model.events import ToolEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -164,15 +163,16 @@ def event_of(record: Mapping[str, Any]) -> RecordedEvent:
         from anyhook.history.tapped import complete_tapped
 
         record = complete_tapped(record)
+    payload = _object(record["payload"])
     return RecordedEvent(
         agent=agent,
         session=str(record["session"]),
         event=str(record["event"]),
         time=float(record["time"]),
-        payload=_object(record["payload"]),
+        payload=payload,
         source=str(record["source"]),
         project=str(record.get("project", "")),
-        tool=canonical_tool(agent, record["payload"]),
+        tool=outline_of(get_agent(agent), payload).tool,
         decision=record.get("decision"),
         results=tuple(_result_of(result) for result in record.get("results", ())),
         redacted=int(record.get("redacted", 0)),
@@ -184,12 +184,6 @@ def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise TypeError("it is no object")
     return value
-
-
-def canonical_tool(agent: str, payload: Mapping[str, Any]) -> str | None:
-    """Return the canonical name of the tool of a payload; `None` if it has none."""
-    event, _ = decode_event(get_agent(agent).form_of(payload), payload)
-    return event.tool if isinstance(event, ToolEvent) else None
 
 
 def _result_of(record: Mapping[str, Any]) -> RecordedResult:

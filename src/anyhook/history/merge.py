@@ -8,7 +8,6 @@ the same, it happened shortly before, and the hook has not answered it yet.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import dump, identity_of
@@ -85,8 +84,7 @@ def _belongs(first: RecordedEvent, second: RecordedEvent) -> bool:
 
 
 def _merge(first: RecordedEvent, second: RecordedEvent) -> RecordedEvent:
-    return replace(
-        first,
+    return first._replace(
         decision=combine(first.decision, second.decision),
         results=(*first.results, *second.results),
         time=min(first.time, second.time),

@@ -247,13 +247,13 @@ class History:
         key = (result.hook, result.place, result.kind, digest or "")
         known = self._hooks.get(key)
         if known is None:
-            file = _storable_name(result.version.get("file"))
+            file = result.version.get("file")
             row = self.connection.execute(
                 "INSERT INTO hooks (label, place, kind, file, digest, first, last)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (label, place, kind, ifnull(digest, ''))"
                 " DO UPDATE SET kind = kind RETURNING id",
-                (*key[:3], file, digest, event.time, event.time),
+                (*key[:3], file and _storable_name(file), digest, event.time, event.time),
             ).fetchone()
             known = self._hooks[key] = row[0]
         return known
@@ -353,9 +353,9 @@ class History:
 
 
 @lru_cache(maxsize=4096)
-def _storable_name(name: str | None) -> str | None:
+def _storable_name(name: str) -> str:
     """Return a name or path without secrets, as SQLite can hold it."""
-    return name if name is None else redact_text(storable(name))
+    return redact_text(storable(name))
 
 
 def _with_storable_names(event: RecordedEvent) -> RecordedEvent:
@@ -364,15 +364,14 @@ def _with_storable_names(event: RecordedEvent) -> RecordedEvent:
     The label of a hook may be a command line. The session is not searched for secrets: an
     identifier must stay what it is.
     """
-    names = {name: getattr(event, name) for name in ("event", "project", "tool", "session", "key")}
-    stored: dict[str, Any] = {
-        **{name: _storable_name(names[name]) for name in ("event", "project", "tool")},
-        "session": storable(event.session),
-        "key": None if event.key is None else storable(event.key),
-    }
-    if stored == names and not event.results:  # most imported events; `replace` takes 20 µs
-        return event
-    return replace(event, **stored, results=tuple(map(_with_storable_label, event.results)))
+    return event._replace(
+        event=_storable_name(event.event),
+        project=_storable_name(event.project),
+        tool=None if event.tool is None else _storable_name(event.tool),
+        session=storable(event.session),
+        key=None if event.key is None else storable(event.key),
+        results=tuple([_with_storable_label(result) for result in event.results]),
+    )
 
 
 def _with_storable_label(result: RecordedResult) -> RecordedResult:

@@ -97,8 +97,7 @@ def _without_secrets(event: RecordedEvent) -> RecordedEvent:
         )
         for result in event.results
     ]
-    return replace(
-        event,
+    return event._replace(
         payload=_redacted(event.payload),
         decision=_redacted(event.decision),
         project=redact_text(event.project),

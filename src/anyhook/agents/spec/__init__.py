@@ -365,7 +365,8 @@ class AgentSpec(Record):
         """Return the form that a payload has; the agent itself if it has none of the others."""
         has_own_shape = event_of_shape(self.payload_shapes, payload) is not None
         for form in self.forms.values():
-            if payload.get(form.event_key) in form.by_wire and not has_own_shape:
+            name = payload.get(form.event_key)
+            if isinstance(name, str) and name in form.by_wire and not has_own_shape:
                 return form
         return self
 
