@@ -297,10 +297,22 @@ class _ExitReader:
             explanation = reply.get("reason")
             reason = reason or (trim(explanation) if isinstance(explanation, str) else "")
             self._report_unapplied_members(reply)
-        elif not reason and self.output.form != "truncated":
-            reason = _text_of(stdout)
+        elif not reason and stdout and self.output.form != "truncated":
+            reason = self._reason_on_stdout(stdout)
         self._report_powerless_exit()
         return Status.RAN, self._denial(reason)
+
+    def _reason_on_stdout(self, stdout: str) -> str:
+        """Return the reason that a text on standard output is; empty if the agent ignores it."""
+        context = self.context
+        if context.rules.stdout_as_reason:
+            return _text_of(stdout)
+        context.report(
+            "ignored-output",
+            f"the text on standard output is not used: {context.agent.title} takes the reason of "
+            f"exit code {self.end.code} from standard error; print it there (>&2)",
+        )
+        return ""
 
     def apply_reply_and_block(self) -> tuple[Status, Answer]:
         """Apply the members of the reply, and deny: no member cancels the denial."""

@@ -18,6 +18,7 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS, **SPECIAL_EXITS},
     objects_only=True,
     async_replies=True,
+    stdout_as_reason=False,
     warning_audience=Audience.USER,
 )
 

@@ -428,6 +428,8 @@ class RuleSet(Record):
         reply_faults: Canonical name of an event to the combinations of members that invalidate a
             reply.
         blocks_despite_invalid_json: Whether exit code 2 denies if the reply is invalid.
+        stdout_as_reason: Whether text on standard output is the reason of exit code 2 that has no
+            other one; otherwise only standard error is.
         stderr_as_reason: Whether standard error of exit code 2 is the reason of a denial in JSON
             that gives none.
         accepted_decisions: Decision words that are valid on every event, also without effect.
@@ -488,6 +490,7 @@ class RuleSet(Record):
     any_event_name: bool = False
     reply_faults: Mapping[str, tuple[InvalidReply, ...]] = EMPTY
     blocks_despite_invalid_json: bool = True
+    stdout_as_reason: bool = True
     stderr_as_reason: bool = True
     accepted_decisions: frozenset[str] = frozenset()
     drops_ineffective_fields: bool = False
