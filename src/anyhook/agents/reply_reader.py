@@ -337,19 +337,19 @@ def _check_event_name(context: OutputContext, reply: Mapping[str, Any]) -> None:
         problem = f"{path[0]} must be an object, not {describe_value(container)}"
         context.report("output-field", problem)
         return
-    name = container.get(path[1])
-    if context.rules.any_event_name and name in context.agent.by_wire:
-        return
-    if isinstance(name, str) and name != expected:
-        context.report(
-            "output-event", f"{'.'.join(path)} says {name!r}; it is read as {expected!r}"
-        )
-    elif name is None and context.agent.needs_event_name:
-        context.report(
-            "output-event",
-            f"{'.'.join(path)} is missing, which makes {context.agent.title} itself drop the "
-            f"reply; write {expected!r}",
-        )
+    name, label = container.get(path[1]), ".".join(path)
+    if name is None:
+        if context.agent.needs_event_name:
+            context.report(
+                "output-event",
+                f"{label} is missing, which makes {context.agent.title} itself drop the reply; "
+                f"write {expected!r}",
+            )
+    elif not isinstance(name, str):
+        problem = f"{label} must be {expected!r}, not {describe_value(name)}"
+        context.report("output-field", problem)
+    elif name != expected and not (context.rules.any_event_name and name in context.agent.by_wire):
+        context.report("output-event", f"{label} says {name!r}; it is read as {expected!r}")
 
 
 def _report_wrong_containers(context: OutputContext, reply: Mapping[str, Any]) -> None:
