@@ -144,7 +144,7 @@ def test_the_model_hears_context_with_the_prompt(run):
 
 def test_a_denied_prompt_does_not_reach_the_model(run):
     result = run([], "before_prompt", says('{"decision": "deny", "reason": "bad words"}'))
-    assert result.requests == ()
+    assert not result.requests
     assert "bad words" in result.stdout
 
 
