@@ -27,7 +27,7 @@ ANSWERS = {
     "approve": Answer(outcome=Outcome.ALLOW, approve=True),
     "stop": Answer(stop=True, stop_reason="why"),
     "rewrite": Answer(tool_input={"command": "true"}),
-    "replace_result": Answer(tool_output={"stdout": "other"}),
+    "replace_result": Answer(tool_output="other"),
     "context": Answer(context="note"),
     "message": Answer(system_message="hello"),
     "change_request": Answer(llm_request={"model": "other"}),

@@ -140,10 +140,10 @@ def test_what_a_sequence_sees_is_replaced_as_the_call_will_be(world, tmp_path):
 
 
 @pytest.mark.parametrize("value", [0, False, "", []])
-def test_any_value_may_stand_for_the_result_of_a_tool(world, value):
+def test_any_value_may_stand_for_the_result_of_a_tool_of_a_server(world, value):
     reply = says(specific("PostToolUse", updatedToolOutput=value))
     world.settings("user", hooks({"command": reply}, event="PostToolUse"))
-    engine, event, decision = fire(world, "after_tool")
+    engine, event, decision = fire(world, "after_tool", tool="mcp__files__read")
 
     assert decision.tool_output == value
     assert type(decision.tool_output) is type(value)

@@ -6,7 +6,7 @@ import pytest
 
 from anyhook import Answer, BeforeTool, Engine, SyncEngine
 from anyhook.agents import AGENTS, get_agent
-from anyhook.engine.policies import CHECKED_INPUT, NAMED_POLICIES, POLICIES
+from anyhook.engine.policies import CHECKING_POLICIES, NAMED_POLICIES, POLICIES
 
 
 def rule_sets():
@@ -22,7 +22,7 @@ def rule_sets():
 )
 def test_every_policy_that_a_rule_set_names_exists(rules):
     coercions = rules.loaded_coercions
-    policies = {CHECKED_INPUT, *NAMED_POLICIES}
+    policies = {*CHECKING_POLICIES, *NAMED_POLICIES}
     policies |= set(coercions.policies if coercions else ())
     for spec in rules.events:
         assert set(spec.field_policies) <= set(POLICIES)

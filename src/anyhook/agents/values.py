@@ -79,6 +79,27 @@ def describe_value(value: object) -> str:
     return type(value).__name__
 
 
+def fault_in_object(value: object, members: Mapping[str, tuple[str, ...]]) -> str:
+    """Return why a value is no object with certain members; empty if it is one.
+
+    Args:
+        value: The value.
+        members: Name of a member to its kinds: keys of `VALUE_KINDS`, and `null`.
+    """
+    if not isinstance(value, dict):
+        return f"it must be an object with {', '.join(members)}, not {describe_value(value)}"
+    for name, kinds in members.items():
+        if name not in value:
+            return f"{name} is missing"
+        if not any(_is_of_kind(value[name], kind) for kind in kinds):
+            return f"{name} must be {' or '.join(kinds)}, not {describe_value(value[name])}"
+    return ""
+
+
+def _is_of_kind(value: object, kind: str) -> bool:
+    return value is None if kind == "null" else has_kind(VALUE_KINDS[kind], value)
+
+
 def check_members(kind: ValueKind, value: Any) -> tuple[Any, list[str]]:
     """Drop the members of a value that have wrong types.
 

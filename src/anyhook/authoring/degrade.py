@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Fallback = tuple[Answer, str]
     """Another answer, and what happens instead; `SAME_EFFECT` if that needs no note."""
 
-EVENT_FIELDS = ("wire_name", "tool_input", "llm_request", "llm_response")
+EVENT_FIELDS = ("wire_name", "tool_name", "tool_input", "llm_request", "llm_response")
 """Fields of an event that `fit` reads, beside its name: with equal ones it does the same."""
 SAME_EFFECT = ""
 LOST = "it reaches neither the agent nor the user"
@@ -62,6 +62,12 @@ def fit(
     notes: list[str] = []
     if answer.approve and answer.outcome is not Outcome.ALLOW:
         answer = answer.replace(approve=False)  # no agent has a word for that
+    if answer.tool_output is not None:
+        answer, note = _fit_result(agent, event, answer)
+        if note and refuse:
+            raise UnsupportedError(note)
+        if note:
+            notes.append(note)
     for ability in abilities_of(answer):
         how = support(agent, event.name, ability)
         is_beside_denial = ABILITIES[ability][0] in _observed_spec(agent, event).denial_fields
@@ -83,6 +89,36 @@ def fit(
 
 
 # -- what the agent's form of a reply needs
+
+
+def _fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer, str]:
+    """Give a text in place of a tool's result the form that the agent needs.
+
+    Claude Code ignores a result in another form (`EventSpec.result_members`).
+
+    Returns:
+        The answer to give, and a note if the text could not be put into the result.
+    """
+    from anyhook.agents.tool_results import write_tool_result
+    from anyhook.agents.values import fault_in_object
+    from anyhook.model.events import ToolEvent
+    from anyhook.model.tools import ToolResult, all_texts
+
+    if not isinstance(event, ToolEvent):
+        return answer, ""
+    tool, output = event.tool_name, answer.tool_output
+    members = _observed_spec(agent, event).result_members.get(tool)
+    if not members:
+        return answer, ""
+    if not isinstance(output, str):
+        fault = fault_in_object(output, members)
+        return answer, f"{agent.title} ignores this result of {tool}: {fault}" if fault else ""
+    result: Any = write_tool_result(agent, event.call, ToolResult(text=output))
+    if output in all_texts(result):
+        return answer.replace(tool_output=result), ""
+    gap = Gap(agent=agent, event=event, answer=answer, ability="replace_result", support=Support.NO)
+    fallback, instead = gap.deliver(gap.rest(), output)
+    return fallback, f"{agent.title} takes no text as the result of {tool}; {instead}"
 
 
 def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) -> Answer:

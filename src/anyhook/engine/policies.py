@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.values import fault_in_object
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Blame, Overridden
+from anyhook.model.diagnostics import diagnose
 from anyhook.model.draft import FieldValue
 from anyhook.model.llm import complete_response, only_instructions
 from anyhook.model.sequence import (
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from anyhook.model.draft import DecisionDraft
 
     Policy = Callable[[DecisionDraft, str, list[FieldValue]], None]
+    CheckingPolicy = Callable[[EventSpec, DecisionDraft, str, list[FieldValue]], None]
 
 
 def combine_field(
@@ -48,10 +51,10 @@ def combine_field(
         values: Its values in plan order; at least one.
     """
     policy_name = spec.field_policies.get(field)
-    if policy_name == CHECKED_INPUT:
-        _take_checked_input(spec, draft, field, values)
-    elif policy_name is None:
+    if policy_name is None:
         POLICIES[field](draft, field, values)
+    elif policy_name in CHECKING_POLICIES:
+        CHECKING_POLICIES[policy_name](spec, draft, field, values)
     elif policy_name in NAMED_POLICIES:
         NAMED_POLICIES[policy_name](draft, field, values)
     else:
@@ -142,6 +145,27 @@ def _take_checked_input(
     reason = f"hook returned updatedInput without string field `{required}`"
     draft.set("outcome", Outcome.DENY, [Blame(last.handler, str(Outcome.DENY))])
     draft.set("reason", reason, [Blame(last.handler, reason)])
+
+
+def _take_checked_result(
+    spec: EventSpec, draft: DecisionDraft, field: str, entries: list[FieldValue]
+) -> None:
+    """Take the last result that the agent accepts for its tool; report the others."""
+    tool = getattr(draft.event, "tool_name", "")
+    members = spec.result_members.get(tool)
+    usable: list[FieldValue] = []
+    for entry in entries:
+        fault = fault_in_object(entry.value, members) if members else ""
+        if not fault:
+            usable.append(entry)
+            continue
+        problem = f"{draft.event_name}: the agent ignores a changed result of {tool}: {fault}"
+        handler = entry.handler
+        draft.diagnostics.append(
+            diagnose("output-field", problem, handler.place, handler=handler.label)
+        )
+    if usable:
+        _take_last(draft, field, usable)
 
 
 def _take_last_response(draft: DecisionDraft, field: str, entries: list[FieldValue]) -> None:
@@ -292,8 +316,11 @@ POLICIES: dict[str, Policy] = {
 }
 """Field of an answer to its usual policy, in the order in which they are applied."""
 
-CHECKED_INPUT = "checked_input"
-"""Policy that needs `EventSpec.required_arguments`."""
+CHECKING_POLICIES: dict[str, CheckingPolicy] = {
+    "checked_input": _take_checked_input,
+    "checked_result": _take_checked_result,
+}
+"""Policies that need the tables of the event: `required_arguments` and `result_members`."""
 
 NAMED_POLICIES: dict[str, Policy] = {
     "every_context": _collect_every,

@@ -147,7 +147,13 @@ def change_request(**members: Any) -> Answer:
 
 
 def replace_result(output: Any, **fields: Any) -> Answer:
-    """Replace the result of a tool; the output has the tool's own form."""
+    """Replace the result of a tool.
+
+    Args:
+        output: A text, which gets the form of the tool where the agent needs one; or JSON in the
+            tool's own form.
+        fields: Other fields of the answer.
+    """
     return Answer(tool_output=output, **fields)
 
 

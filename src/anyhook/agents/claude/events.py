@@ -50,6 +50,26 @@ DENY_ONLY = ({"outcome": Outcome.DENY}, {"outcome": Outcome.DENY})
 
 TOOL: dict[str, Any] = {"subject": "tool_name", "supports_conditions": True}
 
+_TEXT, _FLAG, _LIST = ("string",), ("boolean",), ("array",)
+_CHANGED_FILE = {
+    "filePath": _TEXT,
+    "originalFile": ("string", "null"),
+    "structuredPatch": _LIST,
+}
+RESULT_MEMBERS = {
+    "Bash": {"stdout": _TEXT, "stderr": _TEXT, "interrupted": _FLAG},
+    "Read": {"type": _TEXT, "file": ("object",)},
+    "Write": {"type": _TEXT, "content": _TEXT, **_CHANGED_FILE},
+    "Edit": {
+        "oldString": _TEXT,
+        "newString": _TEXT,
+        "userModified": _FLAG,
+        "replaceAll": _FLAG,
+        **_CHANGED_FILE,
+    },
+}
+"""Tool to the members without which a changed result is ignored (releases 2.1.197 and 2.1.330)."""
+
 CLASSIC_OUTPUT = frozenset({"before_tool", "after_tool", "after_agent", "subagent_stop"})
 """Events whose output is shown in the transcript (C)."""
 
@@ -181,6 +201,8 @@ EVENTS = (
         reason_audience=Audience.AGENT,
         handler_kinds=ALL,
         prompt_refusals=DENY_AND_STOP,
+        field_policies={"tool_output": "checked_result"},
+        result_members=RESULT_MEMBERS,
         **TOOL,
     ),
     _event(

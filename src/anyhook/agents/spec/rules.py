@@ -113,7 +113,10 @@ class EventSpec(Record, kw_only=False):
             `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
             with `last_reply` the allowance of a later handler cancels a denial.
         required_arguments: Tool, as the agent names it, to the text that changed arguments must
-            have; without it the call is denied.
+            have; without it the call is denied. For the policy `checked_input`.
+        result_members: Tool, as the agent names it, to the members that a changed result must have,
+            each with its kinds (`anyhook.agents.values.VALUE_KINDS`, `null`); for the policy
+            `checked_result`.
         reason_policy: Which reasons are combined: `carried` for those of the handlers with the
             winning verdict, `first` for the first one of them, `all` for those of all handlers.
         field_policies: Field of an answer to the policy by which it is combined
@@ -185,6 +188,7 @@ class EventSpec(Record, kw_only=False):
     exit_reason: str = "blocked by hook {label!r} ({cause})"
     verdict_policy: str = "strongest"
     required_arguments: Mapping[str, str] = EMPTY
+    result_members: Mapping[str, Mapping[str, tuple[str, ...]]] = EMPTY
     reason_policy: str = "carried"
     field_policies: Mapping[str, str] = EMPTY
     chained_fields: Mapping[str, str] = EMPTY
