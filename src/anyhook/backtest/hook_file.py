@@ -20,10 +20,11 @@ from anyhook.authoring.functions import (
 from anyhook.authoring.load import load_hooks
 from anyhook.backtest.example_secrets import remove_examples
 from anyhook.backtest.read_files import ReadFiles
-from anyhook.backtest.results import Decided, Result, bucket_of, outcome_of
+from anyhook.backtest.results import CRASH, Crash, Decided, Result, bucket_of, outcome_of
 from anyhook.history.record import answer_record
 from anyhook.history.redact import redact_json, redact_start
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
+from anyhook.model.text import shorten
 from anyhook.model.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -68,10 +69,10 @@ class HookFile:
         payload = row.read_payload()
         run = self._run(row, payload)
         _count(run.calls, result)
-        if run.answer is NO_OPINION:
+        if run.answer is NO_OPINION and not run.crash:
             return
         decision = self._decision_of(run)
-        if not decision:
+        if not decision and not run.crash:
             return
 
         def decide(rest: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -79,7 +80,10 @@ class HookFile:
             return decision if again.has_decision_of(run) else self._decision_of(again)
 
         made_up = dependencies(row, payload, decision, decide)
-        result.add_decided(decided_of(row, payload, decision, run.labels, made_up))
+        decided = decided_of(
+            row, payload, decision, run.labels, reconstructed=made_up, crash=run.crash
+        )
+        result.add_decided(decided)
 
     def _may_cover(self, event: str, tool: str | None) -> bool:
         """Return whether a function may cover the events of a tool, before they are parsed."""
@@ -107,7 +111,8 @@ class HookFile:
             if error is not None:
                 problem = describe_crash(function, f"failed ({type(error).__name__})")
                 answer = self._answer_crash(agent, event, problem)
-            calls.append(_Call(function.name, seconds, error is not None, answer))
+            crash = "" if error is None else describe_error(error, function.file)
+            calls.append(_Call(function.name, seconds, crash, answer))
             return answer
 
         with self._reads:
@@ -147,13 +152,13 @@ class _Call(NamedTuple):
     Attributes:
         label: Name of the function.
         seconds: How long it took.
-        has_crashed: Whether it raised.
+        crash: What it raised; empty if it did not.
         answer: Its answer, or what the file answers for a crash.
     """
 
     label: str
     seconds: float
-    has_crashed: bool
+    crash: str
     answer: Answer
 
 
@@ -177,6 +182,11 @@ class _Run(NamedTuple):
         """The names of the functions with an opinion."""
         return [call.label for call in self.calls if call.answer is not NO_OPINION]
 
+    @property
+    def crash(self) -> str:
+        """The error of the first function that failed; empty if none did."""
+        return next((call.crash for call in self.calls if call.crash), "")
+
     def has_decision_of(self, other: _Run) -> bool:
         """Return whether the decision is that of another run, as far as that is known at once."""
         if vars(self.answer) != vars(other.answer) or self.labels != other.labels:
@@ -193,9 +203,12 @@ def _count(calls: Iterable[_Call], result: Result) -> None:
         tally = result.tally(call.label)
         tally.matched += 1
         tally.durations[bucket_of(call.seconds)] += 1
-        if call.has_crashed:
+        verdict = "none" if call.answer is NO_OPINION else _verdict_of(call.answer)
+        if call.crash:
             tally.crashed += 1
-        tally.outcomes["none" if call.answer is NO_OPINION else _verdict_of(call.answer)] += 1
+            result.add_crash(Crash(call.label, call.crash))
+            verdict = CRASH if verdict in ("none", "change") else verdict
+        tally.outcomes[verdict] += 1
 
 
 def _call(function: HookFunction, event: Any) -> tuple[Answer, BaseException | None]:
@@ -207,6 +220,43 @@ def _call(function: HookFunction, event: Any) -> tuple[Answer, BaseException | N
         raise
     except BaseException as error:  # noqa: BLE001 - an exit is a crash too
         return NO_OPINION, error
+
+
+def describe_error(error: BaseException, file: str) -> str:
+    """Return an exception with its text and its line, without secrets.
+
+    Args:
+        error: The exception.
+        file: The hook file. The last line of it that was run is named, or that of another file if
+            none of it was.
+    """
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the code of a hook
+        text = ""
+    name = type(error).__name__
+    message = f"{name}: {text}" if text else name
+    return f"{crash_text(message)}{_line_of(error, file)}"
+
+
+def crash_text(message: str) -> str:
+    """Return the first line of a message about a crash, without secrets and not too long."""
+    first = message.strip().partition("\n")[0]
+    redacted: str = json.loads(_redact_decision(json.dumps(first)))
+    return shorten(redacted)
+
+
+def _line_of(error: BaseException, file: str) -> str:
+    """Return the last line of a hook file that was run, else of any file: ` (guard.py:7)`."""
+    last, last_own = "", ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        last = f" ({Path(name).name}:{traceback.tb_lineno})"
+        if name == file:
+            last_own = last
+        traceback = traceback.tb_next
+    return last_own or last
 
 
 def dependencies(
@@ -249,7 +299,9 @@ def decided_of(
     payload: Mapping[str, Any],
     decision: Mapping[str, Any],
     hooks: Iterable[str],
+    *,
     reconstructed: tuple[str, ...],
+    crash: str,
 ) -> Decided:
     """Return what is kept of a decision: it holds no secrets.
 
@@ -259,6 +311,7 @@ def decided_of(
         decision: Its decision.
         hooks: Labels of the hooks with an opinion.
         reconstructed: The members that it depends on and that were not recorded.
+        crash: The error of the first hook that failed, without secrets.
     """
     text = longest_text(row.read_stored_payload() if row.redacted else payload)
     if not row.is_redacted:
@@ -267,7 +320,15 @@ def decided_of(
         decision = _without_secrets(decision)
     text = text[:LONGEST_TEXT]
     return Decided(
-        row.ref, row.session, row.event, row.tool, text, decision, tuple(hooks), reconstructed
+        row.ref,
+        row.session,
+        row.event,
+        row.tool,
+        text,
+        decision,
+        tuple(hooks),
+        reconstructed,
+        crash,
     )
 
 

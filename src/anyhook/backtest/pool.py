@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.loading import load_hooks_of
-from anyhook.backtest.results import Result
+from anyhook.backtest.results import Crash, Result
 from anyhook.backtest.slices import (
     Evaluated,
     Slice,
@@ -141,6 +141,7 @@ def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: st
     if kind == CRASHED:
         tally.crashed += 1
         problem = "ended its process"
+        result.add_crash(Crash(label, problem))
     else:
         tally.timed_out += 1
         problem = "did not end in time"

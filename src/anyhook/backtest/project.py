@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.translate import decode_any_form, translate_event
-from anyhook.backtest.hook_file import decided_of, dependencies
-from anyhook.backtest.results import Result, bucket_of, outcome_of
+from anyhook.backtest.hook_file import crash_text, decided_of, dependencies
+from anyhook.backtest.results import Crash, Result, bucket_of, outcome_of
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.files import DATA_VARIABLE
@@ -102,12 +102,14 @@ class ProjectHooks:
         decided = self._decide(row, payload)
         hooks = self._count(decided, result)
         decision = self._record(decided)
-        if not decision:
+        crash = _first_crash(decided)
+        if not decision and not crash:
             return
-        reconstructed = dependencies(
+        made_up = dependencies(
             row, payload, decision, lambda rest: self._record(self._decide(row, rest))
         )
-        result.add_decided(decided_of(row, payload, decision, hooks, reconstructed))
+        found = decided_of(row, payload, decision, hooks, reconstructed=made_up, crash=crash)
+        result.add_decided(found)
 
     def read_files(self) -> Mapping[str, str] | None:
         """Return no files: what commands read is not seen."""
@@ -129,12 +131,14 @@ class ProjectHooks:
             tally.matched += 1
             tally.durations[bucket_of(found.duration)] += 1
             answer = answer_record(found.answer)
-            if found.status is Status.FAILED:
+            has_crashed = found.status is Status.FAILED
+            if has_crashed:
                 tally.crashed += 1
+                result.add_crash(Crash(label, crash_text(found.error or "failed")))
             elif found.status is Status.TIMED_OUT:
                 tally.timed_out += 1
-            tally.outcomes[outcome_of(answer)] += 1
-            if answer:
+            tally.outcomes[outcome_of(answer, has_crashed=has_crashed)] += 1
+            if answer or has_crashed:
                 hooks.append(label)
         return hooks
 
@@ -147,3 +151,11 @@ class ProjectHooks:
         text = text.replace(str(self._copy), str(self._project))
         found: dict[str, Any] = json.loads(text)
         return found
+
+
+def _first_crash(decision: Decision) -> str:
+    """Return the error of the first hook that failed; empty if none did."""
+    for found in decision.results:
+        if found.status is Status.FAILED:
+            return crash_text(found.error or "failed")
+    return ""

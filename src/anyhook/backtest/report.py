@@ -65,6 +65,10 @@ def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
         "parts": {"all": progress.parts, "done": progress.done, "kept": progress.kept},
         "seconds": progress.seconds,
         **_result_json(run.result),
+        "crashes": [
+            {"hook": crash.hook, "error": crash.error, "events": events}
+            for crash, events in run.result.crashes.most_common()
+        ],
         "problems": {"number": run.result.problem_count, "first": run.result.problems},
         "decided": [decided_json(found) for found in islice(run.result.decided, MOST_DECIDED)],
     }
@@ -153,6 +157,7 @@ def decided_json(found: Decided) -> dict[str, Any]:
         "decision": dict(found.decision),
         "hooks": list(found.hooks),
         "reconstructed": list(found.reconstructed),
+        "crash": found.crash,
     }
 
 

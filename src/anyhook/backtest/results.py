@@ -20,6 +20,10 @@ SHORTEST = 1e-7
 """Seconds of the first bucket."""
 MOST_PROBLEMS = 100
 """Problems that are kept; further ones are counted."""
+MOST_CRASHES = 100
+"""Different crashes that are kept; further ones are counted by hook."""
+CRASH = "crash"
+"""The verdict of a hook that failed and of an event that got no other one."""
 
 
 def bucket_of(seconds: float) -> int:
@@ -38,7 +42,8 @@ class Tally:
 
     Attributes:
         matched: Events that it was run on.
-        outcomes: Verdict to number; a stop without a verdict is `stop`.
+        outcomes: Verdict to number; a stop without a verdict is `stop`, a failure without one
+            is `crash`.
         crashed: Events on which it failed.
         timed_out: Events on which it ran into its timeout.
         durations: Bucket (`bucket_of`) to number of events.
@@ -113,6 +118,7 @@ class Decided:
         hooks: Labels of the hooks with an opinion.
         reconstructed: Members of the payload that the decision depended on and that were not
             recorded but made up or inferred, or whose secrets were replaced.
+        crash: The error of the first hook that failed; empty if none did.
     """
 
     ref: str
@@ -123,11 +129,15 @@ class Decided:
     decision: Mapping[str, Any]
     hooks: tuple[str, ...]
     reconstructed: tuple[str, ...] = ()
+    crash: str = ""
 
     @property
     def outcome(self) -> str:
-        """The verdict; `stop` if there is none and the agent's loop ends."""
-        return outcome_of(self.decision)
+        """The verdict; if there is none, `stop` if the agent's loop ends, `crash` if a hook failed.
+
+        A message about the crash alone is not a verdict.
+        """
+        return outcome_of(self.decision, has_crashed=bool(self.crash))
 
     def to_json(self) -> list[Any]:
         """Return it as JSON values."""
@@ -136,20 +146,37 @@ class Decided:
     @classmethod
     def from_json(cls, value: Iterable[Any]) -> Decided:
         """Return what `to_json` made."""
-        ref, session, event, tool, text, decision, hooks, reconstructed = value
-        return cls(ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed))
+        ref, session, event, tool, text, decision, hooks, reconstructed, crash = value
+        return cls(
+            ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed), crash
+        )
 
 
-def outcome_of(decision: Mapping[str, Any]) -> str:
+class Crash(NamedTuple):
+    """A way in which a hook failed.
+
+    Attributes:
+        hook: Label of the hook.
+        error: The exception with its text and its line, or why the hook could not be run.
+    """
+
+    hook: str
+    error: str
+
+
+def outcome_of(decision: Mapping[str, Any], *, has_crashed: bool = False) -> str:
     """Return the verdict of a decision; `stop` if it has none and ends the agent's loop.
 
-    An answer with context, changed arguments or a message and without a verdict is `change`.
+    An answer with context, changed arguments or a message and without a verdict is `change`, or
+    `crash` if a hook has failed.
     """
     outcome = decision.get("outcome")
     if outcome is not None:
         return str(outcome)
     if decision.get("stop"):
         return "stop"
+    if has_crashed:
+        return CRASH
     return "change" if decision else "none"
 
 
@@ -161,6 +188,7 @@ class Result:
         events: Canonical name of an event to how many there were, whether hooks ran on it or not.
         sessions: The sessions of these events.
         hooks: Label of a hook to its results.
+        crashes: In which ways hooks failed, and on how many events.
         decided: The events on which hooks had an opinion, in the order of the source.
         verdicts: Verdict to the number of events that got it.
         verdict_sessions: Verdict to the sessions with at least one such event.
@@ -172,6 +200,7 @@ class Result:
     events: Counter[str] = field(default_factory=Counter)
     sessions: set[str] = field(default_factory=set)
     hooks: dict[str, Tally] = field(default_factory=dict)
+    crashes: Counter[Crash] = field(default_factory=Counter)
     decided: BlockList[Decided] = field(default_factory=lambda: BlockList(Decided))
     verdicts: Counter[str] = field(default_factory=Counter)
     verdict_sessions: dict[str, set[str]] = field(default_factory=dict)
@@ -198,6 +227,11 @@ class Result:
             found = self.hooks[hook] = Tally()
         return found
 
+    def add_crash(self, crash: Crash, events: int = 1) -> None:
+        """Count events on which a hook failed."""
+        is_kept = crash in self.crashes or len(self.crashes) < MOST_CRASHES
+        self.crashes[crash if is_kept else Crash(crash.hook, "other errors")] += events
+
     def add_decided(self, decided: Decided) -> None:
         """Add an event on which hooks had an opinion."""
         self.decided.append(decided)
@@ -215,6 +249,8 @@ class Result:
         self.sessions |= other.sessions
         for hook, tally in other.hooks.items():
             self.tally(hook).add(tally)
+        for crash, events in other.crashes.items():
+            self.add_crash(crash, events)
         self.decided.add_segment(number, other.decided)
         self.verdicts += other.verdicts
         for verdict, sessions in other.verdict_sessions.items():
@@ -245,6 +281,7 @@ class Result:
             "events": dict(self.events),
             "sessions": sorted(self.sessions),
             "hooks": {hook: tally.to_json() for hook, tally in self.hooks.items()},
+            "crashes": [[*crash, events] for crash, events in self.crashes.items()],
             "verdicts": dict(self.verdicts),
             "verdict_sessions": {
                 verdict: sorted(sessions) for verdict, sessions in self.verdict_sessions.items()
@@ -267,6 +304,7 @@ class Result:
             Counter(values["events"]),
             set(values["sessions"]),
             {hook: Tally.from_json(tally) for hook, tally in values["hooks"].items()},
+            Counter({Crash(hook, error): events for hook, error, events in values["crashes"]}),
             BlockList.unpack(Decided, packed.decided),
             Counter(values["verdicts"]),
             {verdict: set(found) for verdict, found in values["verdict_sessions"].items()},

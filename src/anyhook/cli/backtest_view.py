@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_GROUPS = 12
 """Groups of changes that are shown."""
+MAX_CRASHES = 8
+"""Different crashes that are shown."""
 MAX_TEXT = 100
 """Characters of an event in an example."""
 
@@ -44,6 +46,7 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
     out.print(_hook_table(result))
     if result.decided:
         out.print(_rate_table(result))
+    _print_crashes(out, result)
     if comparison is None:
         _print_examples(out, result)
     else:
@@ -85,6 +88,17 @@ def _rate_table(result: Result) -> Table:
     return table
 
 
+def _print_crashes(out: Console, result: Result) -> None:
+    """Print in which ways hooks failed, the most frequent first."""
+    for crash, number in result.crashes.most_common(MAX_CRASHES):
+        line = Text.assemble(("crash", "bold red"), f"  {count_of(number, 'event')}  ")
+        line.append(f"{printable(crash.hook)}: {printable(crash.error)}")
+        out.print(line, soft_wrap=True)
+    rest = len(result.crashes) - MAX_CRASHES
+    if rest > 0:
+        out.print(f"and {count_of(rest, 'more error')}; to see them: --json", style="dim")
+
+
 def _print_examples(out: Console, result: Result) -> None:
     for found in examples(result.decided, EXAMPLES):
         line = Text("  ").append_text(outcome_text(found.outcome))
@@ -97,6 +111,8 @@ def _print_examples(out: Console, result: Result) -> None:
 def _print_reason(out: Console, found: Decided) -> None:
     reason = found.decision.get("reason")
     parts = [shorten(reason)] if reason else []
+    if found.crash:
+        parts.append(printable(found.crash))
     parts.append(f"session {found.session}")
     if found.reconstructed:
         parts.append(f"depends on what was not recorded: {', '.join(found.reconstructed)}")

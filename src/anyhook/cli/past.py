@@ -30,6 +30,8 @@ OUTCOME_STYLE = {
     "none": "dim",
 }
 """Verdict to how it is shown."""
+SHOWN_STYLE = {**OUTCOME_STYLE, "crash": "bold red"}
+"""The same, with the verdict of backtests that is none of the history."""
 FAILED_STATUS = frozenset({"failed", "timed_out", "withheld"})
 MAX_PROBLEMS = 10
 """Problems that are shown before the rest is counted."""
@@ -90,13 +92,13 @@ def outcome_text(outcome: str) -> Text:
     """Return a verdict in its colour; nothing for no opinion."""
     if outcome == "none":
         return Text("·", style="dim")
-    return Text(outcome, style=OUTCOME_STYLE.get(outcome, ""))
+    return Text(outcome, style=SHOWN_STYLE.get(outcome, ""))
 
 
 def counts_text(counts: Mapping[str, int]) -> Text:
     """Return verdicts with their numbers: `2 deny  1 ask`."""
     text = Text()
-    for outcome, style in OUTCOME_STYLE.items():
+    for outcome, style in SHOWN_STYLE.items():
         if counts.get(outcome):
             text.append(f"{'  ' if text else ''}{counts[outcome]} {outcome}", style=style)
     return text

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 EXAMPLES = 60
 """Decided events that a view shows."""
+CRASHES = 40
+"""Different crashes that a view shows."""
 GROUPS = 40
 """Groups of changes that a view shows."""
 
@@ -22,6 +24,7 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
     changes = report.get("changes")
     return {
         "report": report,
+        "crashes": report.get("crashes", [])[:CRASHES],
         "baseline": report.get("baseline"),
         "changes": changes,
         "groups": _by_weight(changes["groups"])[:GROUPS] if changes else [],
@@ -73,5 +76,7 @@ def _result_of(report: Mapping[str, Any]) -> Result:
     names = ("ref", "session", "event", "tool", "text", "decision", "hooks", "reconstructed")
     result = Result()
     for one in report["decided"]:
-        result.decided.append(Decided.from_json([one[name] for name in names]))
+        # Reports that an older release has kept do not name crashes.
+        values = [*[one[name] for name in names], one.get("crash", "")]
+        result.decided.append(Decided.from_json(values))
     return result

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from anyhook.page.links import Links
 
 VERDICTS = ("deny", "stop", "ask", "defer", "allow", "change")
-"""The order in which counts of verdicts are shown."""
+"""The verdicts of the history, in the order in which their counts are shown."""
+CRASH = "crash"
+"""The verdict of backtests for a hook that failed."""
 FAILED = frozenset({"failed", "timed_out", "withheld"})
-CLASSES = frozenset({*VERDICTS, *FAILED, "none", "warned", "started", "crashed"})
+CLASSES = frozenset({*VERDICTS, *FAILED, CRASH, "none", "warned", "started", "crashed"})
 """Verdicts and states that have a style. Another one, like `hidden`, must not choose one."""
 STATUS = {"warned": "warning", "withheld": "not trusted", "started": "in the background"}
 """Status of a hook to its text, where that differs."""
@@ -135,7 +137,7 @@ def counted(number: int, noun: str) -> str:
 
 def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return the counts of verdicts, the strictest first, without those of no opinion."""
-    return [(verdict, counts[verdict]) for verdict in VERDICTS if counts.get(verdict)]
+    return [(verdict, counts[verdict]) for verdict in (*VERDICTS, CRASH) if counts.get(verdict)]
 
 
 def show_iso(timestamp: float) -> str:

@@ -1,0 +1,123 @@
+"""Hooks that fail on recorded events: the verdict `crash`, and in which ways they failed."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from anyhook.backtest.report import report_json
+from anyhook.backtest.results import MOST_CRASHES, Crash, Result
+from anyhook.cli.backtest_view import print_report
+from tests.backtest.test_backtest import GUARD, Recorded, before_check, shell
+from tests.backtest.test_projects import project
+from tests.backtest.test_projects import run as run_project
+
+KEY = "ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2"
+LINE = GUARD.splitlines().index("def guard(event):") + 2
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    return Recorded(tmp_path)
+
+
+def raising(condition, error):
+    return before_check(f"if {condition}: raise {error}")
+
+
+def text_of(run):
+    out = Console(file=io.StringIO(), width=100)
+    print_report(out, run, None)
+    return out.file.getvalue()
+
+
+def test_events_on_which_a_function_raises_are_crashes_with_the_exception(recorded):
+    commands = ["ls", "boom", "rm -rf /", "boom", "bang"]
+    recorded.add(*[shell(n, command) for n, command in enumerate(commands)])
+    hook = raising("event.call.command in ('boom', 'bang')", "KeyError(event.call.command)")
+
+    run = recorded.run(recorded.hook(hook))
+
+    report = report_json(run, None)
+    boom, bang = f"KeyError: 'boom' (guard.py:{LINE})", f"KeyError: 'bang' (guard.py:{LINE})"
+    assert {name: rate["events"] for name, rate in report["outcomes"].items()} == {
+        "crash": 3,
+        "deny": 1,
+    }
+    assert report["hooks"]["guard"]["outcomes"] == {"none": 1, "crash": 3, "deny": 1}
+    assert report["crashes"] == [
+        {"hook": "guard", "error": boom, "events": 2},
+        {"hook": "guard", "error": bang, "events": 1},
+    ]
+    assert [(one["outcome"], one["crash"]) for one in report["decided"]] == [
+        ("crash", boom),
+        ("deny", ""),
+        ("crash", boom),
+        ("crash", bang),
+    ]
+    assert f"crash  2 events  guard: {boom}" in text_of(run)
+
+
+def test_a_crash_that_the_file_answers_with_a_denial_is_a_denial(recorded):
+    recorded.add(shell(1, "boom"))
+    text = raising("event.call.command == 'boom'", "ValueError('no')")
+    hook = recorded.hook(text.replace("Hooks()", 'Hooks(on_crash="deny")'))
+
+    result = recorded.run(hook).result
+
+    (decided,) = result.decided
+    assert (decided.outcome, decided.crash) == ("deny", f"ValueError: no (guard.py:{LINE})")
+    assert result.crashes == {Crash("guard", decided.crash): 1}
+
+
+def test_the_text_of_an_exception_holds_no_secret_and_is_one_line(recorded):
+    recorded.add(shell(1, f"curl -H {KEY}"))
+    hook = recorded.hook(raising("True", r"ValueError(event.call.command + '\nmore')"))
+
+    (crash,) = recorded.run(hook).result.crashes
+
+    assert KEY not in crash.error
+    assert crash.error.startswith("ValueError: curl -H [redacted:")
+    assert "more" not in crash.error
+
+
+def test_crashes_are_the_same_from_kept_results_and_several_processes(recorded):
+    recorded.add(*[shell(n, "boom" if n % 2 else "ls", f"s{n}") for n in range(9)])
+    hook = recorded.hook(raising("event.call.command == 'boom'", "ValueError"))
+
+    first, again = recorded.run(hook, jobs=2), recorded.run(hook)
+
+    assert again.progress.kept == again.progress.parts
+    assert (
+        first.result.crashes
+        == again.result.crashes
+        == {Crash("guard", f"ValueError (guard.py:{LINE})"): 4}
+    )
+
+
+def test_a_hook_of_a_project_that_cannot_be_run_is_a_crash(recorded):
+    recorded.add(shell(1, "ls"))
+    subject = project(recorded, "exit 0")
+    settings = recorded.root / "project" / ".claude" / "settings.json"
+    hook = {"type": "http", "url": "http://127.0.0.1:1/guard"}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+
+    result = run_project(recorded, subject, "r", 1)
+
+    (tally,) = result.hooks.values()
+    (crash,) = result.crashes
+    assert result.outcomes() == tally.outcomes == {"crash": 1}
+    assert next(iter(result.decided)).crash == crash.error != ""
+
+
+def test_very_many_different_errors_are_counted_by_hook():
+    result = Result()
+
+    for number in range(MOST_CRASHES + 5):
+        result.add_crash(Crash("guard", f"KeyError: {number}"))
+
+    assert len(result.crashes) == MOST_CRASHES + 1
+    assert result.crashes[Crash("guard", "other errors")] == 5
