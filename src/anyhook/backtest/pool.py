@@ -18,7 +18,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.backtest.loading import load_hooks_of
 from anyhook.backtest.results import Crash, Result
@@ -44,10 +44,19 @@ LOOK = 0.5
 MOST_DEATHS = 5
 """Processes that may die on a part before the event at which the last one was is skipped."""
 WHOLE = Slice()
-CRASHED, TIMED_OUT = "crashed", "timed_out"
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy threads and connections
 _FORKSERVER = multiprocessing.get_context("forkserver")
 _FORKSERVER.set_forkserver_preload([__name__])
+
+
+class Skip(NamedTuple):
+    """Why an event is not evaluated again.
+
+    Attributes:
+        seconds: The time limit that it reached; 0 if the process died.
+    """
+
+    seconds: float = 0.0
 
 
 @dataclass(slots=True)
@@ -66,7 +75,7 @@ class Task:
     number: int
     part: Part
     chosen: Slice = WHOLE
-    skipped: dict[int, str] = field(default_factory=dict)
+    skipped: dict[int, Skip] = field(default_factory=dict)
     died_at: int = -1
     deaths: int = 0
 
@@ -89,7 +98,7 @@ def evaluate_part(
     part: Part,
     *,
     chosen: Slice = WHOLE,
-    skipped: dict[int, str] | None = None,
+    skipped: dict[int, Skip] | None = None,
     note: Callable[[int], None] = lambda _position: None,
 ) -> Evaluated:
     """Let hooks decide the events of a part.
@@ -98,7 +107,7 @@ def evaluate_part(
         evaluator: The hooks.
         part: The events.
         chosen: Of which sessions.
-        skipped: Position of an event to why it is not evaluated: `CRASHED` or `TIMED_OUT`.
+        skipped: Position of an event to why it is not evaluated.
         note: Called with the position of each event before it is evaluated.
     """
     is_whole = chosen.count == 1
@@ -132,19 +141,20 @@ def _read_once(part: Part, wanted: frozenset[str]) -> Rows:
     return rows
 
 
-def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, kind: str) -> None:
+def _count_failure(evaluator: Evaluator, row: EventRow, result: Result, skip: Skip) -> None:
     """Count an event on which the process died: which hook it was is not known."""
     labels = evaluator.labels()
     label = labels[0] if len(labels) == 1 else f"a hook on {row.event}"
     tally = result.tally(label)
     tally.matched += 1
-    if kind == CRASHED:
+    if skip.seconds:
+        tally.timed_out += 1
+        problem = "did not end in time"
+        result.add_timeouts(1, skip.seconds)
+    else:
         tally.crashed += 1
         problem = "ended its process"
         result.add_crash(Crash(label, problem))
-    else:
-        tally.timed_out += 1
-        problem = "did not end in time"
     result.add_problems([f"event {row.ref} of {row.session}: {label} {problem}"], 1)
 
 
@@ -241,7 +251,7 @@ class Pool:
                 self._replace(worker, waiting)
         for worker in busy.values():
             if worker.task is not None and worker.seconds_on_event() > self._timeout:
-                worker.task.skipped[worker.position] = TIMED_OUT
+                worker.task.skipped[worker.position] = Skip(self._timeout)
                 self._replace(worker, waiting, has_died=False)
 
     def _replace(self, worker: _Worker, waiting: deque[Task], *, has_died: bool = True) -> None:
@@ -271,7 +281,7 @@ class Pool:
                 f"{MOST_DEATHS} times"
             )
         if position >= 0 and (task.died_at == position or is_last_try):
-            task.skipped[position] = CRASHED
+            task.skipped[position] = Skip()
             task.deaths = 0
         task.died_at = position
 

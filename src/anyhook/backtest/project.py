@@ -101,6 +101,9 @@ class ProjectHooks:
         payload = row.read_payload()
         decided = self._decide(row, payload)
         hooks = self._count(decided, result)
+        waits = [run.duration for run in decided.results if run.status is Status.TIMED_OUT]
+        if waits:
+            result.add_timeouts(1, max(waits))
         decision = self._record(decided)
         crash = _first_crash(decided)
         if not decision and not crash:

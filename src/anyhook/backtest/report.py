@@ -69,6 +69,11 @@ def report_json(run: Run, comparison: Comparison | None) -> dict[str, Any]:
             {"hook": crash.hook, "error": crash.error, "events": events}
             for crash, events in run.result.crashes.most_common()
         ],
+        "timeouts": {
+            "events": run.result.timeouts,
+            "limit": run.timeout,
+            "seconds_waited": progress.seconds_waited,
+        },
         "problems": {"number": run.result.problem_count, "first": run.result.problems},
         "decided": [decided_json(found) for found in islice(run.result.decided, MOST_DECIDED)],
     }

@@ -189,6 +189,8 @@ class Result:
         sessions: The sessions of these events.
         hooks: Label of a hook to its results.
         crashes: In which ways hooks failed, and on how many events.
+        timeouts: Number of events on which a hook ran into its timeout.
+        seconds_waited: How long these events took together.
         decided: The events on which hooks had an opinion, in the order of the source.
         verdicts: Verdict to the number of events that got it.
         verdict_sessions: Verdict to the sessions with at least one such event.
@@ -201,6 +203,8 @@ class Result:
     sessions: set[str] = field(default_factory=set)
     hooks: dict[str, Tally] = field(default_factory=dict)
     crashes: Counter[Crash] = field(default_factory=Counter)
+    timeouts: int = 0
+    seconds_waited: float = 0.0
     decided: BlockList[Decided] = field(default_factory=lambda: BlockList(Decided))
     verdicts: Counter[str] = field(default_factory=Counter)
     verdict_sessions: dict[str, set[str]] = field(default_factory=dict)
@@ -232,6 +236,16 @@ class Result:
         is_kept = crash in self.crashes or len(self.crashes) < MOST_CRASHES
         self.crashes[crash if is_kept else Crash(crash.hook, "other errors")] += events
 
+    def add_timeouts(self, events: int, seconds: float) -> None:
+        """Count events on which a hook ran into its timeout.
+
+        Args:
+            events: Their number.
+            seconds: How long they took together.
+        """
+        self.timeouts += events
+        self.seconds_waited += seconds
+
     def add_decided(self, decided: Decided) -> None:
         """Add an event on which hooks had an opinion."""
         self.decided.append(decided)
@@ -251,6 +265,7 @@ class Result:
             self.tally(hook).add(tally)
         for crash, events in other.crashes.items():
             self.add_crash(crash, events)
+        self.add_timeouts(other.timeouts, other.seconds_waited)
         self.decided.add_segment(number, other.decided)
         self.verdicts += other.verdicts
         for verdict, sessions in other.verdict_sessions.items():
@@ -282,6 +297,8 @@ class Result:
             "sessions": sorted(self.sessions),
             "hooks": {hook: tally.to_json() for hook, tally in self.hooks.items()},
             "crashes": [[*crash, events] for crash, events in self.crashes.items()],
+            "timeouts": self.timeouts,
+            "seconds_waited": self.seconds_waited,
             "verdicts": dict(self.verdicts),
             "verdict_sessions": {
                 verdict: sorted(sessions) for verdict, sessions in self.verdict_sessions.items()
@@ -305,6 +322,8 @@ class Result:
             set(values["sessions"]),
             {hook: Tally.from_json(tally) for hook, tally in values["hooks"].items()},
             Counter({Crash(hook, error): events for hook, error, events in values["crashes"]}),
+            values["timeouts"],
+            values["seconds_waited"],
             BlockList.unpack(Decided, packed.decided),
             Counter(values["verdicts"]),
             {verdict: set(found) for verdict, found in values["verdict_sessions"].items()},

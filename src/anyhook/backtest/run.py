@@ -41,6 +41,8 @@ class Progress:
         kept: How many of them had been evaluated before.
         events: Number of events that are done.
         seconds: Seconds since the start.
+        seconds_waited: Seconds that events took in this run on which a hook ran into its timeout,
+            of all processes together.
     """
 
     parts: int
@@ -48,6 +50,7 @@ class Progress:
     kept: int = 0
     events: int = 0
     seconds: float = 0.0
+    seconds_waited: float = 0.0
 
     @property
     def rate(self) -> float:
@@ -72,12 +75,14 @@ class Run:
         result: The sum over all parts that are done.
         progress: How far it came.
         is_complete: Whether all parts are done.
+        timeout: Seconds after which an event counts as timed out.
     """
 
     subject: Subject
     result: Result
     progress: Progress
     is_complete: bool = True
+    timeout: float = TIMEOUT
 
 
 def run_backtest(
@@ -110,8 +115,10 @@ def run_backtest(
         UsageError: If the hooks cannot be loaded.
     """
     started = time.monotonic()
-    run = Run(subject, Result(), Progress(len(parts)))
+    run = Run(subject, Result(), Progress(len(parts)), timeout=timeout)
     digest, root = digest_of(subject), str(Path(subject.path).resolve().parent)
+    # With another limit, an event on which a hook was ended may be decided.
+    limited_digest = f"{digest} {timeout:g}"
 
     def add(number: int, result: Result) -> None:
         run.result.add(number, result)
@@ -123,10 +130,10 @@ def run_backtest(
     with ResultCache(directory) as cache:
         missing: list[tuple[int, Part]] = []
         # Reading what identifies ten million events takes a minute.
-        has_results = cache.has_results(digest)
+        digests = [name for name in (digest, limited_digest) if cache.has_results(name)]
         for number, part in enumerate(parts):
-            content = cache.digest_of(part) if has_results else None
-            known = None if content is None else cache.get(digest, content, root)
+            content = cache.digest_of(part) if digests else None
+            known = None if content is None else _kept(cache, digests, content, root)
             if known is None:
                 missing.append((number, part))
             else:
@@ -135,12 +142,23 @@ def run_backtest(
         executor = executor or Pool(subject, jobs or available_processors(), timeout)
         try:
             for done in executor.run(missing) if missing else ():
-                cache.put(digest, done.evaluated)
+                result = done.evaluated.result
+                run.progress.seconds_waited += result.seconds_waited
+                cache.put(limited_digest if result.timeouts else digest, done.evaluated)
                 cache.put_digest(parts[done.number], done.evaluated.digest)
-                add(done.number, done.evaluated.result)
+                add(done.number, result)
         except KeyboardInterrupt:
             run.is_complete = False
     return run
+
+
+def _kept(cache: ResultCache, digests: list[str], content: str, root: str) -> Result | None:
+    """Return the kept result on a part under one of several hashes of the hooks."""
+    for digest in digests:
+        known = cache.get(digest, content, root)
+        if known is not None:
+            return known
+    return None
 
 
 def available_processors() -> int:

@@ -47,6 +47,7 @@ def print_report(out: Console, run: Run, comparison: Comparison | None) -> None:
     if result.decided:
         out.print(_rate_table(result))
     _print_crashes(out, result)
+    _print_timeouts(out, run)
     if comparison is None:
         _print_examples(out, result)
     else:
@@ -97,6 +98,22 @@ def _print_crashes(out: Console, result: Result) -> None:
     rest = len(result.crashes) - MAX_CRASHES
     if rest > 0:
         out.print(f"and {count_of(rest, 'more error')}; to see them: --json", style="dim")
+
+
+def _print_timeouts(out: Console, run: Run) -> None:
+    """Print how many events reached a time limit, what that cost, and which option changes it."""
+    number, waited = run.result.timeouts, run.progress.seconds_waited
+    if not number:
+        return
+    limit = f"the time limit of {run.timeout:g} s"
+    remedy = "for another limit: --timeout SECONDS"
+    if run.subject.is_project:
+        limit = "the timeout of a hook"
+        remedy = "to end events sooner than the settings do: --timeout SECONDS"
+    line = f"{count_of(number, 'event')} reached {limit}"
+    if waited:
+        line += f", which took {show_span(waited)} of this run, all processes together"
+    out.print(f"{line}; {remedy}", style="yellow", soft_wrap=True, highlight=False)
 
 
 def _print_examples(out: Console, result: Result) -> None:

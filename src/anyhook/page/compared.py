@@ -24,6 +24,7 @@ def shown_report(report: Mapping[str, Any]) -> dict[str, Any]:
     changes = report.get("changes")
     return {
         "report": report,
+        "timeouts": report.get("timeouts"),
         "crashes": report.get("crashes", [])[:CRASHES],
         "baseline": report.get("baseline"),
         "changes": changes,
