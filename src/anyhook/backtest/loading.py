@@ -74,7 +74,7 @@ def _project_content(subject: Subject) -> bytes:
     """Return what the trust store would record about the hooks of a project."""
     from anyhook.backtest.project import load_engine
 
-    engine = load_engine(subject, Path(subject.path), home=None)
+    engine = load_engine(subject, Path(subject.path), home=None).engine
     reader = SubjectReader(engine.project_dir, engine.guard.variables())
     entries, trees = record_subjects(reader.read_all(engine.definitions), engine.agent.name)
     return json.dumps([entries, trees], sort_keys=True, default=str).encode()

@@ -7,8 +7,9 @@ import os
 import shutil
 import tempfile
 import weakref
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.translate import decode_any_form, translate_event
@@ -18,6 +19,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.files import DATA_VARIABLE
 from anyhook.history.record import RECORDED, answer_record
+from anyhook.history.recording import is_recorder_command
 from anyhook.model.definitions import unique_labels
 from anyhook.model.status import Status
 from anyhook.settings.copies import copy_home, copy_project
@@ -29,13 +31,17 @@ if TYPE_CHECKING:
     from anyhook.backtest.sources import EventRow
     from anyhook.backtest.subjects import Subject
     from anyhook.model.decisions import Decision
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
+    from anyhook.settings.reader import LoadedFile
 
 XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 """Variables that name directories outside of `HOME`; without them they are inside."""
 
 
-def load_engine(subject: Subject, project: Path, home: Path | None) -> Engine:
-    """Load the engine of a project.
+def load_engine(subject: Subject, project: Path, home: Path | None) -> LoadedProject:
+    """Load the engine of a project without the recorder of `anyhook record`.
+
+    The recorder answers nothing and would be counted as a hook of the user.
 
     Args:
         subject: The project.
@@ -47,7 +53,7 @@ def load_engine(subject: Subject, project: Path, home: Path | None) -> Engine:
         for name in XDG_VARIABLES:
             environ.pop(name, None)
         environ |= {"HOME": str(home), RECORDED: "1", DATA_VARIABLE: str(home / ".anyhook-data")}
-    return Engine.load(
+    engine = Engine.load(
         project,
         agent=subject.agent or None,
         home=home,
@@ -55,6 +61,35 @@ def load_engine(subject: Subject, project: Path, home: Path | None) -> Engine:
         trust_once=subject.trusted,
         on_message=lambda _text: None,
     )
+    files = tuple(_without_recorder(file) for file in engine.hooks.files)
+    has_recorder = files != engine.hooks.files
+    engine.hooks = replace(engine.hooks, files=files)
+    return LoadedProject(engine, has_recorder)
+
+
+class LoadedProject(NamedTuple):
+    """The hooks of a project.
+
+    Attributes:
+        engine: The engine.
+        has_recorder: Whether the recorder was among the hooks and is left out.
+    """
+
+    engine: Engine
+    has_recorder: bool
+
+
+def _is_recorder(handler: HandlerSpec) -> bool:
+    return is_recorder_command(handler.command or "")
+
+
+def _without_recorder(file: LoadedFile) -> LoadedFile:
+    definitions: list[HookDefinition] = []
+    for definition in file.definitions:
+        handlers = tuple(hook for hook in definition.handlers if not _is_recorder(hook))
+        if handlers:
+            definitions.append(replace(definition, handlers=handlers))
+    return replace(file, definitions=tuple(definitions))
 
 
 class ProjectHooks:
@@ -77,7 +112,7 @@ class ProjectHooks:
         copy, home = Path(scratch, self._project.name), Path(scratch, "home")
         copy_home(Location.of(self._project), home)
         copy_project(self._project, copy)
-        self._engine = SyncEngine(load_engine(subject, copy, home))
+        self._engine = SyncEngine(load_engine(subject, copy, home).engine)
         self._copy = copy
         handlers = [
             handler

@@ -258,12 +258,19 @@ def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part
     return parts
 
 
-def _report_no_events(on: list[str] | None) -> None:
+def _report_no_events(on: list[str] | None, chosen: Selection) -> None:
     out = console(stderr=True)
     out.print("No event matches --since, --agent, --event, --tool, --session and --where.")
+    _print_tool_note(chosen)
     if not on:
         out.print("To see what there is: anyhook history stats")
         out.print("To import past sessions: anyhook history import; to record: anyhook record on")
+
+
+def _print_tool_note(chosen: Selection) -> None:
+    note = note_on_tool(chosen.tool)
+    if note is not None:
+        console(stderr=True).print(f"note: {note}", markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,9 +161,9 @@ def _print_table(out: Console, engine: Engine, rows: list[HookRow]) -> None:
 def _is_recorder(row: HookRow) -> bool:
     if row.handler.label != RECORDER_LABEL:
         return False
-    from anyhook.cli.record_settings import is_recorder
+    from anyhook.history.recording import is_recorder_command
 
-    return is_recorder({"command": row.handler.command})
+    return is_recorder_command(row.handler.command or "")
 
 
 def _table(out: Console, engine: Engine, rows: list[HookRow]) -> Table:

@@ -12,7 +12,7 @@ from anyhook.authoring import hooks as authoring
 from anyhook.cli.companion_files import companion_edits, program_words
 from anyhook.cli.editing import Edit, parsed, read_text, settings_file
 from anyhook.errors import SettingsError
-from anyhook.history.recording import EditedFile, edited_file
+from anyhook.history.recording import EditedFile, edited_file, is_recorder_command
 from anyhook.migrate.merge import switched_on, with_required_members
 from anyhook.model.layers import Layer
 from anyhook.probe.tap_settings import (
@@ -251,11 +251,9 @@ def _find_recorder(agent: AgentSpec, text: str, path: Path) -> _Recorder | None:
 
 
 def is_recorder(handler: Mapping[str, Any]) -> bool:
-    """Return whether a handler is the recorder, also of another installation of anyhook."""
+    """Return whether a handler in a settings file is the recorder."""
     command = handler.get("command", handler.get("bash"))
-    if not isinstance(command, str):
-        return False
-    return command.rstrip("'").endswith("/anyhook/authoring/recorder.py")
+    return isinstance(command, str) and is_recorder_command(command)
 
 
 # -- taps

@@ -205,3 +205,8 @@ def remove_switch(directory: str | None = None) -> None:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise HistoryError(f"{path} cannot be removed: {error.strerror}") from error
+
+
+def is_recorder_command(command: str) -> bool:
+    """Return whether a command line is the recorder, also of another installation of anyhook."""
+    return command.rstrip("'").endswith("/anyhook/authoring/recorder.py")

@@ -156,7 +156,7 @@ def find_subject(text: str) -> Subject:
         return Subject(str(path.resolve()), text)
     if not path.is_dir():
         raise UsageError(f"there is no file or directory {text!r}; write its whole path")
-    engine = load_engine(Subject(str(path), text), path, None)
+    engine = load_engine(Subject(str(path), text), path, None).engine
     if not any(definition.handlers for definition in engine.definitions):
         raise UsageError(f"{text} has no hooks")
     if engine.guard.changes():
