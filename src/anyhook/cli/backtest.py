@@ -19,6 +19,7 @@ from anyhook.backtest.sources import Part, Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
+from anyhook.cli.event_filters import canonical_tool, check_agent, note_on_tool
 from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
 from anyhook.cli.output import console, count_of, print_json, show_path
@@ -85,7 +86,7 @@ def backtest(
     since: Since = "",
     agent: Annotated[str, typer.Option("--agent", help="Only events of this agent.")] = "",
     event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
-    tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell.")] = "",
+    tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell or Bash.")] = "",
     session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
     where: Annotated[
         str, typer.Option("--where", metavar="WORDS", help="Only events with all of these words.")
@@ -121,6 +122,7 @@ def backtest(
         raise UsageError("--against recorded compares with the history; leave out --on")
     if event and event not in all_events():
         raise UnknownNameError("event", event, all_events())
+    check_agent(agent)
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
     subject = _subject(hook, project, agent, Consent(yes, trust_once))
@@ -131,16 +133,18 @@ def backtest(
         chosen = Selection(
             since=parse_since(since),
             agent=agent,
-            tool=tool,
+            tool=canonical_tool(tool, agent),
             event=event,
             session=session,
             words=where,
         )
         parts = _parts(on, directory, chosen)
         if not parts:
-            _report_no_events(on)
+            _report_no_events(on, chosen)
             return PROBLEMS
         done = _run(store, subject, parts, against, Machine(jobs, timeout, ray), chosen)
+    if not done.run.result.total:
+        _print_tool_note(chosen)
     keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
     if html is not None:
         write_html(html, done)
@@ -170,6 +174,7 @@ def replay(
         anyhook replay last
         anyhook replay 4f1c --hook guard.py
     """
+    check_agent(agent)
     directory = history_directory()
     with open_history() as store:
         found = find_session(store, session, agent)
@@ -214,10 +219,15 @@ def _subject(hook: Path | None, project: Path | None, agent: str, consent: Conse
         return Subject(str(hook.resolve()), show_path(str(hook)))
     directory = existing_project(project or Path())
     subject = Subject(str(directory), show_path(str(directory)), agent)
-    engine = load_engine(subject, directory, None)
+    engine, has_recorder = load_engine(subject, directory, None)
     handlers = [h for definition in engine.definitions for h in definition.handlers]
     if not handlers:
-        raise UsageError(f"{subject.title} has no hooks; give a hook file or --project")
+        which = "no hooks but the recorder of anyhook record" if has_recorder else "no hooks"
+        raise UsageError(f"{subject.title} has {which}; give a hook file or --project")
+    if has_recorder:
+        console(stderr=True).print(
+            "The recorder of anyhook record is left out: it decides nothing."
+        )
     _confirm(subject, handlers, is_trusted=not engine.guard.changes(), options=consent)
     return Subject(str(directory), subject.title, engine.agent.name, trusted=True)
 

@@ -1,0 +1,167 @@
+"""`anyhook backtest` and `anyhook replay`: what they choose, leave out and print."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from anyhook.agents import AGENTS
+from anyhook.cli import OK, PROBLEMS, USAGE, main
+from anyhook.history.journal import history_directory
+from anyhook.history.store import History
+from tests.backtest.test_backtest import GUARD, before_check, shell
+
+DOCS = Path(__file__).parents[2] / "docs" / "backtest.md"
+FREE_NAMES = {"by_event": "EVENT", "outcomes": "VERDICT", "hooks": "HOOK"}
+"""Members whose own members are names of events, verdicts and hooks."""
+WHOLE = {
+    "decided[].decision",
+    "baseline.by_event",
+    "baseline.outcomes",
+    "baseline.hooks",
+    "changes.groups[].examples[].before",
+    "changes.groups[].examples[].after",
+}
+"""Members that the docs describe as a whole."""
+REFUSES = "grep -q rm && echo no >&2 && exit 2; exit 0"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    home, project = tmp_path / "home", tmp_path / "project"
+    for directory in (home, project):
+        directory.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("ANYHOOK_WORKER", "off")
+    monkeypatch.chdir(project)
+    settings = project / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    hook = {"type": "command", "command": REFUSES, "name": "refuses"}
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [hook]}]}}))
+    return project
+
+
+def add(*events):
+    with History.open(history_directory()) as history:
+        history.add(events)
+
+
+def output(capsys):
+    """Return the output as one line, however wide the terminal is."""
+    text = capsys.readouterr()
+    return " ".join(text.out.split()), " ".join(text.err.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("backtest", "--project", ".", "--trust-once"),
+        ("replay", "last", "--project", ".", "--trust-once"),
+    ],
+)
+def test_the_recorder_is_left_out_of_the_hooks_of_a_project(here, capsys, words):
+    add(shell(1, "rm x", cwd=str(here)), shell(2, "ls", cwd=str(here)))
+    assert main(["record", "on", "--agent", "claude", "--yes"]) == OK
+    capsys.readouterr()
+
+    main([*words, "--json"])
+
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert [tally["matched"] for tally in report["hooks"].values()] == [2]
+    assert report["outcomes"]["deny"]["events"] == 1
+    assert "The recorder of anyhook record is left out" in captured.err
+    assert "recorder.py" not in captured.err
+
+
+def test_a_project_with_the_recorder_only_has_no_hooks(here, capsys):
+    (here / ".claude" / "settings.json").write_text("{}")
+    assert main(["record", "on", "--agent", "claude", "--yes"]) == OK
+
+    assert main(["backtest", "--project", "."]) == USAGE
+
+    assert "has no hooks but the recorder of anyhook record" in output(capsys)[1]
+
+
+@pytest.mark.parametrize("words", [("backtest", "guard.py"), ("replay", "last")])
+def test_an_unknown_agent_is_refused_with_the_agents(here, capsys, words):
+    (here / "guard.py").write_text(GUARD)
+    add(shell(1, "ls"))
+
+    assert main([*words, "--agent", "cluade"]) == USAGE
+
+    assert f"did you mean 'claude'? known: {', '.join(AGENTS)}" in output(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("tool", "note"),
+    [
+        ("shel", "note: no agent has a tool 'shel', and no event has it; did you mean 'shell'?"),
+        ("Zzz", "no agent has a tool 'Zzz', and no event has it; known: shell, read_file,"),
+        ("mcp__github__search", None),
+        ("WebSearch", None),
+        ("", None),
+    ],
+)
+def test_a_tool_that_no_agent_and_no_event_has_is_noted(here, capsys, tool, note):
+    (here / "guard.py").write_text(GUARD)
+
+    assert main(["backtest", "guard.py", "--tool", tool]) == PROBLEMS
+
+    _, error = output(capsys)
+    assert "No event matches" in error
+    assert note in error if note else "note:" not in error
+
+
+def test_a_tool_may_be_named_as_an_agent_does(here, capsys):
+    (here / "guard.py").write_text(GUARD)
+    add(shell(1, "rm -rf /"))
+
+    assert main(["backtest", "guard.py", "--tool", "Bash", "--json"]) == OK
+
+    assert json.loads(capsys.readouterr().out)["events"] == 1
+
+
+def test_the_documented_members_are_those_of_the_output(here, capsys):
+    crashes = before_check("if event.call.command == 'boom': raise ValueError")
+    (here / "guard.py").write_text(crashes)
+    (here / "old.py").write_text(GUARD.replace("rm -rf", "ls"))
+    add(shell(1, "ls"), shell(2, "rm -rf /"), shell(3, "boom"))
+    assert main(["history", "export", "events.jsonl"]) == OK
+    events = here / "events.jsonl"
+    lines = events.read_text().splitlines()
+    # A decision that depends on what was not recorded, and a line that cannot be read.
+    made_up = json.loads(lines[1]) | {"reconstructed": ["tool_input"]}
+    events.write_text("\n".join([*lines, json.dumps(made_up), "no JSON", ""]))
+    capsys.readouterr()
+
+    words = ["backtest", "guard.py", "--on", "events.jsonl", "--against", "old.py", "--json"]
+    assert main(words) == OK
+
+    printed = members(json.loads(capsys.readouterr().out))
+    table = DOCS.read_text().partition("<!-- members -->")[2].partition("<!-- /members -->")[0]
+    documented = set()
+    for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
+        documented |= set(re.findall(r"`([^`]+)`", row))
+    assert documented == printed
+
+
+def members(value, path=""):
+    """Return the paths of all members, as the docs write them."""
+    if path in WHOLE:
+        return {path}
+    paths = set()
+    if isinstance(value, dict) and value:
+        name = FREE_NAMES.get(path.rpartition(".")[2])
+        for key, item in value.items():
+            paths |= members(item, f"{path}.{name or key}".removeprefix("."))
+        return paths
+    if isinstance(value, list) and value:
+        for item in value:
+            paths |= members(item, f"{path}[]")
+        return paths
+    return {f"{path}[]" if isinstance(value, list) else path}
