@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import contextmanager
+import sys
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +17,7 @@ from anyhook.history.store import History, is_damaged
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 SINCE_HELP = "Only what happened since then: 90d, 12h, 30min, 2026-11-01, 2026-11-01T12:00."
 Since = Annotated[str, typer.Option("--since", metavar="TIME", help=SINCE_HELP)]
@@ -44,7 +45,7 @@ def open_history() -> Iterator[History]:
     Raises:
         HistoryError: If it cannot be opened.
     """
-    with History.open() as history:
+    with open_store() as history:
         try:
             problems = ingest(history).problems
             if history.damaged is not None:
@@ -54,6 +55,45 @@ def open_history() -> Iterator[History]:
             yield history
         except sqlite3.DatabaseError as error:
             raise _explain(history, error) from error
+
+
+@contextmanager
+def open_store() -> Iterator[History]:
+    """Open the history; show how far it is while a store of a former release is migrated.
+
+    Raises:
+        HistoryError: If it cannot be opened.
+    """
+    with _migration_progress() as on_progress:
+        history = History.open(on_progress=on_progress)
+    with history:
+        yield history
+
+
+@contextmanager
+def _migration_progress() -> Iterator[Callable[[int, int], None]]:
+    """Show a bar as soon as a migration reports how far it is: hardly any command meets one."""
+    with ExitStack() as stack:
+        advance: Callable[[int, int], None] | None = None
+
+        def show(done: int, total: int) -> None:
+            nonlocal advance
+            if advance is None:
+                advance = stack.enter_context(_migration_bar())
+            advance(done, total)
+
+        yield show
+
+
+@contextmanager
+def _migration_bar() -> Iterator[Callable[[int, int], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    out = console(stderr=True)
+    with Progress(*columns, console=out, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("updating the history to this release", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _explain(history: History, error: sqlite3.DatabaseError) -> HistoryError:

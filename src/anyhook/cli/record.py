@@ -28,6 +28,7 @@ from anyhook.cli.options import (
     existing_project,
 )
 from anyhook.cli.output import console, make_table, print_json, show_path
+from anyhook.cli.past import open_store
 from anyhook.cli.record_settings import (
     RecordingEdit,
     count_taps,
@@ -45,7 +46,7 @@ from anyhook.history.recording import (
     remove_switch,
     write_switch,
 )
-from anyhook.history.store import FILE, History
+from anyhook.history.store import FILE
 from anyhook.history.tap_record import PROBLEM_FILE
 from anyhook.model.text import printable
 from anyhook.settings.sources import Location
@@ -351,7 +352,7 @@ def _stored(store: Path, switch: RecordingSwitch | None) -> tuple[dict[str, int]
         problems.append((store / PROBLEM_FILE).read_text("utf-8", "replace").strip())
     if switch is None and not (store / FILE).exists():
         return {}, 0, problems
-    with History.open() as history:
+    with open_store() as history:
         problems += ingest(history).problems
         midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
         rows = history.connection.execute(

@@ -16,12 +16,13 @@ from anyhook.cli import OK
 from anyhook.cli.editing import Edit, WriteOptions, read_text, write_edits
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, count_of, make_table, print_json
+from anyhook.cli.past import open_store
 from anyhook.cli.switch import HookName, load_engine
 from anyhook.cli.switching import EDITABLE_LAYERS, find_hook
 from anyhook.errors import HistoryError, SettingsError, UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import history_directory, is_recording
-from anyhook.history.store import FILE, History
+from anyhook.history.store import FILE
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable, shorten
 from anyhook.probe.overlay import replace_values
@@ -260,7 +261,7 @@ def shadow_decisions(engine: Engine, handlers: list[HandlerSpec]) -> list[Shadow
         labels |= {handler.label}
         files |= set(named)
     try:
-        with History.open() as history:
+        with open_store() as history:
             ingest(history)
             places = ", ".join("?" * len(labels)), ", ".join("?" * len(files))
             rows = history.connection.execute(

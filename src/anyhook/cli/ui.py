@@ -22,8 +22,10 @@ from anyhook.cli.html import missing_library
 from anyhook.cli.listing import hook_rows
 from anyhook.cli.options import HERE, AsJson, Project, existing_project, scope_of
 from anyhook.cli.output import console, print_json
-from anyhook.errors import UsageError
+from anyhook.cli.past import open_store
+from anyhook.errors import HistoryError, UsageError
 from anyhook.history.journal import history_directory
+from anyhook.history.store import FILE
 from anyhook.model.diagnostics import Severity
 from anyhook.page.settings import ConfiguredHook, Problem, Switched
 from anyhook.server.address import listen
@@ -64,6 +66,7 @@ def ui(
     app, server = import_page("ui")
     settings = ProjectSettings(existing_project(project))
     directory = Path(history_directory())
+    _migrate(directory)
     listening, address = listen("127.0.0.1", port, is_guarded=True)
     with closing(listening):
         access = app.Access.load(directory, address.port)
@@ -79,6 +82,13 @@ def ui(
         with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end it
             server.run(app.make_app(directory, access, settings), listening, announce)
     return OK
+
+
+def _migrate(directory: Path) -> None:
+    """Migrate a store of a former release before the page waits for it; it reports any problem."""
+    if (directory / FILE).exists():
+        with suppress(HistoryError), open_store():
+            pass
 
 
 def entrance(directory: Path, url: str) -> Path:

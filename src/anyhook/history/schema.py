@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 VERSION = 2
 """`PRAGMA user_version` of a store; each release reads its own and migrates former ones."""
@@ -102,26 +107,54 @@ CREATE VIRTUAL TABLE texts USING fts5 (
 );
 """
 
+
+class Migration(NamedTuple):
+    """What makes a store one of the next version.
+
+    Attributes:
+        tables: Statements that are executed first.
+        step: A statement that is executed for one range of events after the other, with the number
+            of the first one and the number after the last one.
+    """
+
+    tables: str
+    step: str
+
+
 MIGRATIONS = {
-    1: """
+    1: Migration(
+        """
 CREATE TABLE spans (
     number   INTEGER PRIMARY KEY,
     earliest REAL NOT NULL,
     latest   REAL NOT NULL
 );
-INSERT INTO spans SELECT id / 4096, min(time), max(time) FROM events GROUP BY 1;
 """,
+        "INSERT INTO spans SELECT id / 4096, min(time), max(time) FROM events"
+        " WHERE id >= ? AND id < ? GROUP BY 1",
+    ),
 }
-"""Version of a store to the statements that make it one of the next version. 10,000,000 events take
-5 seconds from 1 to 2."""
+"""Version of a store to its migration. 10,000,000 events take 5 to 15 seconds from 1 to 2."""
+STEP = 32 * 4096
+"""Events of one step of a migration: whole spans."""
+LONGEST_MIGRATION = 600.0
+"""Seconds to wait for another process that migrates the store."""
 
 
 class NewerStoreError(Exception):
     """The store was written by a newer release."""
 
 
-def prepare(connection: sqlite3.Connection) -> None:
+def prepare(
+    connection: sqlite3.Connection,
+    on_progress: Callable[[int, int], object] = lambda _done, _all: None,
+) -> None:
     """Create the tables, or migrate those of a former release.
+
+    Args:
+        connection: The store.
+        on_progress: Called while a store is migrated, with the number of events that are done and
+            that of all.
 
     Raises:
         NewerStoreError: If the store was written by a newer release.
@@ -132,19 +165,54 @@ def prepare(connection: sqlite3.Connection) -> None:
         return
     if version > VERSION:
         raise NewerStoreError
-    connection.execute("BEGIN IMMEDIATE")
+    _begin(connection)
     try:
         # Another process may have been faster.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        scripts = [TABLES] if version == 0 else [MIGRATIONS[n] for n in range(version, VERSION)]
-        for script in scripts:
-            for statement in _statements(script):
-                connection.execute(statement)
+        if version == 0:
+            _execute(connection, TABLES)
+        else:
+            for former in range(version, VERSION):
+                _migrate(connection, MIGRATIONS[former], on_progress)
         connection.execute(f"PRAGMA user_version = {VERSION}")
     except BaseException:
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _begin(connection: sqlite3.Connection) -> None:
+    """Begin to write, and wait for another process that migrates the store.
+
+    A wait within SQLite could not be interrupted, so that it is tried again every ten seconds, the
+    timeout of the connection.
+    """
+    deadline = time.monotonic() + LONGEST_MIGRATION
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        else:
+            return
+
+
+def _migrate(
+    connection: sqlite3.Connection,
+    migration: Migration,
+    on_progress: Callable[[int, int], object],
+) -> None:
+    _execute(connection, migration.tables)
+    last = connection.execute("SELECT max(id) FROM events").fetchone()[0] or 0
+    for first in range(0, last + 1, STEP):
+        connection.execute(migration.step, (first, first + STEP))
+        on_progress(min(first + STEP, last), last)
+
+
+def _execute(connection: sqlite3.Connection, script: str) -> None:
+    for statement in _statements(script):
+        connection.execute(statement)
 
 
 def _statements(script: str) -> list[str]:

@@ -26,7 +26,7 @@ from anyhook.history.schema import NewerStoreError, prepare
 from anyhook.history.spans import remove_empty_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self
 
     from anyhook.history.events import RecordedEvent, RecordedResult
@@ -72,13 +72,20 @@ class History:
         self._digests: dict[tuple[str, int, int], str | None] = {}
 
     @classmethod
-    def open(cls, directory: str | os.PathLike[str] | None = None) -> Self:
+    def open(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        on_progress: Callable[[int, int], object] = lambda _done, _all: None,
+    ) -> Self:
         """Open the store, and create it if it does not exist.
 
         A damaged file is renamed, so that nothing in it is lost, and a new one is begun.
 
         Args:
             directory: Directory of the history; by default `history` in the user's data directory.
+            on_progress: Called while a store of a former release is migrated, with the number of
+                events that are done and that of all.
 
         Raises:
             HistoryError: If it cannot be opened, or was written by a newer release. The message
@@ -89,7 +96,7 @@ class History:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            return cls(path, _connect(path))
+            return cls(path, _connect(path, on_progress))
         except NewerStoreError:
             raise HistoryError(
                 f"{path} was written by a newer release of anyhook; update this one to read it"
@@ -98,7 +105,7 @@ class History:
             if not is_damaged(error):
                 raise HistoryError(f"{path} cannot be opened: {error}") from error
             moved = _set_aside(path)
-            history = cls(path, _connect(path))
+            history = cls(path, _connect(path, on_progress))
             history.damaged = moved
             return history
         except OSError as error:
@@ -394,7 +401,7 @@ def _digest_of_file(file: str, size: int, mtime: int) -> str | None:
         return None
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path, on_progress: Callable[[int, int], object]) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         if connection.execute("PRAGMA page_count").fetchone()[0] == 0:
@@ -403,7 +410,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         # A power failure may lose the last transactions, but cannot damage the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        prepare(connection)
+        prepare(connection, on_progress)
     except BaseException:
         connection.close()
         raise
