@@ -57,6 +57,20 @@ def test_the_record_of_codex_says_which_hooks_it_trusts(tmp_path, state, expecte
     assert all(expected in message and "/hooks" in message for message in reported)
 
 
+def test_a_hook_of_several_events_is_reported_once_with_them(tmp_path):
+    file = tmp_path / ".codex" / "hooks.json"
+    load(tmp_path)
+    other = {"hooks": [{"type": "command", "command": "false"}]}
+    hooks = {"PreToolUse": [DEFINITION, other], "Stop": [DEFINITION], "SessionStart": [other]}
+    file.write_text(json.dumps({"hooks": hooks}))
+
+    problems = list(explain_states(CODEX, load_hooks(CODEX, Location(tmp_path, tmp_path, {}))))
+
+    messages = [problem.message.partition(" is untrusted")[0] for problem in problems]
+    assert messages == ["'true' on PreToolUse, Stop", "'false' on PreToolUse, SessionStart"]
+    assert {problem.place.file for problem in problems} == {str(file)}
+
+
 def test_an_agent_without_a_record_shows_none(tmp_path):
     claude = get_agent("claude")
     hooks = load_hooks(claude, Location(tmp_path, tmp_path, {}))

@@ -86,16 +86,25 @@ def _state(
 
 
 def explain_states(agent: AgentSpec, hooks: HookSet) -> Iterator[Diagnostic]:
-    """Report the hooks that the agent itself does not run, because it does not trust them."""
+    """Report the hooks that the agent itself does not run, because it does not trust them.
+
+    A hook that a file has for several events, like a recorder, is reported once, at its first one.
+    """
     native = native_states(agent, hooks)
     if native is None:
         return
+    groups: dict[tuple[str, str, str], list[HandlerSpec]] = {}
     for definition in hooks.definitions:
         for handler in definition.handlers:
             state = native.of(handler)
             if state is not None and state not in RUNNING:
-                message = (
-                    f"{handler.label!r} is {state} in {agent.title}, which does not run it; "
-                    f"{native.review}"
-                )
-                yield diagnose("native-trust", message, handler.place, handler=handler.label)
+                key = (handler.place.file, handler.identifier, state)
+                groups.setdefault(key, []).append(handler)
+    for (_, _, state), handlers in groups.items():
+        events = dict.fromkeys(str(handler.path[-4]) for handler in handlers)
+        first = handlers[0]
+        message = (
+            f"{first.label!r} on {', '.join(events)} is {state} in {agent.title}, which does not "
+            f"run it; {native.review}"
+        )
+        yield diagnose("native-trust", message, first.place, handler=first.label)
