@@ -73,6 +73,12 @@ SETTINGS = [
         id="a matcher with a server and no tool",
     ),
     pytest.param(
+        hooks("true", matcher="Shell"),
+        "dead-matcher",
+        "did you mean 'Bash'?",
+        id="a matcher with the tool of another agent, whose name is similar to another tool's",
+    ),
+    pytest.param(
         hooks("true", matcher="Bash(git *)"),
         "dead-matcher",
         '"if": "Bash(git *)"',

@@ -7,6 +7,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
+from anyhook.agents.tool_names import counterpart_tool, suggest_tool
 from anyhook.engine.script_checks import check_scripts
 from anyhook.handlers.environment import add_variables
 from anyhook.matching.matchers import MATCH_ALL, compile_matcher
@@ -244,7 +245,7 @@ def _suggest_name(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[
         pattern = agent.vocabulary.mcp_name.format(server=server, tool=".*")
         return f"names a server and no tool; for all of its tools write {pattern!r}"
     else:
-        suggestion = agent.renamed_tools.get(name) or closest(name, subjects)
+        suggestion = suggest_tool(agent, name)
         kind = f"no tool of {agent.title}"
     return f"is {kind}" + (f"; did you mean {suggestion!r}?" if suggestion else "")
 
@@ -271,8 +272,8 @@ def _dead_tool_pattern(agent: AgentSpec, matcher: Matcher) -> str | None:
         return f"{matcher.pattern!r} hits no tool of {agent.title} ({hints})"
     if agent.tool_prefix in matcher.pattern:
         return None
-    words = [word for word in re.findall(r"\w{2,}", matcher.pattern) if word in agent.renamed_tools]
-    hints = ", ".join(f"{word} is {agent.renamed_tools[word]!r} here" for word in words)
+    tools = {word: counterpart_tool(agent, word) for word in re.findall(r"\w{2,}", matcher.pattern)}
+    hints = ", ".join(f"{word} is {tool!r} here" for word, tool in tools.items() if tool)
     text = f"{matcher.pattern!r} hits no tool that {agent.title} has"
     return f"{text} ({hints})" if hints else text
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from anyhook.agents.tool_names import suggest_tool
 from anyhook.engine.forms import form_rules, match_names_in_form
 from anyhook.matching.matchers import compile_matcher
-from anyhook.model.suggest import closest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,9 +95,7 @@ def unknown_tool(engine: Engine, event: Event) -> str | None:
     is_mcp_tool = bool(agent.tool_prefix) and name.startswith(agent.tool_prefix)
     if not name or name in agent.tools or is_mcp_tool:
         return None
-    suggestion = agent.renamed_tools.get(name) or agent.vocabulary.name(name)
-    if suggestion not in agent.tools:
-        suggestion = closest(name, agent.tools)
+    suggestion = suggest_tool(agent, name)
     hint = f"; did you mean {suggestion!r}?" if suggestion else ""
     return f"{agent.title} has no tool {name!r}{hint}"
 
