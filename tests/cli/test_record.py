@@ -112,6 +112,30 @@ def test_the_recorder_records_an_event_and_answers_nothing(here, capfd):
     assert (claude["recorder"], claude["tapped"], claude["events_today"]) == (True, 0, 1)
 
 
+def test_a_table_shows_what_is_added_and_options_show_the_lines(here, capfd):
+    write(here / "home/.claude/settings.json", SETTINGS)
+    events = len(recorded_events(get_agent("claude")))
+    words = ["--agent", "claude", "--tap"]
+
+    def rows():
+        lines = capfd.readouterr().out.splitlines()
+        return [line.split() for line in lines if line.startswith("Claude")], lines
+
+    for option in ([], ["--diff"], ["--dry-run"]):
+        assert record("on", *words, *option) == (OK if "--dry-run" in option else USAGE)
+        table, lines = rows()
+        path = "~/.claude/settings.json"
+        assert table == [["Claude", "Code", path, f"+{events}", f"+{events}", "+1"]]
+        assert any(line.startswith("+++ ") for line in lines) == bool(option), option
+        assert ("To see the lines that change: --diff" in lines) == (not option), option
+
+    assert record("on", *words, "--yes") == OK
+    assert record("on", *words, "--dry-run") == OK
+    assert rows()[0][-1][-3:] == ["as", "it", "is"]
+    assert record("off", "--yes") == OK
+    assert rows()[0] == [["Claude", "Code", path, f"-{events}", f"-{events}", "-1"]]
+
+
 @pytest.mark.parametrize("change", ["none", "other"])
 def test_a_file_is_restored_byte_for_byte(here, change):
     user = write(here / "home/.claude/settings.json", SETTINGS)

@@ -27,6 +27,8 @@ from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_f
 from anyhook.settings.write import stay_inside, write_atomically
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
     from anyhook.agents.spec import AgentSpec
@@ -157,6 +159,7 @@ def write_edits(
     starter: StarterFile | None = None,
     *,
     backup: bool = False,
+    show: Callable[[], object] | None = None,
 ) -> bool:
     """Show the differences, ask the user, and write the files.
 
@@ -165,6 +168,7 @@ def write_edits(
         options: The options of the command.
         starter: A new hook file to write with them.
         backup: Keep the former content of each file in a file beside it.
+        show: Shows the edits in place of their differences.
 
     Returns:
         Whether anything was written.
@@ -173,7 +177,9 @@ def write_edits(
         SettingsError: If a file changed meanwhile, is locked or cannot be written.
     """
     changed = [edit for edit in edits if edit.changes]
-    if not options.as_json:
+    if not options.as_json and show is not None:
+        show()
+    elif not options.as_json:
         _show_edits(edits, starter)
     if options.dry_run or not (changed or starter) or not _confirm(options):
         return False

@@ -36,6 +36,7 @@ from anyhook.cli.record_settings import (
     record_edits,
     restore_edit,
 )
+from anyhook.cli.record_table import show_record_edits
 from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import DIRECTORY, history_directory
@@ -76,6 +77,9 @@ MaxSize = Annotated[
     str | None,
     typer.Option("--max-size", metavar="SIZE", help="Largest size of the store: 500MB, 8GB; 0."),
 ]
+Diff = Annotated[
+    bool, typer.Option("--diff", help="Show the lines that change, as --dry-run does.")
+]
 DAYS = {"d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 BYTES = {"kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 STEP = 1024
@@ -90,6 +94,7 @@ def switch_on(
     max_size: MaxSize = None,
     yes: Yes = False,
     dry_run: DryRun = False,
+    diff: Diff = False,
     as_json: AsJson = False,
 ) -> int:
     """Record every event of your agents, and what hook files answer.
@@ -126,7 +131,7 @@ def switch_on(
             kept[key] = edit.state
     after = RecordingSwitch(limits.days, limits.size, tuple(kept.values()))
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(edits, options, before, after)
+    is_written = _write(edits, options, before, after, diff=diff)
     if as_json:
         print_json(
             {
@@ -154,6 +159,7 @@ def switch_off(
     agents: AgentNames = None,
     yes: Yes = False,
     dry_run: DryRun = False,
+    diff: Diff = False,
     as_json: AsJson = False,
 ) -> int:
     """Stop recording, and restore the settings files.
@@ -185,7 +191,7 @@ def switch_off(
     is_for_all = not agents or not rest
     after = None if is_for_all or before is None else replace(before, files=rest)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(edits, options, before, after)
+    is_written = _write(edits, options, before, after, diff=diff)
     if as_json:
         print_json(
             {
@@ -205,6 +211,8 @@ def _write(
     options: WriteOptions,
     before: RecordingSwitch | None,
     after: RecordingSwitch | None,
+    *,
+    diff: bool,
 ) -> bool:
     """Show and write the files and the state; return whether that was done."""
     files: list[Edit] = []
@@ -212,7 +220,12 @@ def _write(
         files += [edit.edit, *edit.companions]
     changes = any(file.changes for file in files)
     if changes or options.dry_run:
-        is_written = write_edits(files, options)
+        has_difference = diff or options.dry_run
+
+        def show() -> None:
+            show_record_edits(edits, difference=has_difference, is_asked=not options.yes)
+
+        is_written = write_edits(files, options, show=show)
         if not is_written:
             return False
     if after is None:

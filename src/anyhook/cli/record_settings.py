@@ -293,10 +293,11 @@ def is_tappable(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
 
 def count_taps(agent: AgentSpec, path: Path) -> int:
     """Return how many hooks of a settings file are tapped."""
-    return sum(_is_tapped(agent, handler) for handler in _handlers(agent, path))
+    return sum(is_tapped(agent, handler) for handler in _handlers(agent, path))
 
 
-def _is_tapped(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
+def is_tapped(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
+    """Return whether the command of a handler is wrapped so that it is recorded."""
     for key in line_keys(agent, handler):
         tapped = read_tapped(handler, key)
         if tapped is not None and tapped.sink == HISTORY_SINK:
