@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from rich.table import Table
 
+from anyhook.agents import CODING_AGENTS
+from anyhook.cli import main
 from anyhook.cli.output import UNWRAPPED, console, print_quoted
 
 
@@ -59,3 +61,50 @@ def test_wrapped_lines_of_a_script_keep_their_mark(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 4
     assert all(line.startswith("    |") for line in lines)
+
+
+EXAMPLES = """
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+
+@hooks.before_tool("shell")
+def guard(event):
+    if "rm -rf" in event.call.command:
+        return deny("no")
+
+hooks.example(tool="shell", input={"command": "rm -rf /a/directory && npm install"}, expect="deny")
+hooks.example(tool="shell", input={"command": "ls"}, expect="deny")
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 150])
+def test_the_results_of_examples_are_not_cut(tmp_path, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    file = tmp_path / "guard.py"
+    file.write_text(EXAMPLES)
+
+    main(["test", str(file)])
+
+    lines = capsys.readouterr().out.splitlines()
+    table = lines[: next(n for n, line in enumerate(lines) if line.startswith(("✗", "~")))]
+    words = {word for line in table for word in line.split()}
+    agents = {*CODING_AGENTS} if columns == 150 else {"agents", "all"}
+    assert {"before_tool", "expect", "deny", "✓", "✗", "none", "&&", 'install"}', *agents} <= words
+    assert max(map(len, table)) <= columns
+    assert "…" not in words
+
+
+def test_agents_with_different_results_have_lines_of_their_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    file = tmp_path / "guard.py"
+    file.write_text(EXAMPLES.replace('deny("no")', 'ask("sure?")').replace("deny", "ask"))
+
+    main(["test", str(file)])
+
+    first = capsys.readouterr().out.partition("\n2  ")[0]
+    lines = [" ".join(line.split()) for line in first.splitlines()[1:]]
+    assert any("✓ ask" in line and "claude" in line for line in lines)
+    assert any("~ deny" in line and "cursor" in line for line in lines)

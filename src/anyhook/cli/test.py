@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.measure import Measurement
 from rich.text import Text
 
 from anyhook.agents import CODING_AGENTS, get_agent
@@ -25,14 +26,16 @@ from anyhook.cli.options import (
     TrustOnce,
     existing_project,
 )
-from anyhook.cli.output import RESULT_MARKS, console, make_table, print_json
+from anyhook.cli.output import RESULT_MARKS, UNWRAPPED, console, make_table, print_json
 from anyhook.cli.unsupported import print_unsupported, unsupported_by_agent
 from anyhook.errors import UsageError
-from anyhook.model.text import printable
+from anyhook.model.text import printable, shorten
 from anyhook.testing.cases import is_case_file
 from anyhook.testing.examples import endless_denials, run_examples
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rich.console import Console
     from rich.table import Table
 
@@ -41,6 +44,11 @@ if TYPE_CHECKING:
 
 FIRST_CASES = "hook-cases.toml"
 """The file that `--init` writes by default."""
+WHAT = "what"
+"""Heading of the column that wraps."""
+MIN_WHAT = 24
+"""Characters of that column; in a narrower terminal the agents share a column."""
+MAX_WIDTH = 1000
 
 
 def test(
@@ -106,7 +114,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
         return exit_code
     out = console()
     if results:
-        out.print(_table(hooks.examples, results, agent_names))
+        out.print(_table(out, hooks.examples, results, agent_names))
     for result in results:
         if result.status in ("failed", "degraded"):
             _print_notes(out, result)
@@ -122,19 +130,62 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
     return exit_code
 
 
-def _table(examples: list[Example], results: list[ExampleResult], agent_names: list[str]) -> Table:
-    headings = ("#", "event", "what", "expect", *agent_names)
-    # Only the column of what is tried shrinks in a narrow terminal.
-    no_wrap = [heading for heading in headings if heading != "what"]
-    table = make_table(*headings, no_wrap=no_wrap)
+def _table(
+    out: Console, examples: list[Example], results: list[ExampleResult], agent_names: list[str]
+) -> Table:
+    """Return the results: a column for each agent, or, in a narrow terminal, one for all."""
+    what = {id(example): _example_text(example) for example in examples}
+    if out.width != UNWRAPPED:
+        what = {number: shorten(text) for number, text in what.items()}
+    table = _wide_table(examples, what, results, agent_names)
+    needed = Measurement.get(out, out.options.update(max_width=MAX_WIDTH), table).minimum
+    return table if needed <= out.width else _narrow_table(examples, what, results, agent_names)
+
+
+def _wide_table(
+    examples: list[Example],
+    what: Mapping[int, str],
+    results: list[ExampleResult],
+    agent_names: list[str],
+) -> Table:
+    headings = ("#", "event", WHAT, "expect", *agent_names)
+    table = make_table(*headings, no_wrap=[heading for heading in headings if heading != WHAT])
+    table.columns[headings.index(WHAT)].min_width = MIN_WHAT
     by_example = {(id(result.example), result.agent): result for result in results}
     for number, example in enumerate(examples, 1):
-        what = Text(_example_text(example), no_wrap=True, overflow="ellipsis")
         cells: list[Text] = []
         for name in agent_names:
             result = by_example.get((id(example), name))
             cells.append(_result_cell(result) if result else Text())
-        table.add_row(str(number), example.event, what, example.expect, *cells)
+        text = Text(what[id(example)])
+        table.add_row(str(number), example.event, text, example.expect, *cells)
+    return table
+
+
+def _narrow_table(
+    examples: list[Example],
+    what: Mapping[int, str],
+    results: list[ExampleResult],
+    agent_names: list[str],
+) -> Table:
+    """Return a table with the agents that give the same result in one line."""
+    headings = ("#", "event", WHAT, "expect", "result", "agents")
+    table = make_table(*headings, no_wrap=("#", "event", "expect", "result"))
+    table.columns[headings.index(WHAT)].ratio = 3
+    table.columns[headings.index("agents")].ratio = 2
+    for number, example in enumerate(examples, 1):
+        agents_of: dict[str, list[str]] = {}
+        cells: dict[str, Text] = {}
+        for result in results:
+            if result.example is example:
+                cell = _result_cell(result)
+                cells.setdefault(cell.plain, cell)
+                agents_of.setdefault(cell.plain, []).append(result.agent)
+        first = (str(number), example.event, Text(what[id(example)]), example.expect)
+        for plain, names in agents_of.items():
+            agents = "all" if len(names) == len(agent_names) > 1 else ", ".join(names)
+            table.add_row(*first, cells[plain], Text(agents))
+            first = ("", "", Text(), "")
     return table
 
 
