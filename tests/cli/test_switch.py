@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from anyhook.cli.record_settings import RECORDER_FILE
 from anyhook.settings.jsonc import parse
 
 CLAUDE = """{
@@ -219,3 +220,21 @@ def guard(event):
 if __name__ == "__main__":
     hooks.run()
 """
+
+
+@pytest.mark.parametrize("command", ["disable", "enable", "shadow", "promote"])
+def test_an_unknown_name_is_answered_with_the_nearest_names_of_the_list(world, run, command):
+    names = ["audit", "guard", "lint", "format", "secrets", "notify", "paths", "git", "x", "y"]
+    hooks = [{"type": "command", "command": f"./hooks/{one}.sh --option"} for one in [*names, "z"]]
+    recorder = {"type": "command", "command": f"python3 {RECORDER_FILE}"}
+    settings = {"hooks": {"PreToolUse": [{"hooks": [*hooks, hooks[0], recorder]}]}}
+    world.write(world.project / ".claude" / "settings.json", json.dumps(settings))
+
+    code, _, err = run(command, "gard", "--agent", "claude")
+
+    assert code == 64
+    listed = " ".join(err.split()).partition("known: ")[2]
+    assert listed.startswith("guard.sh, ")
+    assert listed.endswith(" and 1 more; see: anyhook list")
+    assert listed.count(".sh") == 10
+    assert "recorder.py" not in listed

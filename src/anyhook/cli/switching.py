@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,11 @@ from anyhook.cli.editing import read_text
 from anyhook.cli.options import configured_handlers
 from anyhook.cli.output import show_place
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
+from anyhook.history.recording import is_recorder_command
 from anyhook.migrate.commands import unwrap
 from anyhook.model.definitions import unique_labels
 from anyhook.model.layers import Layer
+from anyhook.model.suggest import MAX_LENGTH, fold
 from anyhook.model.text import printable
 from anyhook.settings.edit import add_item, prune, remove_item
 from anyhook.settings.kept import forget_entry, keep, kept_hooks, put_back, take_out
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 EDITABLE_LAYERS = (Layer.PROJECT, Layer.LOCAL, Layer.USER)
 """Layers whose files belong to the user."""
+MOST_NAMES = 10
+"""Names of hooks that are listed when none has the given name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +298,29 @@ def find_hook(engine: Engine, name: str, kept: Sequence[KeptHook]) -> list[Handl
             raise UsageError(
                 f"no hook named {name!r} can be found while a file is broken: {diagnostic}"
             )
-    raise UnknownNameError("hook", name, dict.fromkeys(h.shown_identifier for h in handlers))
+    raise _unknown_hook(name, handlers)
+
+
+def _unknown_hook(name: str, handlers: Sequence[HandlerSpec]) -> UnknownNameError:
+    """Return the error for a name of no hook, with the most similar names of `anyhook list`."""
+    labels = unique_labels(handlers)
+    names = dict.fromkeys(
+        labels[id(handler)]
+        for handler in handlers
+        if not is_recorder_command(handler.command or "")
+    )
+    matcher = SequenceMatcher(b=fold(name[:MAX_LENGTH]))
+
+    def similarity(label: str) -> float:
+        matcher.set_seq1(fold(label))
+        return matcher.ratio()
+
+    nearest = sorted(names, key=similarity, reverse=True)
+    error = UnknownNameError("hook", name, nearest[:MOST_NAMES], list_all=True)
+    rest = len(nearest) - MOST_NAMES
+    if rest > 0:
+        error.args = (f"{error} and {rest} more; see: anyhook list",)
+    return error
 
 
 def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSpec]:
