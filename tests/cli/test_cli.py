@@ -308,6 +308,9 @@ def test_a_payload_with_a_wrong_field_is_fired_and_reported(world, run):
         (["schema", "--reply"], "name the event of the reply"),
         (["check", "-C", "/tmp/[/red]"], "there is no directory '/tmp/[/red]'"),
         (["trust"], "there is no terminal to ask on"),
+        (["completion", "tcsh"], "'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
+        (["completion"], "Missing argument 'shell'. Choose from: bash, zsh, fish"),
+        (["check", "--format", "xml"], "'--format': 'xml' is not one of 'text', 'json'"),
     ],
 )
 def test_usage_errors_say_what_to_do_and_never_exit_with_two(world, run, arguments, message):

@@ -59,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exit as error:
         exit_code = error.exit_code
     except TyperException as error:
-        print_error(error.format_message() or "a command is missing; see: anyhook --help")
+        message = _without_internals(error.format_message())
+        print_error(message or "a command is missing; see: anyhook --help")
         return USAGE
     except AnyhookError as error:
         print_error(str(error))
@@ -85,6 +86,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if exit_code == INTERRUPTED:
         print_error("interrupted")
     return exit_code if isinstance(exit_code, int) else OK
+
+
+def _without_internals(message: str) -> str:
+    """Return a message of typer without the words of its validation, and lists in one line."""
+    return message.replace(": Value error, ", ": ", 1).replace("\n\t", " ")
 
 
 def _prepare_streams() -> None:
