@@ -222,3 +222,19 @@ def test_hooks_that_the_agent_itself_does_not_trust_are_named(project, fire):
     _, out, _ = fire("PreToolUse", "--agent", "codex", "--tool", "Bash")
 
     assert "untrusted in Codex CLI, which does not run them: exit" in out
+
+
+def test_the_trust_of_the_agent_itself_is_in_the_json(project, fired):
+    file = project / ".codex" / "hooks.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    hooks = [definition("exit 2", "Bash"), definition("exit 0", "apply_patch")]
+    file.write_text(json.dumps({"hooks": {"PreToolUse": hooks}}))
+    configure(project, "claude", {"PreToolUse": [definition("exit 0", "Bash")]})
+
+    codex = fired("PreToolUse", "--agent", "codex", "--tool", "Bash")
+    claude = fired("PreToolUse", "--agent", "claude", "--tool", "Bash")
+
+    assert [one["native_trust"] for one in codex["handlers"]] == ["untrusted"]
+    assert [one["native_trust"] for one in codex["did_not_run"]] == ["untrusted"]
+    assert len(claude["handlers"]) == 1
+    assert "native_trust" not in claude["handlers"][0]

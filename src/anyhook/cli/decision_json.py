@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import Event
+    from anyhook.trust.native import NativeStates
 
 
 def fired_event_json(
-    engine: Engine, event: Event, decision: Decision, diagnostics: tuple[Diagnostic, ...]
+    engine: Engine,
+    event: Event,
+    decision: Decision,
+    diagnostics: tuple[Diagnostic, ...],
+    native: NativeStates | None = None,
 ) -> dict[str, Any]:
     """Return a fired event with its decision.
 
@@ -29,6 +34,7 @@ def fired_event_json(
         event: The event as it was dispatched.
         decision: Its decision.
         diagnostics: Diagnostics about the settings and the payload.
+        native: How far the agent itself trusts its hooks; `None` if it keeps no record of that.
     """
     changes = differences(engine, event, decision)
     skipped = hooks_that_did_not_run(engine, event, decision)
@@ -36,8 +42,8 @@ def fired_event_json(
     return {
         "event": encode_event(engine.agent, event),
         "decision": _decision_json(engine, event, decision),
-        "handlers": [_handler_json(result) for result in decision.results],
-        "did_not_run": [_not_run_json(hook) for hook in skipped],
+        "handlers": [_handler_json(result, native) for result in decision.results],
+        "did_not_run": [_not_run_json(hook, native) for hook in skipped],
         "unknown_tool": unknown_tool(engine, event),
         "verdicts": [_verdict_json(engine, verdict) for verdict in verdicts],
         "agent": engine.agent.name,
@@ -104,7 +110,13 @@ def _blame_json(blame: Blame) -> dict[str, Any]:
     }
 
 
-def _handler_json(result: HandlerResult) -> dict[str, Any]:
+def _native_json(handler: HandlerSpec, native: NativeStates | None) -> dict[str, str]:
+    """Return how far the agent itself trusts a hook, under the name that `list --json` has."""
+    state = native.of(handler) if native is not None else None
+    return {} if state is None else {"native_trust": state}
+
+
+def _handler_json(result: HandlerResult, native: NativeStates | None) -> dict[str, Any]:
     handler = result.handler
     return {
         "name": handler.label,
@@ -123,11 +135,17 @@ def _handler_json(result: HandlerResult) -> dict[str, Any]:
         "outcome": str(result.answer.outcome),
         "stop": result.answer.stop,
         "error": result.error,
+        **_native_json(handler, native),
     }
 
 
-def _not_run_json(hook: NotRun) -> dict[str, Any]:
-    return {"name": hook.handler.label, **_place_json(hook.handler), "reason": hook.reason}
+def _not_run_json(hook: NotRun, native: NativeStates | None) -> dict[str, Any]:
+    return {
+        "name": hook.handler.label,
+        **_place_json(hook.handler),
+        "reason": hook.reason,
+        **_native_json(hook.handler, native),
+    }
 
 
 def _verdict_json(engine: Engine, verdict: Verdict) -> dict[str, Any]:

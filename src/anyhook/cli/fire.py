@@ -40,6 +40,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
+from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,6 +167,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
     """Dispatch and show events. Returns the exit code for `--exit-code`."""
     out = console()
     settings_diagnostics = engine.hooks.diagnostics
+    native = native_states(engine.agent, engine.hooks)
     if not as_json:
         print_project(out, engine.project_dir)
         print_settings_problems(out, settings_diagnostics, engine.project_dir)
@@ -180,7 +182,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
                 exit_code = _exit_code_of(engine, event, decision) or exit_code
             if as_json:
                 diagnostics = (*settings_diagnostics, *decoded.diagnostics)
-                print_json(fired_event_json(engine, event, decision, diagnostics))
+                print_json(fired_event_json(engine, event, decision, diagnostics, native))
             else:
                 print_timeline(out, engine, event, decision, decoded.diagnostics)
         # JSON has one line for each event, and a late answer belongs to none of them.
