@@ -8,6 +8,7 @@ import re
 import pytest
 
 from anyhook.history.events import RecordedResult
+from anyhook.history.store import History
 from tests.page.serving import NOW, PLACE, event, links_of, record, store, text_of
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\u202egnp.exe\u200b\"'><img src=x onerror=alert(1)>"
@@ -315,3 +316,16 @@ def assert_recorded(page, number):
     from tests.waiting import until
 
     until(lambda: page.client.get(f"/event/{number}").status_code == 200)
+
+
+def test_values_of_a_wrong_type_break_no_view(page):
+    store(event("make", outcome="deny"))
+    with History.open() as history:
+        history.connection.execute("UPDATE results SET started = 'soon', duration = 'long'")
+
+    assert "make" in text_of(page.get("/event/1"))
+    hooks = [link for link in links_of(page.get("/hooks")) if link.startswith("/hook?")]
+    for path in ("/", "/sessions", "/search", "/denials", *hooks):
+        assert page.get(path)
+    sessions = [x for x in links_of(page.get("/sessions")) if x.startswith("/session?")]
+    assert "make" in text_of(page.get(sessions[0]))

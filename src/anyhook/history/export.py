@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.errors import UsageError
+from anyhook.history.checked import check_result, is_seconds
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.rows import dump
 
@@ -151,11 +152,14 @@ def event_of_row(row: Mapping[str, Any]) -> RecordedEvent:
         if row.get(name) is None:
             raise ValueError(f"{name} is missing")
     decision = _value(row, "decision", dict, None)
+    time = _number(row, "time", float)
+    if not is_seconds(time):
+        raise ValueError("time is no number of seconds")
     return RecordedEvent(
         agent=str(row["agent"]),
         session=str(row["session"]),
         event=str(row["event"]),
-        time=_number(row, "time", float),
+        time=time,
         payload=_value(row, "payload", dict, None),
         source=str(row.get("source") or "import"),
         project=str(row.get("project") or ""),
@@ -200,4 +204,9 @@ def names_of(value: object) -> list[str]:
 def _result_of(item: object) -> RecordedResult:
     if not isinstance(item, dict) or not isinstance(item.get("hook"), str):
         raise ValueError("results holds what is no result of a hook")  # noqa: TRY004 - as above
-    return RecordedResult(**{name: item[name] for name in _RESULT_FIELDS & item.keys()})
+    result = RecordedResult(**{name: item[name] for name in _RESULT_FIELDS & item.keys()})
+    problems: list[str] = []
+    check_result(result, problems.append)
+    if problems:
+        raise ValueError(f"results: {problems[0].removesuffix('; left out')}")
+    return result

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.errors import HistoryError
+from anyhook.history.checked import check_decision, check_result, is_integer, is_seconds
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.journal import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.history.merge import Merger
 from anyhook.history.recording import read_switch
+from anyhook.model.text import shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from anyhook.history.store import History
 
@@ -144,14 +146,29 @@ def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[
         if not line:
             continue
         try:
-            yield event_of(json.loads(line))
-        except UNREADABLE as error:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
             # The disk was full or the process was killed while the line was written.
             problems.append(f"{file.name}: a line was cut and is lost ({type(error).__name__})")
+            continue
+        found: list[str] = []
+        try:
+            yield event_of(record, found.append)
+        except UNREADABLE as error:
+            text = f"{type(error).__name__}: {error}"
+            problems.append(f"{file.name}: a line is no event and is lost ({shorten(text)})")
+        else:
+            problems += [f"{file.name}: {problem}" for problem in found]
 
 
-def event_of(record: Mapping[str, Any]) -> RecordedEvent:
+def event_of(
+    record: Mapping[str, Any], report: Callable[[str], object] = lambda _problem: None
+) -> RecordedEvent:
     """Return the event that a line of the journal holds.
+
+    Args:
+        record: The line.
+        report: Receives each value of a wrong type that is left out.
 
     Raises:
         KeyError, TypeError, ValueError: If it holds none.
@@ -164,18 +181,25 @@ def event_of(record: Mapping[str, Any]) -> RecordedEvent:
 
         record = complete_tapped(record)
     payload = _object(record["payload"])
+    time = record["time"]
+    if not is_seconds(time):
+        raise ValueError("its time is no number of seconds")
+    redacted = record.get("redacted", 0)
+    if not is_integer(redacted):
+        report("redacted is no integer; left out")
+        redacted = 0
     return RecordedEvent(
         agent=agent,
         session=str(record["session"]),
         event=str(record["event"]),
-        time=float(record["time"]),
+        time=float(time),
         payload=payload,
         source=str(record["source"]),
         project=str(record.get("project", "")),
         tool=outline_of(get_agent(agent), payload).tool,
-        decision=record.get("decision"),
-        results=tuple(_result_of(result) for result in record.get("results", ())),
-        redacted=int(record.get("redacted", 0)),
+        decision=check_decision(record.get("decision"), report),
+        results=tuple(_results_of(record.get("results", ()), report)),
+        redacted=redacted,
         cut=bool(record.get("cut")),
     )
 
@@ -186,16 +210,33 @@ def _object(value: Any) -> dict[str, Any]:
     return value
 
 
+def _results_of(records: Any, report: Callable[[str], object]) -> Iterator[RecordedResult]:
+    if not isinstance(records, list | tuple):
+        report("results is no list; left out")
+        return
+    for record in records:
+        if not isinstance(record, dict) or not isinstance(record.get("hook"), str):
+            report("results holds what is no result of a hook; left out")
+            continue
+        label = shorten(record["hook"])
+
+        def report_member(problem: str, label: str = label) -> None:
+            report(f"result of {label}: {problem}")
+
+        yield check_result(_result_of(record), report_member)
+
+
 def _result_of(record: Mapping[str, Any]) -> RecordedResult:
-    answer = _object(record.get("answer", {}))
+    """Return a result with the values as they were recorded, also those of a wrong type."""
+    answer = record.get("answer", {})
     result = RecordedResult(
-        hook=str(record["hook"]),
+        hook=record["hook"],
         place=str(record.get("place", "")),
         kind=str(record.get("kind", "command")),
-        status=str(record.get("status", "ran")),
-        outcome=str(answer.get("outcome", "none")),
+        status=record.get("status", "ran"),
+        outcome=answer.get("outcome", "none") if isinstance(answer, dict) else "none",
         answer=answer,
-        version=_object(record.get("version", {})),
+        version=record.get("version", {}),
     )
     others = {
         name: record[name]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
+from anyhook.history.checked import check_decision, check_result
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.spans import numbers_between
 from anyhook.history.text import mark, query_of
@@ -330,14 +331,15 @@ def _with_results(connection: sqlite3.Connection, rows: Iterable[Any]) -> list[R
 def _result(row: tuple[Any, ...]) -> RecordedResult:
     hook, place, kind, digest, status, outcome, shadow, started, duration, *rest = row
     exit_code, signal, answer, stdout, stderr, truncated, error = rest
-    return RecordedResult(
+    # A release before wrote values of any type.
+    result = RecordedResult(
         hook=hook,
         place=place,
         kind=kind,
         status=status,
         outcome=outcome,
         shadow=bool(shadow),
-        started=started or 0.0,
+        started=0.0 if started is None else started,
         duration=duration,
         exit_code=exit_code,
         signal=signal,
@@ -348,6 +350,7 @@ def _result(row: tuple[Any, ...]) -> RecordedResult:
         error=error,
         digest=digest,
     )
+    return check_result(result)
 
 
 def _event(row: tuple[Any, ...], results: list[RecordedResult]) -> RecordedEvent:
@@ -362,7 +365,7 @@ def _event(row: tuple[Any, ...], results: list[RecordedResult]) -> RecordedEvent
         source=source,
         project=project,
         tool=tool,
-        decision=None if decision is None else json.loads(decision),
+        decision=None if decision is None else check_decision(json.loads(decision)),
         results=tuple(results),
         reconstructed=tuple(reconstructed.split(",")) if reconstructed else (),
         redacted=redacted,

@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history.checked import SECONDS
 from anyhook.history.record import RECORDER_KIND
 from anyhook.history.spans import numbers_between
 
@@ -117,7 +118,7 @@ _EVENTS = (
 )
 _RESULTS = (
     "SELECT label, place, hooks.id, results.outcome, count(*),"
-    " sum(status IN ('failed', 'timed_out')), total(duration), count(duration), max(duration),"
+    f" sum(status IN ('failed', 'timed_out')), total({SECONDS}), count({SECONDS}), max({SECONDS}),"
     " sum(shadow), max(time) FROM results CROSS JOIN events ON events.id = event_id"
     " JOIN hooks ON hooks.id = hook_id"
     " WHERE event_id >= ? AND event_id < ? AND {} AND kind <> ? GROUP BY hooks.id, 4"

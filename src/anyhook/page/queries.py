@@ -13,6 +13,7 @@ from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history.checked import SECONDS
 from anyhook.history.queries import AGENT_NAMES, Filter, events_of, get_event
 from anyhook.page.searching import search_in_time
 
@@ -80,7 +81,7 @@ def percentile(values: list[float], share: float) -> float | None:
 def hook_summaries(history: History) -> list[HookSummary]:
     """Return what every hook did on the latest runs, the one that ran most often first."""
     rows = history.connection.execute(
-        "SELECT label, place, results.outcome, status, duration, event_id FROM results"
+        f"SELECT label, place, results.outcome, status, {SECONDS}, event_id FROM results"
         " CROSS JOIN hooks ON hooks.id = hook_id ORDER BY results.rowid DESC LIMIT ?",
         (LATEST_RUNS,),
     )
@@ -177,7 +178,7 @@ def hook_runs(history: History, hook_ids: Iterable[int]) -> list[HookRun]:
     """
     versions = [
         history.connection.execute(
-            "SELECT hook_id, event_id, time, results.outcome, status, duration FROM results"
+            f"SELECT hook_id, event_id, time, results.outcome, status, {SECONDS} FROM results"
             " CROSS JOIN events ON events.id = event_id"
             " WHERE hook_id = ? ORDER BY event_id DESC",
             (number,),
