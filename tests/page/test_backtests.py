@@ -217,6 +217,35 @@ def test_the_backtest_command_writes_the_same_file(run, guard, events, tmp_path)
     assert "not from here" in text_of(file.read_text())
 
 
+def test_a_report_names_crashes_and_timeouts(run, guard, events, tmp_path):
+    file = tmp_path / "report.html"
+    fails = "    if event.tool_input['command'] == 'ls': raise KeyError('<b>no</b>')\n"
+    hangs = "    if event.tool_input['command'] == 'make': import time; time.sleep(3600)\n"
+    text = guard.read_text()
+    guard.write_text(text.replace('    if "push"', f'{fails}{hangs}    if "push"'))
+
+    run("backtest", str(guard), "--html", str(file), "--timeout", "0.5")
+
+    shown = text_of(file.read_text())
+    assert "<b>no</b>" not in file.read_text()
+    assert "Crashes hook events error guard 1 KeyError: '<b>no</b>' (guard.py:9)" in shown
+    assert "1 event reached a timeout, which took 500 ms of the run" in shown
+    assert "1 crash" in shown
+
+
+def test_results_of_a_former_release_name_no_crashes(page, guard, events, run):
+    run("backtest", str(guard))
+    (kept,) = kept_backtests(history_directory())
+    report = {name: v for name, v in kept.report.items() if name not in {"crashes", "timeouts"}}
+    for one in report["decided"]:
+        del one["crash"]
+    keep(history_directory(), report, "of the history")
+
+    before, after = [one.name for one in kept_backtests(history_directory())]
+    assert "not from here" in text_of(page.get(f"/backtests/{before}"))
+    assert "Nothing is decided differently" in page.get(f"/compare?before={before}&after={after}")
+
+
 def test_the_page_saves_the_same_reports(page, guard, events, run):
     run("backtest", str(guard), "--json")
     (kept,) = kept_backtests(history_directory())
