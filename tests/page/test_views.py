@@ -274,6 +274,19 @@ def test_a_hook_is_switched_off_and_on(page, world):
     assert "guard is now on" in text_of(page.get(response.headers["location"]))
 
 
+def test_the_recorder_is_one_hook_however_many_events_it_is_on(page, world, run):
+    hook = {"type": "command", "command": "true", "name": "guard"}
+    world.settings("user", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    assert run("record", "on", "--yes")[0] == 0
+
+    listed = page.get("/hooks").partition("What hooks did")[0]
+
+    assert listed.count('<th scope="row">') == 2
+    assert "11 events" in text_of(listed)
+    assert "anyhook record off" in text_of(listed)
+    assert listed.count("<button") == 1
+
+
 def test_a_name_that_looks_like_an_option_switches_nothing(page):
     response = page.post("/switch", agent="gemini", hook="--help", state="off")
 

@@ -49,8 +49,9 @@ STATE_STYLE = {
     "changed": "yellow",
 }
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
-RECORDER_LABEL = "recorder.py"
 """What is not trusted of a hook (`Change.what`) to the state that is shown."""
+RECORDER_LABEL = "recorder.py"
+"""Label of the hook that `anyhook record on` adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +150,24 @@ def _sorted_definitions(engine: Engine) -> list[HookDefinition]:
 
 def _print_table(out: Console, engine: Engine, rows: list[HookRow]) -> None:
     """Print the hooks; the recorder, which runs on every event, has one line for all of them."""
-    shown = [row for row in rows if row.state != "on" or not _is_recorder(row)]
+    shown, recorder = split_recorder(rows)
     if shown:
         out.print(_table(out, engine, shown))
-    number = len(rows) - len(shown)
-    if number:
-        text = f"and the recorder on {count_of(number, 'event')}; see: anyhook record status"
+    if recorder:
+        events = count_of(len(recorder), "event")
+        text = f"and the recorder on {events}; see: anyhook record status"
         out.print(Text(text, style="dim"))
+
+
+def split_recorder(rows: list[HookRow]) -> tuple[list[HookRow], list[HookRow]]:
+    """Return the hooks without the recorder, and the recorder on each of its events.
+
+    `anyhook record on` adds the recorder on every event, and `record off` removes it. Views show
+    one line for all of them. A recorder that does not run is listed like any other hook.
+    """
+    recorder = [row for row in rows if row.state == "on" and _is_recorder(row)]
+    identities = {id(row) for row in recorder}
+    return [row for row in rows if id(row) not in identities], recorder
 
 
 def _is_recorder(row: HookRow) -> bool:

@@ -19,9 +19,9 @@ from anyhook.atomic_write import replace_file
 from anyhook.cli import OK
 from anyhook.cli.check import find_problems
 from anyhook.cli.html import missing_library
-from anyhook.cli.listing import hook_rows
+from anyhook.cli.listing import hook_rows, split_recorder
 from anyhook.cli.options import HERE, AsJson, Project, existing_project, scope_of
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, count_of, print_json
 from anyhook.cli.past import open_store
 from anyhook.errors import HistoryError, UsageError
 from anyhook.history.journal import history_directory
@@ -162,7 +162,10 @@ class ProjectSettings:
         """Return the hooks of every agent."""
         found: list[ConfiguredHook] = []
         for engine in scope_of(self.project, None).engines(default=True):
-            found += [_configured_hook(engine, row) for row in hook_rows(engine)]
+            rows, recorder = split_recorder(hook_rows(engine))
+            found += [_configured_hook(engine, row) for row in rows]
+            if recorder:
+                found.append(_configured_recorder(engine, recorder))
         return found
 
     def switch(self, agent: str, name: str, *, is_on: bool) -> Switched:
@@ -201,4 +204,20 @@ def _configured_hook(engine: Engine, row: HookRow) -> ConfiguredHook:
         layer=str(row.handler.layer),
         place=str(row.handler.place),
         is_switchable=row.state in ("on", "off"),
+    )
+
+
+def _configured_recorder(engine: Engine, rows: list[HookRow]) -> ConfiguredHook:
+    """Return the one hook that stands for the recorder on all of its events."""
+    handler = rows[0].handler
+    return ConfiguredHook(
+        agent=engine.agent.name,
+        event=count_of(len(rows), "event"),
+        name=rows[0].label,
+        matcher="*",
+        state="on",
+        layer=str(handler.layer),
+        place=handler.place.file,
+        is_switchable=False,
+        command="anyhook record off",
     )

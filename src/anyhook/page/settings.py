@@ -34,13 +34,14 @@ class ConfiguredHook:
 
     Attributes:
         agent: Name of the agent.
-        event: Name of the event, as the agent names it.
+        event: Name of the event, as the agent names it; of the recorder, the number of events.
         name: Its name, unique for the agent.
         matcher: What it listens to.
         state: `on`, `off`, `not trusted` or `changed`.
         layer: Layer of its file.
         place: `FILE:LINE`.
         is_switchable: Whether the page can switch it.
+        command: The command that switches it, if the page cannot and there is one.
     """
 
     agent: str
@@ -51,6 +52,7 @@ class ConfiguredHook:
     layer: str
     place: str
     is_switchable: bool
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ class Settings(Protocol):
         ...
 
     def hooks(self) -> list[ConfiguredHook]:
-        """Return the hooks of every agent."""
+        """Return the hooks of every agent; the recorder of an agent is one of them."""
         ...
 
     def switch(self, agent: str, name: str, *, is_on: bool) -> Switched:

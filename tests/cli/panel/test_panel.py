@@ -131,6 +131,26 @@ def test_a_shadow_is_shown_as_one(world, run):
     check()
 
 
+def test_the_recorder_has_one_row_however_many_events_it_is_on(trusted, run):
+    assert run("record", "on", "--yes")[0] == 0
+
+    @in_loop
+    async def check():
+        async with panel(size=(80, 40)) as driver:
+            await driver.shows("4 hooks", "● guard.sh", "Gemini CLI  11 events")
+            assert driver.text.count("● recorder.py") == 2  # for two agents
+            await driver.select("recorder.py")
+            await driver.shows("answers nothing", "anyhook record status", "anyhook record off")
+            for key in ("space", "s", "f"):
+                await driver.press("r", key)
+                await driver.until(lambda: "to switch it off: anyhook record off" in driver.status)
+            await driver.press("enter")
+            await driver.shows("records what hooks see and decide")
+
+    check()
+    assert run("record", "off", "--yes")[0] == 0
+
+
 @in_loop
 async def test_an_option_limits_the_list_to_one_agent(hooks):
     async with panel(agent="claude") as driver:

@@ -23,7 +23,13 @@ from anyhook.cli.panel.fire import FireScreen
 from anyhook.cli.panel.help import HelpScreen
 from anyhook.cli.panel.past_results import read_results
 from anyhook.cli.panel.problems import ProblemScreen
-from anyhook.cli.panel.rows import columns_of, heading_text, print_details, row_text
+from anyhook.cli.panel.rows import (
+    RECORD_OFF,
+    columns_of,
+    heading_text,
+    print_details,
+    row_text,
+)
 from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
@@ -124,7 +130,7 @@ class HookList(PanelScreen):
     def _show_hooks(self) -> None:
         """Fill the list, and keep the hook that is selected."""
         hooks = self._filtered()
-        self._show_counts(len(hooks))
+        self._show_counts(hooks)
         options = self.query_one("#hooks", OptionList)
         columns = columns_of(self._list_width())
         self._shown = {}
@@ -162,10 +168,11 @@ class HookList(PanelScreen):
         words = self.query_one("#filter", Input).value.casefold().split()
         return [hook for hook in self.state.snapshot.hooks if hook.matches(words)]
 
-    def _show_counts(self, shown: int) -> None:
+    def _show_counts(self, hooks: list[PanelHook]) -> None:
         snapshot = self.state.snapshot
         states = Counter(hook.row.state for hook in snapshot.hooks)
-        total = len(snapshot.hooks)
+        total = _number_of(snapshot.hooks)
+        shown = _number_of(hooks)
         parts = [count_of(total, "hook") if shown == total else f"{shown} of {total} hooks"]
         parts += [
             f"{states[name]} {name}" for name in ("off", "not trusted", "changed") if states[name]
@@ -262,6 +269,14 @@ class HookList(PanelScreen):
 
     # -- the keys
 
+    def _selected_except_recorder(self) -> PanelHook | None:
+        """Return the hook that is selected; `None` if it is the recorder, which has a command."""
+        hook = self.selected_hook()
+        if hook is None or not hook.is_recorder:
+            return hook
+        self.report_notice(f"the recorder is on {hook.event}; to switch it off: {RECORD_OFF}")
+        return None
+
     def action_move(self, step: int) -> None:
         """Select the next hook, or the one before."""
         options = self.query_one("#hooks", OptionList)
@@ -273,7 +288,7 @@ class HookList(PanelScreen):
 
     def action_switch(self) -> None:
         """Switch the hook on or off; if others are switched with it, after a second press."""
-        hook = self.selected_hook()
+        hook = self._selected_except_recorder()
         if hook is None:
             return
         others = switched_together(hook)
@@ -289,7 +304,7 @@ class HookList(PanelScreen):
 
     def action_shadow(self) -> None:
         """Let the hook run without deciding, or let a shadow decide."""
-        hook = self.selected_hook()
+        hook = self._selected_except_recorder()
         if hook is not None:
             self.app.push_screen(ShadowScreen(self.state, hook))
 
@@ -309,7 +324,7 @@ class HookList(PanelScreen):
 
     def action_fire(self) -> None:
         """Fire an event that reaches the hook."""
-        hook = self.selected_hook()
+        hook = self._selected_except_recorder()
         if hook is not None:
             self.app.push_screen(FireScreen(self.state, hook))
 
@@ -335,3 +350,8 @@ class HookList(PanelScreen):
     def action_quit(self) -> None:
         """End the panel."""
         self.app.exit()
+
+
+def _number_of(hooks: Iterable[PanelHook]) -> int:
+    """Return the number of hooks; as in `anyhook list`, the recorder is none of them."""
+    return sum(not hook.is_recorder for hook in hooks)

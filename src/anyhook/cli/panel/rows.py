@@ -33,6 +33,7 @@ MIN_LABEL_WIDTH = 14
 MATCHER_WIDTH = 24
 WIDE_ENOUGH_FOR_PLACE = 96
 """Columns of the list from which on it shows places."""
+RECORD_OFF = "anyhook record off"
 COMMAND_LINES = 3
 """Lines of a command in the details beside the list."""
 
@@ -132,6 +133,9 @@ def print_details(
         results: Its last results.
         full: Whether there is room for the whole command.
     """
+    if hook.is_recorder:
+        _print_recorder(out, hook)
+        return
     row, handler, engine = hook.row, hook.handler, hook.engine
     heading = Text.assemble((row.label, "bold"), "  ", (row.state, STATE_STYLE[row.state]))
     if row.switched_off_by:
@@ -157,6 +161,21 @@ def print_details(
         table.add_row("s", Text(shadow_command(hook)))
     if row.state in ("not trusted", "changed"):
         table.add_row("t", Text(trust_command(engine.agent.name, engine.project_dir)))
+    out.print(table)
+
+
+def _print_recorder(out: Console, hook: PanelHook) -> None:
+    """Print what the row of the recorder stands for, and the commands that switch it."""
+    row = hook.row
+    out.print(Text.assemble((row.label, "bold"), "  ", (row.state, STATE_STYLE[row.state])))
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("place", Text(show_path(hook.handler.place.file, hook.engine.project_dir)))
+    table.add_row("on", Text(f"{hook.event} of {hook.engine.agent.title}"))
+    table.add_row("about", Text("records what hooks see and decide; it answers nothing"))
+    table.add_row("status", Text("anyhook record status"))
+    table.add_row("off", Text(RECORD_OFF))
     out.print(table)
 
 

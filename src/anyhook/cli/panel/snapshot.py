@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.cli.check import find_problems
-from anyhook.cli.listing import event_name, hook_rows
+from anyhook.cli.listing import event_name, hook_rows, split_recorder
 from anyhook.cli.options import HERE, scope_of
-from anyhook.cli.output import show_place
+from anyhook.cli.output import count_of, show_place
 from anyhook.model.text import printable
 from anyhook.settings.detect import find_project
 
@@ -32,14 +32,16 @@ class PanelHook:
     Attributes:
         engine: The hooks of its agent.
         row: Its row in `anyhook list`.
-        event: The agent's name of its event.
+        event: The agent's name of its event; for the recorder, on how many events it is.
         key: What it is found by after its file was edited.
+        is_recorder: Whether it stands for the recorder on all of its events.
     """
 
     engine: Engine
     row: HookRow
     event: str
     key: HookKey
+    is_recorder: bool = False
 
     @property
     def handler(self) -> HandlerSpec:
@@ -64,7 +66,15 @@ class PanelHook:
     def facts(self) -> tuple[object, ...]:
         """Return everything that the list and the details show of it."""
         row = self.row
-        return (self.key, row.label, row.state, row.switched_off_by, row.native, row.handler)
+        return (
+            self.key,
+            self.event,
+            row.label,
+            row.state,
+            row.switched_off_by,
+            row.native,
+            row.handler,
+        )
 
     def matches(self, words: list[str]) -> bool:
         """Return whether every word occurs in what is shown of it; case is ignored."""
@@ -93,7 +103,7 @@ class Snapshot:
     Attributes:
         scope: The project and its agents.
         engines: One engine for each agent.
-        hooks: The hooks by agent, event and layer.
+        hooks: The hooks by agent, event and layer; the recorder of an agent is its last one.
         findings: What `anyhook check` reports.
     """
 
@@ -134,7 +144,8 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
     numbers: dict[HookKey, int] = {}
     for engine in engines:
         of_agent: list[PanelHook] = []
-        for row in hook_rows(engine):
+        rows, recorder = split_recorder(hook_rows(engine))
+        for row in rows:
             definition = row.definition
             name = row.handler.identifier
             key = (engine.agent.name, definition.event, name, definition.matcher or "")
@@ -142,7 +153,15 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
             event = event_name(engine, row)
             of_agent.append(PanelHook(engine, row, event, (*key, str(number))))
         hooks += _by_event(engine, of_agent)
+        if recorder:
+            hooks.append(_recorder_hook(engine, recorder))
     return Snapshot(scope, engines, tuple(hooks), tuple(find_problems(engines)))
+
+
+def _recorder_hook(engine: Engine, rows: list[HookRow]) -> PanelHook:
+    """Return the one hook that stands for the recorder on all of its events."""
+    events = count_of(len(rows), "event")
+    return PanelHook(engine, rows[0], events, (engine.agent.name, "recorder"), is_recorder=True)
 
 
 def _by_event(engine: Engine, hooks: list[PanelHook]) -> list[PanelHook]:
