@@ -629,6 +629,23 @@ async def test_p_shows_problems_and_x_applies_a_remedy(trusted):
     assert (trusted.project / "guard.sh").stat().st_mode & 0o111
 
 
+def test_the_view_of_problems_counts_as_the_list_does(trusted, run):
+    (trusted.project / "guard.sh").chmod(0o644)
+    assert run("shadow", "log.sh", "--yes")[0] == 0
+
+    @in_loop
+    async def check():
+        async with panel() as driver:
+            await driver.shows("4 hooks, 1 problem")
+            await driver.press("p")
+            await driver.shows("1 problem, 1 note")
+            first, second = driver.lines[1:3]
+            assert first.split()[:3] == ["error", "not-executable", "Gemini"]
+            assert second.split()[:2] == ["info", "shadow-hook"]
+
+    check()
+
+
 @in_loop
 async def test_a_problem_of_trust_leads_to_the_review(hooks):
     async with panel() as driver:

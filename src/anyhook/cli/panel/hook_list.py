@@ -34,7 +34,6 @@ from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.errors import AnyhookError
-from anyhook.model.diagnostics import Severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -177,9 +176,7 @@ class HookList(PanelScreen):
         parts += [
             f"{states[name]} {name}" for name in ("off", "not trusted", "changed") if states[name]
         ]
-        problems = sum(
-            finding.diagnostic.severity is not Severity.INFO for finding in snapshot.findings
-        )
+        problems = len(snapshot.problems)
         text = Text(", ".join(parts))
         if problems:
             text.append(", ").append(count_of(problems, "problem"), style="yellow")

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from anyhook.cli.panel.state import PanelState
     from anyhook.cli.remedies import Remedy
 
+CODE_WIDTH = 17
+AGENT_WIDTH = 11
 TRUST_CODES = frozenset({"project-untrusted", "trust-changed"})
 """Codes of what a review settles."""
 
@@ -73,7 +75,7 @@ class ProblemScreen(PanelScreen):
     def state_changed(self) -> None:
         """Show the problems that there are now."""
         findings = self._findings = self.state.snapshot.findings
-        self.show_title("problems", Text(count_of(len(findings), "problem")))
+        self.show_title("problems", Text(self._counts()))
         lines: list[Option] = []
         index = 0
         for number, finding in enumerate(findings):
@@ -87,11 +89,19 @@ class ProblemScreen(PanelScreen):
             options.highlighted = min(index, len(lines) - 1) if lines else None
         self._show_details()
 
+    def _counts(self) -> str:
+        """Return the counts: problems as the list of the hooks counts them, and notes."""
+        problems = len(self.state.snapshot.problems)
+        notes = len(self._findings) - problems
+        counts = count_of(problems, "problem")
+        return f"{counts}, {count_of(notes, 'note')}" if notes else counts
+
     def _line(self, finding: Finding) -> Text:
         diagnostic = finding.diagnostic
         text = Text(no_wrap=True, overflow="ellipsis")
         text.append(f"{diagnostic.severity!s:<8}", style=SEVERITY_STYLE[diagnostic.severity])
-        text.append(f"{diagnostic.code}  ", style="bold")
+        text.append(f"{diagnostic.code:<{CODE_WIDTH}}  ", style="bold")
+        text.append(f"{get_agent(finding.agent).title:<{AGENT_WIDTH}}  ")
         place = show_place(diagnostic.place, self.state.snapshot.project)
         return text.append(place, style="dim")
 

@@ -12,6 +12,7 @@ from anyhook.cli.check import find_problems
 from anyhook.cli.listing import event_name, hook_rows, split_recorder
 from anyhook.cli.options import HERE, scope_of
 from anyhook.cli.output import count_of, show_place
+from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable
 from anyhook.settings.detect import find_project
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 HookKey = tuple[str, ...]
+SEVERITIES = list(Severity)
+"""The worst first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +107,7 @@ class Snapshot:
         scope: The project and its agents.
         engines: One engine for each agent.
         hooks: The hooks by agent, event and layer; the recorder of an agent is its last one.
-        findings: What `anyhook check` reports.
+        findings: What `anyhook check` reports, the worst first.
     """
 
     scope: Scope
@@ -116,6 +119,11 @@ class Snapshot:
     def project(self) -> Path:
         """Directory of the project."""
         return self.scope.project
+
+    @property
+    def problems(self) -> list[Finding]:
+        """What should be repaired: all findings without the notes."""
+        return [one for one in self.findings if one.diagnostic.severity is not Severity.INFO]
 
     def engine_of(self, agent: str) -> Engine | None:
         """Return the engine of an agent; `None` if it has no hooks any more."""
@@ -155,7 +163,12 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
         hooks += _by_event(engine, of_agent)
         if recorder:
             hooks.append(_recorder_hook(engine, recorder))
-    return Snapshot(scope, engines, tuple(hooks), tuple(find_problems(engines)))
+    findings = sorted(find_problems(engines), key=_severity_order)
+    return Snapshot(scope, engines, tuple(hooks), tuple(findings))
+
+
+def _severity_order(finding: Finding) -> int:
+    return SEVERITIES.index(finding.diagnostic.severity)
 
 
 def _recorder_hook(engine: Engine, rows: list[HookRow]) -> PanelHook:
