@@ -204,6 +204,54 @@ async def test_the_history_is_shown_in_list_and_details(hooks):
         await driver.shows("4 hooks")
 
 
+def command_hook(command):
+    return {"hooks": [{"type": "command", "command": command}]}
+
+
+@in_loop
+async def test_what_a_hook_file_recorded_itself_is_counted(world):
+    file = world.write(world.home / "guard.py", "")
+    before = [command_hook(f"anyhook run {file}")]
+    world.settings("user", {"hooks": {"BeforeTool": before, "AfterTool": before}})
+    own = RecordedResult("my guard", place=str(file), outcome="deny", duration=0.03)
+    other = RecordedResult("guard.py", place="/elsewhere/guard.py", outcome="allow")
+    remember(world.project, results=(own, other))
+
+    async with panel() as driver:
+        await driver.shows("1 run 30 ms")
+        assert driver.text.count("1 run ") == 2  # in the list and in the details: not of AfterTool
+        await driver.press("enter")
+        await driver.shows("1 run in 30 days  1 deny", "deny  30 ms  write_file a.txt")
+        assert "no run" not in driver.text
+        assert "allow" not in driver.text
+
+
+@in_loop
+async def test_a_hook_that_never_ran_is_not_shown_with_the_runs_of_another(world):
+    hooks = {
+        "BeforeTool": [command_hook("sh one/guard.sh"), command_hook("sh two/guard.sh")],
+    }
+    file = world.settings("user", {"hooks": hooks})
+    result = RecordedResult("guard.sh", place=f"{file}:6", outcome="deny", duration=0.012)
+    remember(world.project, results=(result,))
+
+    async with panel() as driver:
+        await driver.shows("guard.sh#2", "1 run 12 ms")
+        await driver.select("guard.sh#2")
+        await driver.shows("no run is recorded")
+
+
+@in_loop
+async def test_a_hook_that_ends_with_an_error_stands_out(hooks):
+    place = f"{hooks.project}/.gemini/settings.json:7"
+    result = RecordedResult("guard.sh", place=place, status="warned", exit_code=1, duration=0.012)
+    remember(hooks.project, results=(result,))
+
+    async with panel() as driver:
+        await driver.select("guard.sh")
+        await driver.shows("1 warned", "1 ended with a warning", "warning  12 ms")
+
+
 @in_loop
 async def test_a_history_is_neither_created_nor_changed(hooks, home):
     async with panel() as driver:

@@ -50,7 +50,8 @@ class DetailScreen(PanelScreen):
 
     @work(exclusive=True)
     async def _read_results(self) -> None:
-        self._show(await asyncio.to_thread(read_results, self.hook, MAX_RESULTS))
+        sources = self.state.past.sources_of(self.hook)
+        self._show(await asyncio.to_thread(read_results, self.hook, sources, MAX_RESULTS))
 
     def _show(self, results: Results) -> None:
         counts = self.state.past.of(self.hook)

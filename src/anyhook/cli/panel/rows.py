@@ -13,6 +13,7 @@ from rich.text import Text
 from anyhook.cli.listing import STATE_STYLE
 from anyhook.cli.output import count_of, show_path
 from anyhook.cli.panel.actions import shadow_command, switch_command
+from anyhook.cli.panel.past_results import DAYS
 from anyhook.cli.past import FAILED_STATUS, counts_text, outcome_text
 from anyhook.history.describe import show_span, show_time, subject_of
 from anyhook.model.text import printable
@@ -21,9 +22,9 @@ from anyhook.settings.detect import trust_command
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from anyhook.cli.panel.past_results import RunCounts
     from anyhook.cli.panel.snapshot import PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
-    from anyhook.history.statistics import HookStatistics
 
 MARKS = {"on": "●", "shadow": "◌", "off": "○", "not trusted": "!", "changed": "!"}
 """State to its mark, which shows it without colour too."""
@@ -63,7 +64,7 @@ def columns_of(width: int) -> Columns:
     return Columns(max(rest, 4), matcher, STATE_WIDTH, runs, place)
 
 
-def row_text(hook: PanelHook, counts: HookStatistics | None, columns: Columns) -> Text:
+def row_text(hook: PanelHook, counts: RunCounts | None, columns: Columns) -> Text:
     """Return the line of a hook in the list."""
     row = hook.row
     style = STATE_STYLE[row.state]
@@ -74,7 +75,7 @@ def row_text(hook: PanelHook, counts: HookStatistics | None, columns: Columns) -
         (row.label, columns.label, label_style),
         (hook.matcher, columns.matcher, ""),
         (row.state, columns.state, style),
-        (_runs(counts), columns.runs, "red" if counts and counts.failures else "dim"),
+        (_runs(counts), columns.runs, _runs_style(counts)),
         (_end_of(hook.place, columns.place), columns.place, "dim"),
     )
     for content, width, cell_style in cells:
@@ -98,14 +99,22 @@ def _end_of(text: str, width: int) -> str:
     return text if len(text) <= width or not width else "…" + text[1 - width :]
 
 
-def _runs(counts: HookStatistics | None) -> str:
+def _runs(counts: RunCounts | None) -> str:
     if counts is None:
         return ""
     if counts.failures:
         runs = f"{counts.failures:>4} failed"
+    elif counts.warnings:
+        runs = f"{counts.warnings:>4} warned"
     else:
         runs = f"{counts.runs:>4} {'run' if counts.runs == 1 else 'runs'}"
     return runs if counts.seconds is None else f"{runs:<11} {show_span(counts.seconds):>7}"
+
+
+def _runs_style(counts: RunCounts | None) -> str:
+    if counts is not None and counts.failures:
+        return "red"
+    return "yellow" if counts is not None and counts.warnings else "dim"
 
 
 def heading_text(title: str, event: str) -> Text:
@@ -119,7 +128,7 @@ def heading_text(title: str, event: str) -> Text:
 def print_details(
     out: Console,
     hook: PanelHook,
-    counts: HookStatistics | None,
+    counts: RunCounts | None,
     results: list[tuple[RecordedEvent, RecordedResult]],
     *,
     full: bool = False,
@@ -153,7 +162,7 @@ def print_details(
         table.add_row("about", Text(printable(handler.description)))
     if row.native:
         table.add_row("trust", Text(f"{row.native} in {engine.agent.title}"))
-    table.add_row("history", _history(counts))
+    table.add_row("history", _history(counts, has_results=bool(results)))
     for event, result in results:
         table.add_row("", _result(event, result))
     table.add_row("space", Text(switch_command(hook)))
@@ -205,15 +214,17 @@ def _conditions(hook: PanelHook) -> Text:
     return text.append(f"  {', '.join(parts)}", style="dim")
 
 
-def _history(counts: HookStatistics | None) -> Text:
+def _history(counts: RunCounts | None, *, has_results: bool) -> Text:
     if counts is None:
-        return Text("no run is recorded", style="dim")
-    text = Text(f"{count_of(counts.runs, 'run')} in 30 days")
+        return Text(f"no run in {DAYS} days" if has_results else "no run is recorded", style="dim")
+    text = Text(f"{count_of(counts.runs, 'run')} in {DAYS} days")
     if counts.outcomes:
         text.append("  ").append_text(counts_text(counts.outcomes))
     if counts.failures:
         text.append(f"  {counts.failures} failed", style="red")
-    if counts.seconds is not None and counts.slowest is not None:
+    if counts.warnings:
+        text.append(f"  {counts.warnings} ended with a warning", style="yellow")
+    if counts.seconds is not None:
         times = f"mean {show_span(counts.seconds)}, slowest {show_span(counts.slowest)}"
         text.append(f"  {times}", style="dim")
     return text
@@ -224,6 +235,8 @@ def _result(event: RecordedEvent, result: RecordedResult) -> Text:
     text.append(f"{show_time(event.time)[5:]}  ", style="dim")
     if result.status in FAILED_STATUS:
         text.append(printable(result.status.replace("_", " ")), style="red")
+    elif result.status == "warned":
+        text.append("warning", style="yellow")
     else:
         text.append_text(outcome_text(result.outcome))
     if result.duration is not None:
