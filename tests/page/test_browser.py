@@ -110,8 +110,8 @@ def test_the_events_of_a_running_agent_appear_by_themselves(open_page):
     assert agent.returncode == 0, agent.stderr.decode()
     page.wait_for_selector("#feed .event.deny")
     page.get_by_text("rm -rf build").first.wait_for()
-    assert "Running sessions" in page.locator("#running-title").inner_text()
-    page.wait_for_selector("#sessions li")
+    session = page.wait_for_selector("#sessions li")
+    assert "ended" in session.inner_text()
 
 
 def test_a_search_is_typed_and_leads_to_an_event(open_page):
@@ -245,7 +245,7 @@ def test_another_site_cannot_read_the_page(open_page, chromium, tmp_path):
     frame = stranger.frames[1]
 
     assert status == "refused"
-    assert "Running sessions" not in frame.content()
+    assert "Recent sessions" not in frame.content()
     page.messages.clear()
 
 

@@ -38,6 +38,30 @@ def test_the_sessions_are_listed_and_lead_to_their_events(page):
     assert any("make" in text and "no make" in text for text in shown)
 
 
+def test_a_recent_session_that_has_ended_is_marked_as_such(page):
+    def of(session, name, seconds):
+        return event(session=session, event=name, tool=None, time=NOW - seconds)
+
+    store(
+        of("ended", "session_end", 20),
+        of("ended", "after_agent", 19),  # a hook in the background recorded it later
+        of("resumed", "session_end", 20),
+        of("resumed", "session_start", 10),
+        of("silent", "before_tool", 30),
+        of("old", "session_end", 3600),
+    )
+
+    listed = page.get("/").partition('id="sessions"')[2].partition("</section>")[0]
+    rows = [text_of(row) for row in listed.split("<li>")[1:]]
+
+    assert [row.split()[0] for row in rows] == ["resumed", "silent", "ended"]
+    assert [" ended " in f" {row} ".partition("Gemini CLI")[2] for row in rows] == [
+        False,
+        False,
+        True,
+    ]
+
+
 def test_the_list_of_sessions_is_filtered(page):
     store(event(session="new"), event(session="old", time=NOW - 30 * 86400))
 

@@ -21,16 +21,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.history.queries import Filter, search, sessions
+from anyhook.history.queries import Filter, search
 from anyhook.page import queries
 from anyhook.page.access import Access, Gate
 from anyhook.page.backtest_views import BacktestViews
 from anyhook.page.charts import import_pygal
 from anyhook.page.hook_views import HookViews
 from anyhook.page.jobs import Jobs
-from anyhook.page.live import MOST_RUNNING, ROWS, RUNNING_MINUTES, Live
+from anyhook.page.live import ROWS, Live
 from anyhook.page.page import Page, number_of
 from anyhook.page.past_views import PastViews
+from anyhook.page.recent import RECENT_MINUTES, recent_sessions
 from anyhook.page.render import asset, compile_templates
 
 if TYPE_CHECKING:
@@ -127,19 +128,19 @@ class LiveViews:
     page: Page
 
     def show(self, _request: Request) -> Response:
-        """Show running sessions, the latest events, and what to look at first."""
+        """Show recent sessions, the latest events, and what to look at first."""
         now = time.time()
         with self.page.history() as history:
             events = search(history, Filter(), limit=ROWS)
-            running = sessions(history, since=now - RUNNING_MINUTES * 60, limit=MOST_RUNNING)
+            recent = recent_sessions(history)
             groups = queries.denials_to_look_at(history, now)
         notable = [group for group in groups if group.signs][:NOTABLE]
         return self.page.show(
             "live.html",
             "/",
             events=events,
-            running=running,
-            running_minutes=RUNNING_MINUTES,
+            recent=recent,
+            recent_minutes=RECENT_MINUTES,
             notable=notable,
         )
 

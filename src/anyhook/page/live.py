@@ -22,10 +22,11 @@ from anyhook.errors import HistoryError, UsageError
 from anyhook.history.describe import verdict_of
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import DIRECTORY
-from anyhook.history.queries import Filter, find_session, search, sessions
+from anyhook.history.queries import Filter, find_session, search
 from anyhook.history.store import History
 from anyhook.page.links import PageLinks
 from anyhook.page.queries import latest_events
+from anyhook.page.recent import render_recent_sessions
 from anyhook.page.render import render
 
 if TYPE_CHECKING:
@@ -42,9 +43,6 @@ SESSION_ROWS = 200
 """Events of a session that its page shows at most while it is live."""
 RECENT_ROWS = 20
 """Events that a page may show without the answers that came while it was loaded."""
-RUNNING_MINUTES = 10
-"""Minutes after its last event for which a session counts as running."""
-MOST_RUNNING = 12
 SESSIONS_SECONDS = 15.0
 """Seconds after which the ages of the sessions are shown anew."""
 Signature = tuple[str, int]
@@ -58,13 +56,13 @@ class Latest:
         version: Counts the changes.
         newest: Number of the newest event.
         rows: Number of an event to its signature and its row.
-        running: The sessions that run, as they are shown.
+        recent: The recent sessions, as they are shown.
     """
 
     version: int = 0
     newest: int = 0
     rows: dict[int, tuple[Signature, str]] = field(default_factory=dict)
-    running: str = ""
+    recent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +157,8 @@ class Live:
         events = search(history, Filter(), limit=ROWS)
         rows = _rows(events, before.rows, has_session=True)
         newest = max(rows, default=0)
-        running = running_sessions(history)
-        self._latest = Latest(before.version + 1, newest, rows, running)
+        recent = render_recent_sessions(history)
+        self._latest = Latest(before.version + 1, newest, rows, recent)
 
     def _read_sessions(self, history: History, *, is_changed: bool) -> None:
         """Read the sessions that pages show, or only those that are new among them."""
@@ -239,7 +237,7 @@ class _OpenPage:
         self.newest = newest
         self.version = 0
         self._sent: dict[int, Signature] = {}
-        self._running = ""
+        self._recent = ""
 
     def update(self, latest: Latest) -> dict[str, Any]:
         """Return what the page does not show yet."""
@@ -249,8 +247,8 @@ class _OpenPage:
             if self._sent.get(number) != signature:
                 rows.append({"id": number, "verdict": signature[0], "html": row})
         update: dict[str, Any] = {"rows": rows, "skipped": _skipped(latest, self.newest)}
-        if latest.running != self._running:
-            self._running = update["running"] = latest.running
+        if latest.recent != self._recent:
+            self._recent = update["sessions"] = latest.recent
         self._sent = {number: known[0] for number, known in latest.rows.items()}
         self.version = latest.version
         self.newest = max(self.newest, latest.newest)
@@ -337,10 +335,3 @@ def _files(journal: Path) -> list[Path]:
         return sorted(journal.glob("*.jsonl"))
     except OSError:
         return []
-
-
-def running_sessions(history: History) -> str:
-    """Return the list of the sessions that run."""
-    since = time.time() - RUNNING_MINUTES * 60
-    running = sessions(history, since=since, limit=MOST_RUNNING)
-    return render("running.html", PageLinks(), running=running, running_minutes=RUNNING_MINUTES)

@@ -109,7 +109,7 @@ class Feed {
   }
 
   describe(update) {
-    if (update.running !== undefined) document.getElementById("sessions").innerHTML = update.running;
+    if (update.sessions !== undefined) document.getElementById("sessions").innerHTML = update.sessions;
   }
 
   add(update) {
