@@ -18,7 +18,7 @@ from anyhook.history import rows, spans
 from anyhook.history.events import RecordedResult
 from anyhook.history.queries import Filter, search
 from anyhook.history.store import History
-from anyhook.page import past_views, queries, searching
+from anyhook.page import hook_results, past_views, queries, searching
 from anyhook.page.searching import Found, search_in_time
 from tests.page.serving import NOW, PLACE, event, store, text_of
 
@@ -92,7 +92,8 @@ def many(count):
 def lower_limits(monkeypatch):
     """Lower the limits of the page."""
     for module, name, value in (
-        (queries, "LATEST_RUNS", 50),
+        (hook_results, "LATEST_RUNS", 50),
+        (hook_results, "MOST_ROWS", 200),
         (queries, "LATEST_DENIALS", 20),
         (queries, "NEAR", 20),
         (history_queries, "FEW_SESSIONS", 3),

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from anyhook.history.events import RecordedResult
+from anyhook.history.record import RECORDER_KIND
 from anyhook.history.store import History
 from tests.page.serving import NOW, PLACE, event, links_of, record, store, text_of
 
@@ -191,6 +192,66 @@ def test_names_of_sessions_that_look_like_paths_can_be_opened(page):
     assert len(links) == len(names)
     for link in links:
         assert "run_shell_command" in page.get(link) or "before tool" in text_of(page.get(link))
+
+
+SCRIPT = "/p/hooks/guard.sh"
+
+
+def results_of(number, **fields):
+    """Return events on each of which a hook had such a result."""
+    result = RecordedResult(**{"hook": "guard.sh", "place": SCRIPT, "duration": 0.01, **fields})
+    return [event(f"c{n}", number=n, results=(result,), decision={}) for n in range(number)]
+
+
+def test_what_a_shadow_would_have_decided_is_shown_apart_and_bounded(page):
+    store(*results_of(25, outcome="deny", shadow=True, answer={"reason": "no network"}))
+
+    (link,) = {x for x in links_of(page.get("/hooks")) if x.startswith("/hook?")}
+    shown = page.get(link)
+    text = text_of(shown)
+
+    assert "as a shadow 25 deny" in text_of(page.get("/hooks"))
+    assert "Decisions none Would have decided as a shadow 25 deny" in text
+    table = shown.partition("What it would have decided as a shadow")[2]
+    assert table.count("no network") == 10
+    assert "15 more, among all of its events" in text
+    assert "/search?hook=guard.sh" in links_of(shown)
+
+
+def test_hooks_that_fail_or_warn_stand_out_in_every_list(page):
+    stderr = "Traceback (most recent call last):\nRuntimeError: no database"
+    store(*results_of(2, status="warned", exit_code=1, stderr=stderr))
+    store(*results_of(1, status="timed_out", error="killed after 2 s"))
+
+    for path in ("/", "/search", "/session?agent=gemini&id=s1"):
+        rows = text_of(page.get(path).partition('class="events')[2])
+        assert rows.count("warning") == 2, path
+        assert rows.count("timed out") == 1, path
+    assert "1 failed 2 warnings" in text_of(page.get("/hooks"))
+    (link,) = {x for x in links_of(page.get("/hooks")) if x.startswith("/hook?")}
+    failures = text_of(page.get(link).partition("Latest failures and warnings")[2])
+    assert failures.count("exit code 1: RuntimeError: no database") == 2
+    assert "killed after 2 s" in failures
+
+
+def test_the_recorder_is_no_hook_that_did_something(page):
+    recorder = RecordedResult(hook="anyhook recorder", place="/r/recorder.py", kind=RECORDER_KIND)
+    store(event(), event("make", number=1, results=(recorder,)))
+
+    assert "anyhook recorder" not in page.get("/hooks")
+    text = text_of(page.get("/event/2"))
+    assert "anyhook recorder" not in text
+    assert "No hook ran on this event" in text
+
+
+def test_the_hooks_of_an_imported_event_are_not_known(page):
+    store(event(results=(), decision=None, source="import"))
+
+    text = text_of(page.get("/event/1"))
+
+    assert "not known shell" in text
+    assert "Which hooks ran is not known" in text
+    assert "No hook ran" not in text
 
 
 def test_a_hook_is_shown_with_its_counts_and_plots(page):

@@ -14,6 +14,7 @@ from anyhook.history.describe import parse_since
 from anyhook.model.tools import TOOLS
 from anyhook.page import queries
 from anyhook.page.compared import compare_reports, shown_report
+from anyhook.page.hook_results import hook_files
 from anyhook.page.jobs import Jobs, Request
 from anyhook.page.kept import KeptBacktest, kept_backtest, kept_backtests
 from anyhook.page.page import Page, read_form
@@ -48,7 +49,7 @@ class BacktestViews:
     def _show_all(self, fields: Mapping[str, str], message: str = "") -> Response:
         with self.page.history() as history:
             agents = queries.agents_of(history)
-            files = queries.hook_files(history)
+            files = hook_files(history)
         return self.page.show(
             "backtests.html",
             "/backtests",

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 from markupsafe import Markup
 
 from anyhook.history.describe import show_span, show_time
-from anyhook.page.queries import percentile
+from anyhook.page.hook_results import percentile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.page.queries import Span
+    from anyhook.page.hook_results import Span
 
 SERIES = ("deny", "ask", "defer", "allow", "failed", "none")
 """Verdicts in the order in which they are stacked."""
@@ -35,7 +36,8 @@ DAY = 86400.0
 
 def outcome_chart(spans: Sequence[Span]) -> Markup:
     """Return a plot of the decisions in each part of the time."""
-    chart = import_pygal().StackedBar(**_options(spans))
+    most = max((len(span.runs) for span in spans), default=0)
+    chart = import_pygal().StackedBar(**_options(spans), y_labels=_whole_labels(most))
     total = 0
     shown: list[str] = []
     for name in SERIES:
@@ -92,6 +94,16 @@ def _options(spans: Sequence[Span]) -> dict[str, Any]:
         "truncate_label": -1,
         "print_values": False,
     }
+
+
+def _whole_labels(most: int) -> list[int]:
+    """Return at most six whole numbers for an axis of counts up to `most`."""
+    step = 1.0
+    for factor in cycle((2, 2.5, 2)):  # 1, 2, 5, 10, 20, 50, …
+        if step * 5 >= most:
+            break
+        step *= factor
+    return list(range(0, most + int(step), int(step)))
 
 
 def _label(start: float, spans: Sequence[Span]) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history.record import RECORDER_KIND
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from anyhook.history.events import RecordedEvent, RecordedResult
 
 HEADLINE = ("outcome", "reason")
 """Fields of an answer that the list of hooks shows apart from the others."""
+WORST_STATUSES = ("failed", "timed_out", "withheld", "warned")
+"""Statuses of hooks that a list of events shows, the worst first."""
 SOURCES = {
     "engine": "by an engine",
     "hook": "by a hook file",
@@ -71,6 +75,33 @@ def deciders(event: RecordedEvent) -> list[tuple[str, str]]:
     ]
 
 
+def author_results(event: RecordedEvent) -> tuple[RecordedResult, ...]:
+    """Return the results of an event without that of the recorder, which every event has."""
+    return tuple(result for result in event.results if result.kind != RECORDER_KIND)
+
+
+def worst_status(event: RecordedEvent) -> str:
+    """Return the worst way in which a hook failed on an event; empty if none did."""
+    statuses = {result.status for result in event.results}
+    for status in WORST_STATUSES:
+        if status in statuses:
+            return status
+    return ""
+
+
+def trouble_of(result: RecordedResult) -> str:
+    """Return why a hook failed or warned, as far as it is known; empty for one that did not."""
+    if result.error or result.status not in WORST_STATUSES:
+        return result.error or ""
+    parts: list[str] = []
+    if result.exit_code is not None:
+        parts.append(f"exit code {result.exit_code}")
+    lines = result.stderr.strip().splitlines()
+    if lines:  # the last line of a traceback names the error
+        parts.append(lines[-1])
+    return ": ".join(parts)
+
+
 def decision_fields(decision: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the fields of a decision without the blame, the verdict first."""
     fields = [(name, value) for name, value in decision.items() if name != "blame"]
@@ -82,7 +113,7 @@ def other_fields(answer: Mapping[str, Any]) -> list[str]:
     return [name for name in answer if name not in HEADLINE]
 
 
-def longest(results: tuple[RecordedResult, ...]) -> float:
+def longest(results: Iterable[RecordedResult]) -> float:
     """Return the seconds from the start of an event to the end of its last hook."""
     ends = [result.started + (result.duration or 0.0) for result in results]
     return max(ends, default=0.0) or 1.0

@@ -10,18 +10,14 @@ from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
 from anyhook.errors import UsageError
-from anyhook.history.queries import get_event
-from anyhook.page import queries
+from anyhook.page import hook_results
 from anyhook.page.charts import SERIES, latency_chart, outcome_chart
 from anyhook.page.page import Page, read_form
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from anyhook.history.events import RecordedEvent
-
-LATEST = 10
-"""Decisions that the view of a hook shows."""
+    from anyhook.page.hook_results import HookRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +33,14 @@ class HookViews:
     def show_hooks(self, request: Request) -> Response:
         """Show the hooks of the settings, and what hooks did."""
         with self.page.history() as history:
-            found = queries.hook_summaries(history)
+            found = hook_results.hook_summaries(history)
         return self.page.show(
             "hooks.html",
             "/hooks",
-            hooks=found,
+            hooks=found.hooks,
             configured=self.page.settings.hooks(),
-            is_limited=sum(hook.runs for hook in found) >= queries.LATEST_RUNS,
-            latest_runs=queries.LATEST_RUNS,
+            is_limited=found.is_limited,
+            latest_runs=sum(hook.runs for hook in found.hooks),
             notice=request.query_params.get("notice", ""),
         )
 
@@ -53,28 +49,30 @@ class HookViews:
         name = request.query_params.get("name", "")
         place = request.query_params.get("place", "")
         with self.page.history() as history:
-            versions = queries.hook_versions(history, name, place)
+            versions = hook_results.hook_versions(history, name, place)
             if not versions:
                 raise UsageError(f"the history has no hook {name!r} at {place!r}")
-            runs = queries.hook_runs(history, versions)
-            latest: dict[int, RecordedEvent] = {}
-            for run in runs:
-                if run.outcome != "none" and len(latest) < LATEST:
-                    latest[run.event_id] = get_event(history, run.event_id)
-        spans = queries.spans_of(runs)
+            runs = hook_results.hook_runs(history, versions)
+            hook = hook_results.summary_of(name, place, runs)
+            results = {
+                "decisions": hook_results.latest_results(history, hook, runs, _decides),
+                "shadow_decisions": hook_results.latest_results(history, hook, runs, _would_decide),
+                "failures": hook_results.latest_results(history, hook, runs, _fails),
+            }
+        spans = hook_results.spans_of(runs)
         return self.page.show(
             "hook.html",
             "/hooks",
-            hook=queries.summary_of(name, place, runs),
-            versions=queries.used_versions(versions, runs),
+            hook=hook,
+            versions=hook_results.used_versions(versions, runs),
             spans=spans,
             series=[one for one in SERIES if any(span.outcomes[one] for span in spans)],
             outcome_chart=outcome_chart(spans),
             latency_chart=latency_chart(spans),
-            percentile=queries.percentile,
-            is_limited=len(runs) >= queries.LATEST_RUNS,
-            latest=sorted(latest.values(), key=lambda event: -event.time),
+            percentile=hook_results.percentile,
+            is_limited=len(runs) >= hook_results.LATEST_RUNS,
             search=urlencode({"hook": name}),
+            **results,
         )
 
     async def switch(self, request: Request) -> Response:
@@ -99,3 +97,15 @@ class HookViews:
             problems=self.page.settings.problems(),
             journal_problems=self.page.live.problems,
         )
+
+
+def _decides(run: HookRun) -> bool:
+    return run.outcome != "none" and not run.shadow
+
+
+def _would_decide(run: HookRun) -> bool:
+    return run.outcome != "none" and bool(run.shadow)
+
+
+def _fails(run: HookRun) -> bool:
+    return run.status in (*hook_results.FAILED, "warned")

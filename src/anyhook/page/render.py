@@ -20,12 +20,15 @@ from anyhook.history.describe import show_span, show_time, subject_of, verdict_o
 from anyhook.model.answers import STRENGTH
 from anyhook.model.text import printable, shorten
 from anyhook.page.events import (
+    author_results,
     blame_of,
     deciders,
     decision_fields,
     longest,
     notes_of,
     other_fields,
+    trouble_of,
+    worst_status,
 )
 
 if TYPE_CHECKING:
@@ -87,6 +90,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "ago": show_ago,
+        "author_results": author_results,
         "blame_of": blame_of,
         "brief": shorten,
         "class_of": lambda word: word if word in CLASSES else "other",
@@ -108,8 +112,10 @@ def _environment() -> Environment:
         "subject": subject_of,
         "time": show_time,
         "title_of": title_of,
+        "trouble": trouble_of,
         "verdict": verdict_of,
         "verdicts": ordered_verdicts,
+        "worst_status": worst_status,
         "words": lambda text: str(text).replace("_", " "),
     }
     environment.globals |= {

@@ -15,6 +15,7 @@ from anyhook.backtest.report import report_json
 from anyhook.history.queries import events_of
 from anyhook.history.redact import redact_json, redact_text
 from anyhook.page.compared import shown_report
+from anyhook.page.events import author_results
 from anyhook.page.links import ReportLinks
 from anyhook.page.render import asset, render
 
@@ -40,8 +41,9 @@ def session_report(history: History, session: SessionSummary, *, everything: boo
     """
     events = events_of(history, session, limit=MOST_EVENTS)
     shown = events
-    if not everything and any(event.results or event.decision for event in events):
-        shown = [event for event in events if event.results or event.decision]
+    if not everything:
+        decided = [event for event in events if event.decision or author_results(event)]
+        shown = decided or events
     redacted = [_without_secrets(event) for event in shown]
     return _render(
         "session.html",
