@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 
@@ -21,11 +22,46 @@ def page(serve):
 
 
 def test_an_empty_history_says_how_to_fill_it(page):
-    for path in ("/", "/sessions"):
+    for path in ("/", "/sessions", "/hooks", "/search?q=nothing"):
         assert "anyhook record on" in text_of(page.get(path))
     assert "Nothing was denied" in page.get("/denials")
-    assert "No event was found" in page.get("/search?q=nothing")
     assert "No backtest was made yet" in page.get("/backtests")
+
+
+def test_an_empty_history_that_is_being_filled_says_so(page, world, run):
+    world.settings("user", {})
+    assert run("record", "on", "--yes")[0] == 0
+
+    for path in ("/", "/sessions", "/hooks", "/search"):
+        text = text_of(page.get(path))
+        assert "Recording is on" in text
+        assert "anyhook record on" not in text
+
+
+def test_a_search_without_a_result_explains_the_words(page):
+    store(event())
+
+    assert "All words must occur" in page.get("/search?q=nothing")
+
+
+def test_the_live_view_has_the_day_of_events_that_were_not_today(page):
+    yesterday = NOW - 86400
+    store(event("old", time=yesterday))
+
+    day = time.strftime("%m-%d %H:%M", time.localtime(yesterday))
+    assert f">{day}</time>" in page.get("/")
+
+
+def test_the_sessions_are_in_the_order_of_their_last_event(page):
+    store(
+        event(session="long", time=NOW - 900),
+        event(session="short", time=NOW - 600),
+        event(session="long", time=NOW - 300),
+    )
+
+    times = re.findall(r'<td class="nowrap"><time[^>]*>([^<]*)', page.get("/sessions"))
+    assert len(times) == 2
+    assert times == sorted(times, reverse=True)
 
 
 def test_the_sessions_are_listed_and_lead_to_their_events(page):

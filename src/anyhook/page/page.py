@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 
 from anyhook import __version__
+from anyhook.history.journal import is_recording
 from anyhook.history.store import History
 from anyhook.page.access import Access, is_equal
 from anyhook.page.links import PageLinks
@@ -78,6 +79,7 @@ class Page:
             version=__version__,
             project=str(self.settings.project),
             form_token=self.access.form_token,
+            is_recording=is_recording(str(self.directory)),
             **values,
         )
         # A lone surrogate of a payload was made visible; nothing else cannot be encoded.

@@ -167,6 +167,7 @@ class PastViews:
             wanted=wanted,
             events=found.events,
             found=found,
+            is_empty=not agents,
             next=following,
             message=message,
             agents=agents,

@@ -94,6 +94,7 @@ def _environment() -> Environment:
         "blame_of": blame_of,
         "brief": shorten,
         "class_of": lambda word: word if word in CLASSES else "other",
+        "clock_or_day": show_clock_or_day,
         "clock": lambda timestamp: show_time(timestamp)[11:],
         "counted": counted,
         "deciders": deciders,
@@ -149,6 +150,12 @@ def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 def show_iso(timestamp: float) -> str:
     """Return a time for the attribute `datetime`."""
     return show_time(timestamp).replace(" ", "T")
+
+
+def show_clock_or_day(timestamp: float) -> str:
+    """Return the time of day of today, like `21:05:43`, or the day and time, like `11-21 21:05`."""
+    text = show_time(timestamp)
+    return text[11:] if text[:10] == show_time(time.time())[:10] else text[5:16]
 
 
 def show_ago(timestamp: float) -> str:
