@@ -219,6 +219,32 @@ def test_hostile_content_is_shown_as_text(page):
         assert not {"\x1b", "\u202e", "\u200b"} & set(text), path
 
 
+def length_of_x(page):
+    """Return how often `x` occurs in each text of a page."""
+    return [text.count("x") for text in re.findall(r">([^<]*)<", page)]
+
+
+def test_names_of_any_length_do_not_fill_the_lists(page, world, run):
+    long = "x" * 10_000
+    hook = {"type": "command", "command": "true", "name": long}
+    world.settings("user", {"hooks": {"BeforeTool": [{"matcher": long, "hooks": [hook]}]}})
+    result = RecordedResult(hook=long, place=f"/p/{long}:1", outcome="deny", error=long)
+    decision = {
+        "outcome": "deny",
+        "reason": long,
+        "blame": {"outcome": [{"hook": long, "place": f"/p/{long}"}]},
+        long: True,
+    }
+    store(event(long, session=long, project=long, tool=long, results=(result,), decision=decision))
+
+    hook = next(x for x in links_of(page.get("/hooks")) if x.startswith("/hook?"))
+    for path in ("/", "/sessions", "/search", "/denials", "/hooks", "/problems", hook):
+        text = page.get(path).replace(f'<p class="place">/p/{long}:1</p>', "")  # it is scrolled
+        assert max(length_of_x(text)) <= 1000, path[:20]
+    # Also scrolled: the command, the reason, the project, and the payload.
+    assert sum(length > 2100 for length in length_of_x(page.get("/event/1"))) == 4
+
+
 def test_names_of_sessions_that_look_like_paths_can_be_opened(page):
     names = ["..", "a/../b", "", "x?y=1&z#f", "100%"]
     store(*[event(f"of {name!r}", session=name) for name in names])

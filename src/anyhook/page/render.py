@@ -45,6 +45,8 @@ CLASSES = frozenset({*VERDICTS, *FAILED, CRASH, "none", "warned", "started", "cr
 """Verdicts and states that have a style. Another one, like `hidden`, must not choose one."""
 STATUS = {"warned": "warning", "withheld": "not trusted", "started": "in the background"}
 """Status of a hook to its text, where that differs."""
+LONGEST_NAME = 80
+LONGEST_SUBJECT = 300
 LONGEST_TEXT = 20_000
 """Characters of a payload that are shown; the whole is in `anyhook history show --json`."""
 
@@ -110,14 +112,16 @@ def _environment() -> Environment:
         "share": lambda value: f"{value:.2%}",
         "short_path": short_path,
         "span": lambda seconds: "" if seconds is None else show_span(seconds),
-        "subject": subject_of,
+        "name": short_name,
+        "subject": lambda event: short_name(subject_of(event), LONGEST_SUBJECT),
+        "full_subject": subject_of,
         "time": show_time,
         "title_of": title_of,
         "trouble": trouble_of,
         "verdict": verdict_of,
         "verdicts": ordered_verdicts,
         "worst_status": worst_status,
-        "words": lambda text: str(text).replace("_", " "),
+        "words": lambda text: short_name(str(text).replace("_", " ")),
     }
     environment.globals |= {
         "asset_version": asset_version,
@@ -177,8 +181,19 @@ def show_json(value: Any) -> str:
 
 
 def short_path(path: str) -> str:
-    """Return the last two parts of a path; a line number stays."""
-    return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
+    """Return the last two parts of a path, or the end of long ones; a line number stays."""
+    end = "/".join(path.replace("\\", "/").rstrip("/").split("/")[-2:])
+    end = printable(" ".join(end.split()))
+    return end if len(end) <= LONGEST_NAME else "…" + end[1 - LONGEST_NAME :]
+
+
+def short_name(value: object, length: int = LONGEST_NAME) -> str:
+    """Return a name from a settings file or a payload on one line, cut if it is long.
+
+    Nothing bounds names of hooks, tools and fields; one of 10,000 characters would fill the page.
+    """
+    text = "" if value is None else printable(" ".join(str(value).split()))
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def title_of(agent: str) -> str:

@@ -64,7 +64,7 @@ def trusted(hooks, run):
     return hooks
 
 
-def remember(project, *, decision="deny", payload=None, results=None):
+def remember(project, *, decision="deny", payload=None, results=None, tool="write_file"):
     """Store an event at which `guard.sh` ran."""
     event = RecordedEvent(
         agent="gemini",
@@ -83,7 +83,7 @@ def remember(project, *, decision="deny", payload=None, results=None):
         },
         source="engine",
         project=str(project),
-        tool="write_file",
+        tool=tool,
         decision={"outcome": decision, "reason": "no secrets in files"},
         results=results
         or (
@@ -886,6 +886,34 @@ async def test_names_from_files_are_shown_as_text(world):
         await driver.press("escape", "space")
         await driver.until(lambda: driver.status)
         assert not {"\x1b", "\u202e"} & set(driver.status)
+
+
+@in_loop
+async def test_texts_of_any_length_leave_room_for_the_rest(world):
+    long = "x" * 10_000
+    hook = {"type": "command", "name": long, "command": f"echo {long}", "description": long}
+    other = {"type": "command", "command": "sh other.sh"}
+    world.settings(
+        "user",
+        {"hooks": {"BeforeTool": [{"matcher": f"write_file|{long}", "hooks": [hook, other]}]}},
+    )
+    async with panel() as driver:
+        await driver.shows("● xxxxxxxxx", "● other.sh", "2 hooks")
+        details = [line for line in driver.lines if "xxxxxxxxxx" in line]
+        assert len(details) < 16
+        await driver.press("end")
+        await driver.shows("runs     sh other.sh", "history  no run is recorded")
+
+
+@in_loop
+async def test_a_recorded_event_has_one_line_whatever_its_tool_is_called(trusted):
+    payload = {"tool_name": "a\n\nb", "tool_input": {"command": "one\ntwo"}, "session_id": "s"}
+    remember(trusted.project, payload=payload, tool="a\n\nb\x1b[2J")
+    async with panel() as driver:
+        await driver.select("guard.sh")
+        await driver.shows("a b\\x1b[2J one two")
+        await driver.press("f")
+        await driver.shows("a b\\x1b[2J  one two")
 
 
 @in_loop

@@ -20,6 +20,7 @@ from anyhook.cli.panel.actions import ActionResult
 from anyhook.cli.panel.choice_list import ChoiceList
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.past_results import read_events
+from anyhook.cli.panel.rows import tool_text
 from anyhook.cli.panel.samples import fire_command, recorded_event, sample_event, takes_tool
 from anyhook.cli.panel.state import PanelScreen
 from anyhook.cli.past import outcome_text
@@ -28,7 +29,6 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError
 from anyhook.history.describe import show_time, subject_of, verdict_of
-from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -213,5 +213,5 @@ def _event_text(event: RecordedEvent) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     text.append(f"{show_time(event.time)[5:]}  ", style="dim")
     text.append_text(outcome_text(verdict_of(event)))
-    text.append(f"  {printable(event.tool or '')}  ", style="cyan")
+    text.append(f"  {tool_text(event)}  ", style="cyan")
     return text.append(subject_of(event))

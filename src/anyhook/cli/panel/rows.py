@@ -35,8 +35,8 @@ MATCHER_WIDTH = 24
 WIDE_ENOUGH_FOR_PLACE = 96
 """Columns of the list from which on it shows places."""
 RECORD_OFF = "anyhook record off"
-COMMAND_LINES = 3
-"""Lines of a command in the details beside the list."""
+MAX_LINES = 3
+"""Lines of a command, a matcher or a description in the details beside the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +157,10 @@ def print_details(
     place = f"{hook.place}  {handler.layer} {printable(handler.origin or '')}".rstrip()
     table.add_row("place", Text(place))
     table.add_row("runs", Text(_command(hook, out.width, full=full)))
-    table.add_row("on", _conditions(hook))
+    table.add_row("on", _conditions(hook, out.width, full=full))
     if handler.description:
-        table.add_row("about", Text(printable(handler.description)))
+        about = printable(handler.description)
+        table.add_row("about", Text(about if full else _cut(about, out.width)))
     if row.native:
         table.add_row("trust", Text(f"{row.native} in {engine.agent.title}"))
     table.add_row("history", _history(counts, has_results=bool(results)))
@@ -192,16 +193,20 @@ def _command(hook: PanelHook, width: int, *, full: bool) -> str:
     handler = hook.handler
     text = handler.command or shlex.join(handler.argv or ()) or handler.label
     text = printable(text.strip())
-    if full:
-        return text
+    return text if full else _cut(text, width)
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text without line breaks that fills at most a few lines of the details."""
     line = " ".join(text.split())
-    limit = max(width - 10, 20) * COMMAND_LINES
+    limit = max(width - 10, 20) * MAX_LINES
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _conditions(hook: PanelHook) -> Text:
+def _conditions(hook: PanelHook, width: int, *, full: bool) -> Text:
     handler = hook.handler
-    text = Text.assemble((hook.event, "cyan"), f" {hook.matcher}")
+    matcher = hook.matcher if full else _cut(hook.matcher, width)
+    text = Text.assemble((hook.event, "cyan"), f" {matcher}")
     parts = [f"timeout {handler.timeout:g} s"]
     if hook.row.definition.sequential:
         parts.append("in order")
@@ -241,4 +246,9 @@ def _result(event: RecordedEvent, result: RecordedResult) -> Text:
         text.append_text(outcome_text(result.outcome))
     if result.duration is not None:
         text.append(f"  {show_span(result.duration)}")
-    return text.append(f"  {printable(event.tool or '')} {subject_of(event)}")
+    return text.append(f"  {tool_text(event)} {subject_of(event)}")
+
+
+def tool_text(event: RecordedEvent) -> str:
+    """Return the tool of a recorded event on one line; empty for other events."""
+    return " ".join(printable(event.tool or "").split())
