@@ -54,11 +54,9 @@ class HookViews:
                 raise UsageError(f"the history has no hook {name!r} at {place!r}")
             runs = hook_results.hook_runs(history, versions)
             hook = hook_results.summary_of(name, place, runs)
-            results = {
-                "decisions": hook_results.latest_results(history, hook, runs, _decides),
-                "shadow_decisions": hook_results.latest_results(history, hook, runs, _would_decide),
-                "failures": hook_results.latest_results(history, hook, runs, _fails),
-            }
+            decisions = hook_results.latest_results(history, hook, runs, _decides)
+            shadow_decisions = hook_results.latest_results(history, hook, runs, _would_decide)
+            failures = hook_results.latest_results(history, hook, runs, _fails)
         spans = hook_results.spans_of(runs)
         return self.page.show(
             "hook.html",
@@ -72,7 +70,9 @@ class HookViews:
             percentile=hook_results.percentile,
             is_limited=len(runs) >= hook_results.LATEST_RUNS,
             search=urlencode({"hook": name}),
-            **results,
+            decisions=decisions,
+            shadow_decisions=shadow_decisions,
+            failures=failures,
         )
 
     async def switch(self, request: Request) -> Response:
