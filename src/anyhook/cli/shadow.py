@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -117,15 +118,15 @@ def promote(
             f"{printable(name)!r} is no shadow in its settings; if its file says "
             "Hooks(shadow=True), remove that there"
         )
-    decisions = shadow_decisions(engine, shadows)
+    decisions = shadow_decisions(engine, shadows, examples)
     if not as_json:
-        print_decisions(console(), name, decisions, examples)
+        print_decisions(console(), name, decisions)
     edits = shadow_edits(engine, shadows, is_shadow=False)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
     is_written = write_edits(edits, options)
     if as_json:
         result = _result_json(name, edits, state="on", is_written=is_written)
-        print_json({**result, "would_have_decided": _decisions_json(decisions, examples)})
+        print_json({**result, "would_have_decided": _decisions_json(decisions)})
     elif is_written:
         console().print(f"{printable(name)!r} decides from now on", markup=False)
     return OK
@@ -250,10 +251,44 @@ class ShadowDecision:
     reason: str
 
 
-def shadow_decisions(engine: Engine, handlers: list[HandlerSpec]) -> list[ShadowDecision]:
-    """Return what the hooks would have decided, the newest first."""
+@dataclass(slots=True)
+class ShadowDecisions:
+    """What shadows would have decided: counts, and some of each decision.
+
+    Attributes:
+        counts: Decision to number of events.
+        sessions: Identifiers of the sessions.
+        examples: Decision to its newest examples, the newest first.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    sessions: set[str] = field(default_factory=set)
+    examples: dict[str, list[ShadowDecision]] = field(default_factory=dict)
+
+    def add(self, decision: ShadowDecision, limit: int) -> None:
+        """Count a decision, and keep it if there are fewer than `limit` examples like it."""
+        self.counts[decision.outcome] += 1
+        self.sessions.add(decision.session)
+        examples = self.examples.setdefault(decision.outcome, [])
+        if len(examples) < limit:
+            examples.append(decision)
+
+
+def shadow_decisions(
+    engine: Engine, handlers: list[HandlerSpec], limit: int = EXAMPLES
+) -> ShadowDecisions:
+    """Return what the hooks would have decided.
+
+    A shadow may have run on millions of events: only examples are kept.
+
+    Args:
+        engine: The hooks of the agent.
+        handlers: The shadows.
+        limit: Examples of each decision.
+    """
+    decisions = ShadowDecisions()
     if not (Path(history_directory()) / FILE).exists() and not is_recording(history_directory()):
-        return []
+        return decisions
     labels: set[str] = set()
     files: set[str] = set()
     for handler in handlers:
@@ -272,11 +307,13 @@ def shadow_decisions(engine: Engine, handlers: list[HandlerSpec]) -> list[Shadow
                 f" WHERE shadow AND agent = ? AND (label IN ({places[0]}) OR file IN ({places[1]}))"
                 " ORDER BY time DESC",
                 (engine.agent.name, *labels, *files),
-            ).fetchall()
+            )
+            for row in rows:
+                decisions.add(_decision(*row), limit)
     except HistoryError as error:
         console(stderr=True).print(str(error), style="yellow", markup=False)
-        return []
-    return [_decision(*row) for row in rows]
+        return ShadowDecisions()
+    return decisions
 
 
 def _decision(*row: Any) -> ShadowDecision:
@@ -290,22 +327,21 @@ def _decision(*row: Any) -> ShadowDecision:
     return ShadowDecision(time, session, event, tool, outcome, str(reason))
 
 
-def print_decisions(
-    out: Console, name: str, decisions: list[ShadowDecision], examples: int
-) -> None:
+def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None:
     """Print what a shadow would have decided, with some examples of each decision."""
-    if not decisions:
+    if not decisions.counts:
         out.print(
             f"Nothing is recorded of what {printable(name)!r} would have decided", markup=False
         )
         return
-    sessions = {decision.session for decision in decisions}
-    where = f"{count_of(len(decisions), 'event')} of {count_of(len(sessions), 'session')}"
+    events = count_of(decisions.counts.total(), "event")
+    where = f"{events} of {count_of(len(decisions.sessions), 'session')}"
     out.print(f"In {where}, {printable(name)!r} would have decided:", markup=False)
-    counts = Counter(decision.outcome for decision in decisions)
     table = make_table("decision", "events", "session", "event", "reason")
-    for outcome, count in counts.most_common():
-        shown = [one for one in decisions if one.outcome == outcome][:examples]
+    has_more = False
+    for outcome, count in decisions.counts.most_common():
+        shown = decisions.examples[outcome]
+        has_more = has_more or (outcome != "none" and count > len(shown))
         for number, one in enumerate(shown if outcome != "none" else shown[:1]):
             is_first = number == 0
             table.add_row(
@@ -316,15 +352,17 @@ def print_decisions(
                 shorten(one.reason),
             )
     out.print(table)
+    if has_more:
+        command = printable(shlex.join(("anyhook", "history", "search", "--hook", name)))
+        out.print(f"The newest of each decision. All events: {command}", style="dim", markup=False)
 
 
-def _decisions_json(decisions: list[ShadowDecision], examples: int) -> dict[str, Any]:
-    counts = Counter(decision.outcome for decision in decisions)
+def _decisions_json(decisions: ShadowDecisions) -> dict[str, Any]:
     shown: list[dict[str, Any]] = []
-    for outcome in counts:
-        matching = [one for one in decisions if one.outcome == outcome][:examples]
-        shown += [asdict(one) for one in matching]
-    return {"events": len(decisions), "counts": dict(counts), "examples": shown}
+    for examples in decisions.examples.values():
+        shown += [asdict(one) for one in examples]
+    counts = decisions.counts
+    return {"events": counts.total(), "counts": dict(counts), "examples": shown}
 
 
 def _result_json(name: str, edits: list[Edit], *, state: str, is_written: bool) -> dict[str, Any]:

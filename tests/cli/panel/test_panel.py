@@ -468,6 +468,23 @@ async def test_what_a_shadow_would_have_decided_is_shown_before_it_is_promoted(t
         await driver.shows("Let it decide from now on?")
 
 
+def test_of_many_decisions_of_a_shadow_the_newest_are_shown(trusted, run):
+    assert run("shadow", "guard.sh", "--yes")[0] == 0
+    place = f"{trusted.project}/.gemini/settings.json:7"
+    for number in range(12):
+        answer = {"outcome": "deny", "reason": f"reason {number}"}
+        result = RecordedResult("guard.sh", place=place, outcome="deny", answer=answer, shadow=True)
+        payload = {"session_id": "s", "tool_name": "write_file", "tool_input": {"n": number}}
+        remember(trusted.project, decision="none", results=(result,), payload=payload)
+
+    _, out, _ = run("promote", "guard.sh", "--dry-run", "--examples", "3")
+
+    assert "In 12 events of 1 session" in out
+    assert out.count("reason ") == 3
+    assert "reason 11" in out
+    assert "anyhook history search --hook guard.sh" in out
+
+
 @in_loop
 async def test_a_hook_that_cannot_be_a_shadow_says_why(world):
     world.settings(

@@ -15,8 +15,7 @@ from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
 from anyhook.cli.panel.console_view import ConsoleView
 from anyhook.cli.panel.state import FilesChanged, PanelScreen
 from anyhook.cli.shadow import (
-    EXAMPLES,
-    ShadowDecision,
+    ShadowDecisions,
     check_can_be_shadow,
     print_decisions,
     shadow_decisions,
@@ -46,13 +45,13 @@ class ShadowPlan:
     Attributes:
         is_promotion: Whether a shadow is going to decide.
         edits: The edits of settings files.
-        decisions: What the shadow would have decided, the newest first.
+        decisions: What the shadow would have decided.
         is_recording: Whether its answers are recorded from now on.
     """
 
     is_promotion: bool
     edits: list[Edit]
-    decisions: list[ShadowDecision]
+    decisions: ShadowDecisions
     is_recording: bool
 
 
@@ -73,7 +72,7 @@ def plan_shadow(hook: PanelHook) -> ShadowPlan:
         where = exact_place(hook.handler)
         raise UsageError(f"{hook.row.label} is not at {where}; switch it on, or look at it again")
     is_promotion = hook.handler.shadow
-    decisions: list[ShadowDecision] = []
+    decisions = ShadowDecisions()
     if is_promotion:
         decisions = shadow_decisions(engine, handlers)
     else:
@@ -129,7 +128,7 @@ class ShadowScreen(PanelScreen):
     def _print(self, out: Console, plan: ShadowPlan) -> None:
         label = self.hook.row.label
         if plan.is_promotion:
-            print_decisions(out, label, plan.decisions, EXAMPLES)
+            print_decisions(out, label, plan.decisions)
             out.print()
         _print_edits(out, plan)
         if not any(edit.changes for edit in plan.edits):
