@@ -292,7 +292,8 @@ def shadow_decisions(
     labels: set[str] = set()
     files: set[str] = set()
     for handler in handlers:
-        named = [str(f) for f in named_files(handler, engine.project_dir, handler.variables)]
+        variables = {**engine.environ, **engine.guard.variables(), **handler.variables}
+        named = [str(f) for f in named_files(handler, engine.project_dir, variables)]
         labels |= {handler.label}
         files |= set(named)
     try:

@@ -13,6 +13,8 @@ from anyhook.model.text import printable
 if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent, RecordedResult
 
+TROUBLE = frozenset({"failed", "timed_out", "withheld", "warned"})
+"""Statuses of hooks that did not do what they should."""
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(s|min|h|d|w)")
 
@@ -65,6 +67,19 @@ def verdict_of(event: RecordedEvent) -> str:
     if event.outcome == "none" and set(event.decision or {}) - {"blame"}:
         return "change"
     return event.outcome
+
+
+def trouble_of(result: RecordedResult) -> str:
+    """Return why a hook failed or warned, as far as it is known; empty for one that did not."""
+    if result.error or result.status not in TROUBLE:
+        return result.error or ""
+    parts: list[str] = []
+    if result.exit_code is not None:
+        parts.append(f"exit code {result.exit_code}")
+    lines = result.stderr.strip().splitlines()
+    if lines:  # the last line of a traceback names the error
+        parts.append(lines[-1])
+    return ": ".join(parts)
 
 
 def subject_of(event: RecordedEvent) -> str:

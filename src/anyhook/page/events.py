@@ -89,19 +89,6 @@ def worst_status(event: RecordedEvent) -> str:
     return ""
 
 
-def trouble_of(result: RecordedResult) -> str:
-    """Return why a hook failed or warned, as far as it is known; empty for one that did not."""
-    if result.error or result.status not in WORST_STATUSES:
-        return result.error or ""
-    parts: list[str] = []
-    if result.exit_code is not None:
-        parts.append(f"exit code {result.exit_code}")
-    lines = result.stderr.strip().splitlines()
-    if lines:  # the last line of a traceback names the error
-        parts.append(lines[-1])
-    return ": ".join(parts)
-
-
 def decision_fields(decision: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the fields of a decision without the blame, the verdict first."""
     fields = [(name, value) for name, value in decision.items() if name != "blame"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from anyhook.history.describe import show_span, show_time, subject_of, verdict_of
+from anyhook.history.describe import show_span, show_time, subject_of, trouble_of, verdict_of
 from anyhook.model.answers import STRENGTH
 from anyhook.model.text import printable, shorten
 from anyhook.page.events import (
@@ -27,7 +27,6 @@ from anyhook.page.events import (
     longest,
     notes_of,
     other_fields,
-    trouble_of,
     worst_status,
 )
 

@@ -210,8 +210,8 @@ def command_hook(command):
 
 @in_loop
 async def test_what_a_hook_file_recorded_itself_is_counted(world):
-    file = world.write(world.home / "guard.py", "")
-    before = [command_hook(f"anyhook run {file}")]
+    file = world.write(world.project / "guard.py", "")
+    before = [command_hook("anyhook run $GEMINI_PROJECT_DIR/guard.py")]
     world.settings("user", {"hooks": {"BeforeTool": before, "AfterTool": before}})
     own = RecordedResult("my guard", place=str(file), outcome="deny", duration=0.03)
     other = RecordedResult("guard.py", place="/elsewhere/guard.py", outcome="allow")
@@ -243,13 +243,20 @@ async def test_a_hook_that_never_ran_is_not_shown_with_the_runs_of_another(world
 
 @in_loop
 async def test_a_hook_that_ends_with_an_error_stands_out(hooks):
-    place = f"{hooks.project}/.gemini/settings.json:7"
-    result = RecordedResult("guard.sh", place=place, status="warned", exit_code=1, duration=0.012)
+    result = RecordedResult(
+        "guard.sh",
+        place=f"{hooks.project}/.gemini/settings.json:7",
+        status="warned",
+        exit_code=1,
+        duration=0.012,
+        stderr="no disk\n",
+    )
     remember(hooks.project, results=(result,))
 
-    async with panel() as driver:
+    async with panel(size=(120, 30)) as driver:
         await driver.select("guard.sh")
-        await driver.shows("1 warned", "1 ended with a warning", "warning  12 ms")
+        await driver.shows("1 warned", "1 ended with a warning")
+        await driver.shows("warning  12 ms  write_file a.txt  exit code 1: no disk")
 
 
 @in_loop

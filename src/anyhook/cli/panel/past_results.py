@@ -127,7 +127,8 @@ class PastResults:
         if hook.is_recorder or not self.sources:
             return []
         handler, engine = hook.handler, hook.engine
-        files = {str(file) for file in named_files(handler, engine.project_dir, handler.variables)}
+        variables = {**engine.environ, **engine.guard.variables(), **handler.variables}
+        files = {str(file) for file in named_files(handler, engine.project_dir, variables)}
         found = [source for source in self.sources if source.place in files]
         found += [
             source

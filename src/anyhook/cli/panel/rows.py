@@ -15,7 +15,7 @@ from anyhook.cli.output import count_of, show_path
 from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.panel.past_results import DAYS
 from anyhook.cli.past import FAILED_STATUS, counts_text, outcome_text
-from anyhook.history.describe import show_span, show_time, subject_of
+from anyhook.history.describe import show_span, show_time, subject_of, trouble_of
 from anyhook.model.text import printable
 from anyhook.settings.detect import trust_command
 
@@ -246,7 +246,9 @@ def _result(event: RecordedEvent, result: RecordedResult) -> Text:
         text.append_text(outcome_text(result.outcome))
     if result.duration is not None:
         text.append(f"  {show_span(result.duration)}")
-    return text.append(f"  {tool_text(event)} {subject_of(event)}")
+    text.append(f"  {tool_text(event)} {subject_of(event)}")
+    trouble = " ".join(printable(trouble_of(result)).split())
+    return text.append(f"  {trouble}", style="dim") if trouble else text
 
 
 def tool_text(event: RecordedEvent) -> str:
