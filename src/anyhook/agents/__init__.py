@@ -73,16 +73,31 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     Returns:
         The name of the agent; `None` if it cannot be determined.
     """
-    candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
-    for has_mark in (_has_own_member, _has_members, _has_transcript, _has_tool):
-        if len(candidates) > 1:
-            marked = [entry for entry in candidates if has_mark(entry, payload)]
-            candidates = marked or candidates
+    candidates = _agents_of_payload(payload)
+    # An event without a proper name can be of any agent.
     possible = candidates or list(AGENTS.values())
     in_environment = [entry for entry in possible if _has_variable(entry, environ)]
     if in_environment:
         candidates = _without_originals(in_environment)
-    return candidates[0].name if candidates else None
+    if not candidates:
+        return None
+    return candidates[0].name
+
+
+def _agents_of_payload(payload: Mapping[str, Any]) -> list[AgentEntry]:
+    """Return the agents that may have sent a payload.
+
+    The marks are looked for one after another, as long as several agents are left. A mark that no
+    agent has, like a transcript in another directory, does not count against any of them.
+    """
+    candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
+    for has_mark in (_has_own_member, _has_members, _has_transcript, _has_tool):
+        if len(candidates) <= 1:
+            break
+        marked = [entry for entry in candidates if has_mark(entry, payload)]
+        if marked:
+            candidates = marked
+    return candidates
 
 
 def _without_originals(entries: list[AgentEntry]) -> list[AgentEntry]:
@@ -113,7 +128,9 @@ def _has_transcript(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
     path = payload.get("transcript_path", "")
     if path is None:
         return entry.null_transcript
-    return isinstance(path, str) and entry.transcript_part in path.replace("\\", "/")
+    if not isinstance(path, str):
+        return False
+    return entry.transcript_part in path.replace("\\", "/")
 
 
 def _has_tool(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
