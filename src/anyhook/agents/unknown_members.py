@@ -48,7 +48,8 @@ def explain_members(
         One problem for each member that is not reported elsewhere (`AgentSpec.foreign_members`,
         members of other events).
     """
-    reported = {*agent.foreign_members, *(item.path for item in agent.output_fields)}
+    reported: set[Path] = set(agent.foreign_members)
+    reported.update(field.path for field in agent.output_fields)
     for name in sorted(names):
         if (*parent, name) not in reported:
             yield _explain(agent, event, parent, name)
@@ -61,26 +62,28 @@ def owner_of(path: Path, agent: AgentSpec) -> str | None:
         path: Path of the member.
         agent: The agent whose replies lack it.
     """
-    if _has_member(agent, path[-1]):
+    name = path[-1]
+    if _has_member(agent, name):
         return None
-    for name in AGENTS:
-        other = get_agent(name)
-        if _has_member(other, path[-1]):
+    for other_name in AGENTS:
+        other = get_agent(other_name)
+        if _has_member(other, name):
             return other.title
     return None
 
 
 def _has_member(agent: AgentSpec, name: str) -> bool:
-    return any(item.path[-1] == name for item in agent.output_fields)
+    """Return whether replies of an agent have a member of that name in any object."""
+    return any(field.path[-1] == name for field in agent.output_fields)
 
 
 def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberProblem:
     members = _members(agent, event, parent)
     shown = _quote((*parent, name))
-    for path in members:
-        if path[-1] == name:
-            message = f"{shown} has no effect there; write {_example(path)}"
-            return MemberProblem(code="output-misplaced", message=message)
+    own_path = _find_name(members, name)
+    if own_path is not None:
+        message = f"{shown} has no effect there; write {_example(own_path)}"
+        return MemberProblem(code="output-misplaced", message=message)
     # A member of another agent is not taken for a typing error, unless only its case differs.
     suggestion = _find_other_spelling(members, name)
     if suggestion is None:
@@ -99,11 +102,19 @@ def _explain(agent: AgentSpec, event: str, parent: Path, name: str) -> MemberPro
 def _members(agent: AgentSpec, event: str, parent: Path) -> list[Path]:
     """Return the paths of all members of replies, those inside `parent` first."""
     objects = agent.reply_objects(event)
-    members = [(*parent, name) for name in sorted(objects.get(parent, ()))]
-    for path in objects:
-        if path != parent:
-            members += [(*path, name) for name in sorted(objects[path])]
+    others = [path for path in objects if path != parent]
+    members: list[Path] = []
+    for path in (parent, *others):
+        members += [(*path, name) for name in sorted(objects.get(path, ()))]
     return members
+
+
+def _find_name(members: list[Path], name: str) -> Path | None:
+    """Return the first member of that name; it may be in any object."""
+    for path in members:
+        if path[-1] == name:
+            return path
+    return None
 
 
 def _find_other_spelling(members: list[Path], name: str) -> Path | None:
@@ -119,9 +130,8 @@ def _find_nearest(members: list[Path], parent: Path, name: str) -> Path | None:
     siblings = [path for path in members if path[:-1] == parent]
     for candidates in (siblings, members):
         similar = closest(name, [path[-1] for path in candidates])
-        for path in candidates:
-            if path[-1] == similar:
-                return path
+        if similar is not None:
+            return _find_name(candidates, similar)
     return None
 
 
