@@ -43,11 +43,20 @@ def without_text(parts: list[Any]) -> list[Any]:
 
 def typed(part: Any) -> dict[str, Any]:
     """Add the `type` of a part; a part whose kind is unknown, or with a `type`, is wrapped."""
-    if isinstance(part, dict) and "type" not in part:
-        for kind in PARTS:
-            if kind in part:
-                return {"type": kind, **part}
-    return {"type": "part", "part": part}
+    kind = _kind_of(part)
+    if kind is None:
+        return {"type": "part", "part": part}
+    return {"type": kind, **part}
+
+
+def _kind_of(part: Any) -> str | None:
+    # A part that has a `type` of its own would lose it on the way back (`untyped`).
+    if not isinstance(part, dict) or "type" in part:
+        return None
+    for kind in PARTS:
+        if kind in part:
+            return kind
+    return None
 
 
 def untyped(part: dict[str, Any]) -> Any:
@@ -60,13 +69,14 @@ def untyped(part: dict[str, Any]) -> Any:
 def with_text(parts: list[Any], texts: list[str]) -> list[Any]:
     """Put texts where the first text part was; remove the others, keep all other parts.
 
-    The first new text gets what the first text part has beside its text, like a signature.
+    Thoughts are removed, too: they may repeat what a hook removed from the text. The first new text
+    gets what the first text part that is no thought has beside its text, like a signature.
     """
-    new: list[Any] = [{"text": text} for text in texts]
-    if new:
-        new[0] = {**_first_answer_part(parts), **new[0]}
+    new_parts: list[Any] = [{"text": text} for text in texts]
+    if new_parts:
+        new_parts[0] = {**_first_answer_part(parts), **new_parts[0]}
     index = _index_of_text(parts)
-    return [*parts[:index], *new, *without_text(parts[index:])]
+    return [*parts[:index], *new_parts, *without_text(parts[index:])]
 
 
 def _index_of_text(parts: list[Any]) -> int:
@@ -87,14 +97,10 @@ def _first_answer_part(parts: list[Any]) -> dict[str, Any]:
 
 def change_texts(parts: list[Any], texts: list[str]) -> list[Any]:
     """Replace the texts of parts one by one; if their number differs, all of them at once."""
-    text_count = len([part for part in parts if is_text(part)])
-    if text_count != len(texts):
+    text_indexes = [index for index, part in enumerate(parts) if is_text(part)]
+    if len(text_indexes) != len(texts):
         return with_text(parts, texts)
-    changed = []
-    remaining = iter(texts)
-    for part in parts:
-        if is_text(part):
-            changed.append({**part, "text": next(remaining)})
-        else:
-            changed.append(part)
+    changed = list(parts)
+    for index, text in zip(text_indexes, texts, strict=True):
+        changed[index] = {**parts[index], "text": text}
     return changed

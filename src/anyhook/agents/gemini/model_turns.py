@@ -35,7 +35,9 @@ def turns_of(api: Mapping[str, Any]) -> list[Any]:
     contents = api.get("contents")
     if contents is None:
         return []
-    return contents if isinstance(contents, list) else [contents]
+    if isinstance(contents, list):
+        return contents
+    return [contents]
 
 
 def message_of(entry: Any) -> dict[str, Any]:
@@ -57,9 +59,14 @@ def _message_content(parts: list[Any]) -> str | list[dict[str, Any]]:
 def _entry_parts(entry: Any) -> list[Any]:
     if not isinstance(entry, dict):
         return []
-    if "role" not in entry and "parts" not in entry:
+    if not _is_turn(entry):
         return [entry]  # a bare part
     return list_or_empty(entry.get("parts"))
+
+
+def _is_turn(entry: dict[str, Any]) -> bool:
+    """Return whether an object is a turn; the API also takes a part in the place of a turn."""
+    return "role" in entry or "parts" in entry
 
 
 # -- messages as turns
@@ -103,9 +110,8 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> Conversa
         after: The messages as hooks left them.
     """
     originals = [_Turn(entry, message) for entry, message in zip(entries, before, strict=True)]
-    old = [dump_json(repair(message)) for message in before]
-    new = [dump_json(repair(message)) for message in after]
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    # With `autojunk`, a message that is often repeated among 200 or more counts as changed.
+    matcher = SequenceMatcher(None, _texts_of(before), _texts_of(after), autojunk=False)
     conversation = Conversation()
     for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if operation == "equal":
@@ -115,13 +121,18 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> Conversa
     return conversation
 
 
+def _texts_of(messages: list[Any]) -> list[str]:
+    # Objects are not hashable. Those of frameworks also hold values that JSON does not have.
+    return [dump_json(repair(message)) for message in messages]
+
+
 def _replace_turns(
     conversation: Conversation, originals: list[_Turn], messages: list[dict[str, Any]]
 ) -> None:
     """Add messages to a conversation in the place of original turns.
 
     A message is merged with the next turn of its role. What is not text in the turns that are
-    skipped this way, or remain at the end, is kept.
+    skipped this way, or remain at the end, is kept, so that no function call loses its result.
     """
     contents = conversation.contents
     remaining = originals
@@ -147,31 +158,38 @@ def _index_of_role(turns: list[_Turn], role: str) -> int | None:
 
 def _non_text_turns(removed: list[_Turn]) -> list[Any]:
     """Return what remains of turns that were removed: turns of their parts that are not text."""
-    turns = []
+    turns: list[Any] = []
     for turn in removed:
         parts = without_text(_entry_parts(turn.entry))
         if not parts:
             continue
-        is_bare_part = "parts" not in turn.entry
-        own = {} if is_bare_part else turn.entry
-        turns.append({"role": "user", **own, "parts": parts})
+        if _is_turn(turn.entry):
+            turns.append({"role": "user", **turn.entry, "parts": parts})
+        else:
+            turns.append({"role": "user", "parts": parts})
     return turns
 
 
 def _rewrite(entry: Any, message: dict[str, Any]) -> Any:
     """Return a turn with the content of a message; parts that are not text are kept."""
     content = message["content"]
-    if isinstance(entry, str):
-        return content if isinstance(content, str) else _content(message)
-    parts = _entry_parts(entry)
-    if isinstance(content, list):
-        new_parts = [untyped(part) for part in content]
-        new_parts += [part for part in without_text(parts) if part not in new_parts]
-    else:
-        new_parts = with_text(parts, [content])
-    is_turn = isinstance(entry, dict) and ("parts" in entry or "role" in entry)
-    own = entry if is_turn else {"role": message["role"]}
-    return {**own, "parts": new_parts}
+    if isinstance(entry, str) and isinstance(content, str):
+        return content
+    if not isinstance(entry, dict):
+        return _content(message)
+    parts = _merge_content(_entry_parts(entry), content)
+    if _is_turn(entry):
+        return {**entry, "parts": parts}
+    return {"role": message["role"], "parts": parts}
+
+
+def _merge_content(parts: list[Any], content: str | list[dict[str, Any]]) -> list[Any]:
+    """Return the content of a message as parts, with the parts of its turn that are not text."""
+    if isinstance(content, str):
+        return with_text(parts, [content])
+    new_parts = [untyped(part) for part in content]
+    missing = [part for part in without_text(parts) if part not in new_parts]
+    return new_parts + missing
 
 
 def _content(message: dict[str, Any]) -> dict[str, Any]:
