@@ -58,7 +58,7 @@ def _number_to_string(value: float) -> str:
 
 
 def _read_word(field: str, _value: object, fields: Fields) -> None:
-    # Any word that is not a denial allows.
+    # The release compares with `block`, `deny` and `ask`, which were read: all other words allow.
     fields.setdefault(field, Outcome.ALLOW)
 
 
@@ -67,6 +67,7 @@ def _read_text(field: str, value: object, fields: Fields) -> None:
 
 
 def _read_stop(field: str, value: object, fields: Fields) -> None:
+    # The release compares with `===`, so `0` and `"false"` do not stop.
     fields[field] = value is False
 
 
@@ -78,8 +79,10 @@ def _read_members(field: str, value: object, fields: Fields) -> None:
     # Only the members are read: any other value that is true acts like an object without members.
     if isinstance(value, dict):
         fields[field] = value
+    elif is_truthy(value):
+        fields[field] = {}
     else:
-        fields[field] = {} if is_truthy(value) else None
+        fields[field] = None
 
 
 def _read_tool_config(field: str, value: object, fields: Fields) -> None:
@@ -133,16 +136,20 @@ def replace_request(
     Messages replace the first ones; sampling parameters that are not named are unset.
     """
     merged = dict(request)
-    model = override.get("model")
-    merged["model"] = request.get("model") if model is None else model
+    merged["model"] = override.get("model")
+    if merged["model"] is None:
+        merged["model"] = request.get("model")
     messages = override.get("messages")
     if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
+        # The release merges by position: turns for which there is no message stay.
         remaining = (request.get("messages") or ())[len(messages) :]
         merged["messages"] = [*map(_with_text_content, messages), *remaining]
     config = override.get("config")
     if is_truthy(config):
         merged["config"] = _sampling_parameters(config)
-    return {} if merged == request else {"llm_request": merged}
+    if merged == request:
+        return {}
+    return {"llm_request": merged}
 
 
 def _with_text_content(message: dict[str, Any]) -> dict[str, Any]:
@@ -162,9 +169,11 @@ def respond_if_denied(
     decided: Mapping[str, Any], _response: dict[str, Any], override: Any
 ) -> dict[str, Any]:
     """Take the last response if the event is denied; an unusable one also cancels the denial."""
-    if decided.get("outcome") is not Outcome.DENY or decided.get("stop"):
+    is_denied = decided.get("outcome") is Outcome.DENY
+    if decided.get("stop") or not is_denied:
         return {}
     if not _is_usable(override):
+        # Converting it raises: the denial is lost, and the model is called.
         return {"outcome": None, "reason": None, "llm_request": None}
     candidates = [{"finishReason": "STOP", **candidate} for candidate in override["candidates"]]
     return {"llm_response": {**override, "candidates": candidates}}
@@ -174,13 +183,13 @@ def respond_unless_denied(
     decided: Mapping[str, Any], _response: dict[str, Any], override: Any
 ) -> dict[str, Any]:
     """Take the last response if there is no verdict and its first candidate has parts."""
-    if decided.get("stop") or decided.get("outcome") is Outcome.DENY:
-        return {}
-    if not _is_usable(override):
+    is_denied = decided.get("outcome") is Outcome.DENY
+    if decided.get("stop") or is_denied or not _is_usable(override):
         return {}
     candidates = override["candidates"]
-    has_parts = bool(candidates) and bool(candidates[0]["content"]["parts"])
-    return {"llm_response": override} if has_parts else {}
+    if not candidates or not candidates[0]["content"]["parts"]:
+        return {}
+    return {"llm_response": override}
 
 
 def _is_usable(response: dict[str, Any]) -> bool:
