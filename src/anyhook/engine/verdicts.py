@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.draft import DecisionDraft
 
+ADMINISTRATORS = frozenset({Layer.MANAGED, Layer.SYSTEM})
+"""Layers of whose denials no later allowance cancels one (`last_or_administrators`)."""
+
 
 def set_verdict(
     rules: RuleSet, spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
@@ -43,10 +46,7 @@ def set_verdict(
 def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
     outcome = strongest_outcome(result.answer for result in results)
     carriers = _set_outcome(draft, results, outcome)
-    stoppers = [result for result in results if result.answer.stop]
-    if spec.denial is Denial.ENDS and outcome is Outcome.DENY:
-        # A denial ends the loop too. The stoppers stay in plan order, as their reasons do.
-        stoppers = [result for result in results if result in stoppers or result in carriers]
+    stoppers = [result for result in results if _ends_loop(spec, result.answer)]
     if stoppers:
         _set_stop(draft, stoppers)
         draft.fields["stops_after"] = not spec.stop_prevents
@@ -54,6 +54,13 @@ def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[Handler
     if reasons:
         text = join_lines(str(blame.value) for blame in reasons)
         draft.set("reason", text, reasons)
+
+
+def _ends_loop(spec: EventSpec, answer: Answer) -> bool:
+    """Return whether an answer ends the agent's loop: on some events a denial does, too."""
+    if answer.stop:
+        return True
+    return spec.denial is Denial.ENDS and answer.outcome is Outcome.DENY
 
 
 def _take_last(_spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
@@ -79,19 +86,22 @@ def _take_highest_layer(
         _take_strongest(spec, draft, results)
         return
     layers = [result.handler.layer for result in verdicts]
+    # The host's hooks run first, and still decide.
     highest = Layer.RUNTIME if Layer.RUNTIME in layers else layers[-1]
     deciding = [result for result in results if result.handler.layer is highest]
     _take_strongest(spec, draft, deciding)
     for result in verdicts:
-        if STRENGTH[result.answer.outcome] > STRENGTH[draft.outcome]:
+        is_stronger = STRENGTH[result.answer.outcome] > STRENGTH[draft.outcome]
+        if is_stronger:
             _report_overruled(draft, result, highest)
 
 
-def _report_overruled(draft: DecisionDraft, result: HandlerResult, layer: Layer) -> None:
+def _report_overruled(draft: DecisionDraft, result: HandlerResult, deciding: Layer) -> None:
+    """Report a verdict that a weaker one of a higher layer overrules."""
     label = result.handler.label
     message = (
         f"{draft.event_name}: {label!r} of the {result.handler.layer} layer answers "
-        f"{result.answer.outcome}, and the {layer} layer, which counts more, {draft.outcome}"
+        f"{result.answer.outcome}, and the {deciding} layer, which counts more, {draft.outcome}"
     )
     draft.diagnostics.append(diagnose("conflict", message, result.handler.place, handler=label))
 
@@ -120,26 +130,30 @@ def _decide_by_replies(
     coercions = rules.loaded_coercions
     if coercions is None or coercions.decide is None or coercions.reply_of is None:
         return
-    replies: list[Mapping[str, Any]] = []
-    for result in results:
-        if result.reply is not None:
-            replies.append(result.reply)
-        else:  # a handler without output, like a function
-            replies.append(coercions.reply_of(result.answer))
+    replies = [_reply_of(result, coercions.reply_of) for result in results]
     verdict = coercions.decide(spec.canonical, replies)
     outcome = verdict.get("outcome", Outcome.NONE)
     if outcome is Outcome.NONE:
         return
     carriers = _set_outcome(draft, results, outcome)
-    if not carriers:  # only together the replies mean this
+    if not carriers:
+        # None of the replies means this alone: all of them together do.
         carriers = results
         draft.set("outcome", outcome, [Blame(result.handler, str(outcome)) for result in results])
-    if verdict.get("reason"):
-        reason = verdict["reason"]
+    reason = verdict.get("reason")
+    if reason:
         draft.set("reason", reason, [Blame(result.handler, reason) for result in carriers])
 
 
-ADMINISTRATORS = frozenset({Layer.MANAGED, Layer.SYSTEM})
+def _reply_of(
+    result: HandlerResult, reply_of: Callable[[Answer], dict[str, Any]]
+) -> Mapping[str, Any]:
+    """Return what a handler replied; of one without output, like a function, what it means."""
+    if result.reply is not None:
+        return result.reply
+    return reply_of(result.answer)
+
+
 VERDICTS: dict[str, Callable[[EventSpec, DecisionDraft, list[HandlerResult]], None]] = {
     "strongest": _take_strongest,
     "last": _take_last,
@@ -168,8 +182,9 @@ def _set_outcome(
 
 def _weaker_verdicts(results: list[HandlerResult], outcome: Outcome) -> Iterator[Overridden]:
     for result in results:
-        if 0 < STRENGTH[result.answer.outcome] < STRENGTH[outcome]:
-            yield Overridden(result.handler, str(result.answer.outcome))
+        own = result.answer.outcome
+        if own is not Outcome.NONE and STRENGTH[own] < STRENGTH[outcome]:
+            yield Overridden(result.handler, str(own))
 
 
 def _set_stop(draft: DecisionDraft, stoppers: list[HandlerResult]) -> None:
