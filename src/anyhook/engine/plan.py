@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
+    from anyhook.matching.matchers import Matcher
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
 
     Groups = tuple[tuple[HandlerSpec, ...], ...]
+    Names = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,36 +72,75 @@ def make_plan(
         may_match: Returns whether the regular expression of a definition may be evaluated. An
             untrusted one can take exponential time; it counts as a match instead.
     """
+    matching = _find_matching(
+        agent, rules, definitions, event, subject=subject, may_match=may_match
+    )
+    matched = matching.definitions
+    # Sorting is stable: definitions of a layer stay in file order.
+    matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
+    if rules.one_handler_per_name:
+        matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]
-    names_of_forms: dict[str, tuple[str | None, ...]] = {}
+    candidates: list[HandlerSpec] = []
+    for definition in matched:
+        running = [handler for handler in definition.handlers if runs_on(spec, handler)]
+        candidates += [handler for handler in running if is_on(handler)]
+    groups = _group(rules, matched, _ids_without_duplicates(agent, rules, candidates))
+    problems = tuple(matching.problems) if groups else ()
+    return Plan(groups, problems, matching.is_final)
+
+
+@dataclass(slots=True)
+class _Matching:
+    """The definitions that match an event.
+
+    Attributes:
+        definitions: In the order in which they were given, with their matching handlers.
+        problems: Matchers that were not evaluated because that can take exponential time.
+        is_final: Whether every matcher could be evaluated.
+    """
+
+    definitions: list[HookDefinition] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    is_final: bool = True
+
+
+def _find_matching(
+    agent: AgentSpec,
+    rules: RuleSet,
+    definitions: Iterable[HookDefinition],
+    event: str,
+    *,
+    subject: str | None,
+    may_match: Callable[[HookDefinition], bool],
+) -> _Matching:
+    """Return the definitions of an event whose matchers cover its subject."""
+    names_of_forms: dict[str, Names] = {}
     for form in ("", *agent.forms):
         names_of_forms[form] = match_names_in_form(agent, rules, event, subject, form)
-    matched: list[HookDefinition] = []
-    problems: list[Diagnostic] = []
-    is_final = True
+    matching = _Matching()
     for definition in definitions:
         if definition.event != event:
             continue
         style = form_rules(agent, rules, definition.form).by_canonical[event].matcher_style
         names = names_of_forms[definition.form]
         matcher = compile_matcher(definition.matcher, style)
-        if matcher.expression is not None and not may_match(definition):
-            is_final = False
-            matched.append(definition)
+        is_expression = matcher.expression is not None
+        if is_expression and not may_match(definition):
+            matching.is_final = False
+            matching.definitions.append(definition)
             continue
-        if not all(matcher.is_evaluated(name) for name in names):
-            problems.append(diagnose("costly-matcher", explain_cost(matcher), definition.place))
+        if not _is_evaluated(matcher, names):
+            message = explain_cost(matcher)
+            matching.problems.append(diagnose("costly-matcher", message, definition.place))
         if matcher.matches_any(names):
-            matched.append(_without_others(definition, style, names))
-    matched.sort(key=lambda definition: agent.layer_rank(definition.layer))
-    if rules.one_handler_per_name:
-        matched = _keep_first_of_name(matched)
-    candidates: list[HandlerSpec] = []
-    for definition in matched:
-        running = [handler for handler in definition.handlers if runs_on(spec, handler)]
-        candidates += [handler for handler in running if is_on(handler)]
-    groups = _group(rules, matched, _remove_duplicates(agent, rules, candidates))
-    return Plan(groups, tuple(problems) if groups else (), is_final)
+            matching.definitions.append(_without_others(definition, style, names))
+    return matching
+
+
+def _is_evaluated(matcher: Matcher, names: Names) -> bool:
+    """Return whether a matcher is evaluated on every name instead of counting as a match."""
+    return all(matcher.is_evaluated(name) for name in names)
 
 
 def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
@@ -112,18 +153,16 @@ def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
     return handler.kind in spec.handler_kinds
 
 
-def _without_others(
-    definition: HookDefinition, style: str, names: tuple[str | None, ...]
-) -> HookDefinition:
+def _without_others(definition: HookDefinition, style: str, names: Names) -> HookDefinition:
     """Leave out the handlers whose own pattern does not match."""
     if all(handler.matcher is None for handler in definition.handlers):
         return definition
-    handlers = tuple(
-        handler
-        for handler in definition.handlers
-        if compile_matcher(handler.matcher, style).matches_any(names)
-    )
-    return replace(definition, handlers=handlers)
+    handlers: list[HandlerSpec] = []
+    for handler in definition.handlers:
+        matcher = compile_matcher(handler.matcher, style)
+        if matcher.matches_any(names):
+            handlers.append(handler)
+    return replace(definition, handlers=tuple(handlers))
 
 
 def _keep_first_of_name(definitions: list[HookDefinition]) -> list[HookDefinition]:
@@ -142,18 +181,22 @@ def _keep_first_of_name(definitions: list[HookDefinition]) -> list[HookDefinitio
     return kept
 
 
-def _remove_duplicates(agent: AgentSpec, rules: RuleSet, handlers: list[HandlerSpec]) -> set[int]:
-    """Return the `id` of the handlers that stand for all handlers with their identity."""
+def _ids_without_duplicates(
+    agent: AgentSpec, rules: RuleSet, handlers: list[HandlerSpec]
+) -> set[int]:
+    """Return the `id` of the handler that runs of each identity."""
     identity_of = IDENTITIES[rules.handler_identity]
-    standing: dict[tuple[object, ...], HandlerSpec] = {}
+    chosen: dict[tuple[object, ...], HandlerSpec] = {}
     for handler in handlers:
-        first = standing.setdefault(identity_of(handler), handler)
-        if agent.authority[handler.layer] > agent.authority[first.layer]:
-            standing[identity_of(handler)] = handler
-    return {id(handler) for handler in standing.values()}
+        identity = identity_of(handler)
+        rival = chosen.get(identity)
+        if rival is None or agent.authority[handler.layer] > agent.authority[rival.layer]:
+            chosen[identity] = handler
+    return {id(handler) for handler in chosen.values()}
 
 
 def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[int]) -> Groups:
+    """Return the handlers with these `id`s in the groups in which they run."""
     groups: list[tuple[HandlerSpec, ...]] = []
     has_sequence = False
     for definition in definitions:
@@ -165,13 +208,19 @@ def _group(rules: RuleSet, definitions: list[HookDefinition], handler_ids: set[i
             groups.append(handlers)
         else:
             groups += [(handler,) for handler in handlers]
-    is_one_sequence = rules.sequence_scope == "always" and len(groups) > 1
-    if is_one_sequence or (has_sequence and rules.sequence_scope == "all"):
+    if groups and _is_one_sequence(rules, has_sequence=has_sequence):
         sequence: list[HandlerSpec] = []
         for group in groups:
             sequence += group
         return (tuple(sequence),)
     return tuple(groups)
+
+
+def _is_one_sequence(rules: RuleSet, *, has_sequence: bool) -> bool:
+    """Return whether all handlers of the event run in one sequence (`RuleSet.sequence_scope`)."""
+    if rules.sequence_scope == "always":
+        return True
+    return rules.sequence_scope == "all" and has_sequence
 
 
 def _identity(handler: HandlerSpec) -> tuple[object, ...]:
@@ -192,7 +241,9 @@ def _name_and_key(handler: HandlerSpec) -> tuple[object, ...]:
     key = _key(handler)
     if key is None:
         return handler.identity
-    return (f"{handler.name}:{key}" if handler.name else key,)
+    if handler.name:
+        return (f"{handler.name}:{key}",)
+    return (key,)
 
 
 def _key(handler: HandlerSpec) -> str | None:
