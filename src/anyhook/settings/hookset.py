@@ -17,17 +17,16 @@ from anyhook.settings.plugins import find_plugin_sources
 from anyhook.settings.sources import find_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec, RuleSet
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.settings.reader import LoadedFile
-    from anyhook.settings.sources import Location, Source
+    from anyhook.settings.sources import Location, Source, SourceSearch
 
-# Unknown hook names that are compared with the known ones; a comparison takes milliseconds.
 MAX_SUGGESTIONS = 20
-
+"""Unknown hook names that are compared with the known ones; a comparison takes milliseconds."""
 AGENT_DEFAULT = "the agent's default"
 """What switches a hook off where no file does."""
 
@@ -97,11 +96,11 @@ class HookSet:
             if handler.identifier in file.disabled:
                 return str(file.disabled[handler.identifier])
             # The strongest switch decides; weaker files still name hooks that are off.
-            switches = file.enabled is not None and self._switches(file, handler, rules)
-            if switches and not is_enabled:
-                if not file.enabled:
-                    return str(file.enabled_at)
-                is_enabled = True
+            if is_enabled or file.enabled is None or not self._switches(file, handler, rules):
+                continue
+            if not file.enabled:
+                return str(file.enabled_at)
+            is_enabled = True
         if is_enabled or rules.enabled_by_default:
             return None
         return AGENT_DEFAULT
@@ -127,20 +126,24 @@ class HookSet:
         return self._authority(file), self._precedence(file)
 
     def _switched_off_by_precedence(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
+        """Ask the switch with the highest precedence; any file can name hooks that are off."""
         for file in self.files:
             if handler.identifier in file.disabled:
                 return str(file.disabled[handler.identifier])
-        switches = [
-            file
-            for file in reversed(self.files)
-            if file.enabled is not None and file.source.layer in self.agent.precedence
-        ]
-        if not switches:
+        switch = self._switch_with_precedence()
+        if switch is None:
             return None if rules.enabled_by_default else AGENT_DEFAULT
-        file = max(switches, key=self._precedence)
-        if file.enabled or self._is_protected(handler, file):
+        if switch.enabled or self._is_protected(handler, switch):
             return None
-        return str(file.enabled_at)
+        return str(switch.enabled_at)
+
+    def _switch_with_precedence(self) -> LoadedFile | None:
+        """Return the file whose switch has the highest precedence; `None` if no file has one."""
+        switches = [file for file in self.files if file.enabled is not None]
+        ranked = [file for file in switches if file.source.layer in self.agent.precedence]
+        # Of two files of a layer the later one counts: `max` returns the first of equal ones.
+        ranked.reverse()
+        return max(ranked, key=self._precedence, default=None)
 
     def _switched_off_by_any(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Return the first switch that is off; no layer switches hooks on again."""
@@ -172,7 +175,9 @@ class HookSet:
     def _precedence(self, file: LoadedFile) -> int:
         """Return the rank of a file's layer; -1 if it has none."""
         layers = self.agent.precedence
-        return layers.index(file.source.layer) if file.source.layer in layers else -1
+        if file.source.layer not in layers:
+            return -1
+        return layers.index(file.source.layer)
 
     # -- limits of requests, and redaction
 
@@ -213,18 +218,19 @@ class HookSet:
         if not path:
             return None
         by_user = self._join_lists(path, Layer.USER)
-        return self._join_lists(path, layer) if by_user is None else by_user
+        if by_user is not None:
+            return by_user
+        return self._join_lists(path, layer)
 
     def _join_lists(self, path: tuple[str, ...], layer: Layer) -> tuple[str, ...] | None:
         """Join a list of the files with at least a layer's authority; `None` if none has one."""
-        files = self._files_with_authority(layer)
-        having = [file for file in files if value_at(file.values, path) is not None]
-        if not having:
-            return None
         joined: list[str] = []
-        for file in having:
-            joined += _strings(list_at(file.values, path))
-        return tuple(joined)
+        is_set = False
+        for file in self._files_with_authority(layer):
+            if value_at(file.values, path) is not None:
+                is_set = True
+                joined += _strings(list_at(file.values, path))
+        return tuple(joined) if is_set else None
 
     def _files_with_authority(self, layer: Layer) -> list[LoadedFile]:
         """Return the files whose layer has at least the authority of another layer."""
@@ -239,14 +245,15 @@ class HookSet:
         """
         merged: dict[str, Any] = {"allowed": [], "blocked": []}
         for file in sorted(self.files, key=self._authority):
-            has_user_authority = self._authority(file) >= self.agent.authority[Layer.USER]
-            if not has_user_authority and self._authority(file) < self.agent.authority[layer]:
+            may_loosen = self._authority(file) >= self.agent.authority[Layer.USER]
+            may_tighten = may_loosen or self._authority(file) >= self.agent.authority[layer]
+            if not may_tighten:
                 continue
             enabled = file.redaction.get("enabled")
-            if isinstance(enabled, bool) and (has_user_authority or enabled):
+            if enabled is True or (enabled is False and may_loosen):
                 merged["enabled"] = enabled
             merged["blocked"] += _strings(list_at(file.redaction, ("blocked",)))
-            if has_user_authority:
+            if may_loosen:
                 merged["allowed"] += _strings(list_at(file.redaction, ("allowed",)))
         return merged
 
@@ -264,32 +271,49 @@ def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = 
         The hooks and the problems of the files. Never raises because of the content of files.
     """
     objects: dict[Path, dict[str, Any]] = dict(previous.objects) if previous else {}
-    previous_files = previous.files if previous else ()
-    before = {_source_key(file.source): file for file in previous_files}
-
-    def load(source: Source) -> LoadedFile:
-        return keep_last_good(load_file(agent, source), before.get(_source_key(source)))
-
+    loader = _Loader(agent, previous.files if previous else ())
     search = find_sources(agent, location, objects)
+    stamps = _take_stamps(search)
+    files = loader.load(search)
     diagnostics = search.diagnostics
-    # Stamps are taken before the files are read: a change in between must be noticed.
-    watched = [*(source.path for source in search.sources), *search.watched]
-    stamps = [FileStamp.take(path) for path in watched]
-    files = [load(source) for source in search.sources]
     if isinstance(agent.packages, Plugins):
         # The first search finds the records and manifests to watch, the second one reads them.
         search = find_plugin_sources(agent, agent.packages, location, files, objects)
-        watched = [*search.watched, *(source.path for source in search.sources)]
-        stamps += [FileStamp.take(path) for path in watched]
+        stamps += _take_stamps(search)
         search = find_plugin_sources(agent, agent.packages, location, files, objects)
+        files += loader.load(search)
         diagnostics += search.diagnostics
-        files += [load(source) for source in search.sources]
         files.sort(key=lambda file: agent.layer_rank(file.source.layer))
     for file in files:
         diagnostics += file.diagnostics
     diagnostics += _check_enabled(agent, files)
     diagnostics += _check_disabled_names(agent, files)
     return HookSet(agent, tuple(files), tuple(stamps), tuple(diagnostics), objects)
+
+
+class _Loader:
+    """Reads files, or keeps the last content of those that cannot be read now."""
+
+    def __init__(self, agent: AgentSpec, previous: Sequence[LoadedFile]) -> None:
+        self._agent = agent
+        self._previous = {_source_key(file.source): file for file in previous}
+
+    def load(self, search: SourceSearch) -> list[LoadedFile]:
+        """Read the files that a search found."""
+        return [self._load_file(source) for source in search.sources]
+
+    def _load_file(self, source: Source) -> LoadedFile:
+        previous = self._previous.get(_source_key(source))
+        return keep_last_good(load_file(self._agent, source), previous)
+
+
+def _take_stamps(search: SourceSearch) -> list[FileStamp]:
+    """Take the stamps of all paths of a search.
+
+    That comes before the files are read: a change in between must be noticed.
+    """
+    paths = [source.path for source in search.sources]
+    return [FileStamp.take(path) for path in (*paths, *search.watched)]
 
 
 def _source_key(source: Source) -> tuple[object, ...]:
@@ -302,15 +326,16 @@ def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Di
     toggles = [toggle for toggle in agent.hook_toggles if toggle.kind == "enabled"]
     if observed.enabled_by_default or not toggles:
         return
-    first = next((file for file in files if file.definitions), None)
-    is_set = any(file.enabled is not None for file in files)
-    if first is None or is_set:
+    if any(file.enabled is not None for file in files):
+        return
+    with_hooks = [file for file in files if file.definitions]
+    if not with_hooks:
         return
     yield diagnose(
         "switch-missing",
         f"{agent.title} itself ({observed.release}) runs no hooks unless a settings file holds "
         f"{_true_member(toggles[0].path)}",
-        Place(str(first.source.path)),
+        Place(str(with_hooks[0].source.path)),
     )
 
 
@@ -326,20 +351,16 @@ def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iter
     """Report disabled names that no hook has, and hooks that the file cannot switch off."""
     layers: dict[str, set[Layer]] = {}
     shown_names: set[str] = set()
-    for file in files:
-        for definition in file.definitions:
-            for handler in definition.handlers:
-                layers.setdefault(handler.identifier, set()).add(handler.layer)
-                shown_names.add(handler.shown_identifier)
-    unknown_names = 0
+    for handler in _handlers_of(files):
+        layers.setdefault(handler.identifier, set()).add(handler.layer)
+        shown_names.add(handler.shown_identifier)
+    suggestions_left = MAX_SUGGESTIONS
     for file in files:
         authority = agent.authority[file.source.layer]
         for name, place in file.disabled.items():
             if name not in layers:
-                unknown_names += 1
-                suggestion = None
-                if unknown_names <= MAX_SUGGESTIONS:
-                    suggestion = did_you_mean(name, shown_names)
+                suggestion = did_you_mean(name, shown_names) if suggestions_left > 0 else None
+                suggestions_left -= 1
                 hint = suggestion or "the name of a hook belongs here"
                 yield diagnose("unknown-hook-name", f"no hook is named {name!r}; {hint}", place)
                 continue
@@ -351,6 +372,12 @@ def _check_disabled_names(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iter
                     "cannot switch off; it still runs",
                     place,
                 )
+
+
+def _handlers_of(files: Iterable[LoadedFile]) -> Iterator[HandlerSpec]:
+    for file in files:
+        for definition in file.definitions:
+            yield from definition.handlers
 
 
 def _strings(values: Sequence[Any]) -> list[str]:
