@@ -85,11 +85,17 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
     for directory in (first, *first.parents):
         if Path(os.path.realpath(directory)) == user_home:
             break
-        has_settings = any(path.exists() for path in project_files(directory))
-        is_repository = any((directory / marker).exists() for marker in REPOSITORY_MARKERS)
-        if has_settings or is_repository:
+        if _has_settings(directory) or _is_repository(directory):
             return directory
     return first
+
+
+def _has_settings(directory: Path) -> bool:
+    return any(path.exists() for path in project_files(directory))
+
+
+def _is_repository(directory: Path) -> bool:
+    return any((directory / marker).exists() for marker in REPOSITORY_MARKERS)
 
 
 def trust_command(agent: str, project: Path) -> str:
@@ -104,20 +110,23 @@ def trust_command(agent: str, project: Path) -> str:
         is_current = os.path.realpath(find_project(".")) == os.path.realpath(project)
     except OSError:  # the current directory is gone
         is_current = False
-    return command if is_current else f"{command} --project {shlex.quote(str(project))}"
+    if is_current:
+        return command
+    return f"{command} --project {shlex.quote(str(project))}"
 
 
 def project_files(directory: Path) -> Iterator[Path]:
     """Yield the paths at which the agents look for settings in a project."""
     for name in AGENTS:
         for entry in get_agent(name).settings:
-            if entry.layer in PROJECT_LAYERS:
-                fields = dict.fromkeys(("project", "root", "directory"), directory)
-                path = Path(entry.paths["*"].format(**fields))
-                if is_pattern(path):
-                    yield from list_files(path)
-                else:
-                    yield path
+            if entry.layer not in PROJECT_LAYERS:
+                continue
+            template = entry.paths["*"]
+            path = Path(template.format(project=directory, root=directory, directory=directory))
+            if is_pattern(path):
+                yield from list_files(path)
+            else:
+                yield path
 
 
 def agents_with_hooks(
@@ -135,31 +144,35 @@ def agents_with_hooks(
         home: The user's home; by default the one of the environment.
         environ: Environment; by default this process's.
     """
-    settings: list[AgentSettings] = []
+    agents: list[AgentSettings] = []
     for name in AGENTS:
         agent = get_agent(name)
         location = Location.of(
             project, home=home, environ=environ, home_variable=agent.home_variable
         )
-        project_paths: list[Path] = []
-        user_paths: list[Path] = []
-        for file in load_hooks(agent, location).files:
-            if file.source.is_foreign or not _may_hold_hooks(agent, file):
-                continue
-            if file.source.layer in PROJECT_LAYERS:
-                project_paths.append(file.source.path)
-            elif file.source.layer in USER_LAYERS:
-                user_paths.append(file.source.path)
-        if project_paths or user_paths:
-            settings.append(
-                AgentSettings(
-                    agent=name,
-                    title=agent.title,
-                    project_files=tuple(project_paths),
-                    user_files=tuple(user_paths),
-                )
-            )
-    return tuple(settings)
+        settings = _find_settings(agent, location)
+        if settings.files:
+            agents.append(settings)
+    return tuple(agents)
+
+
+def _find_settings(agent: AgentSpec, location: Location) -> AgentSettings:
+    """Return the files of an agent that hold hooks; those of other agents are theirs."""
+    project_paths: list[Path] = []
+    user_paths: list[Path] = []
+    for file in load_hooks(agent, location).files:
+        if file.source.is_foreign or not _may_hold_hooks(agent, file):
+            continue
+        if file.source.layer in PROJECT_LAYERS:
+            project_paths.append(file.source.path)
+        elif file.source.layer in USER_LAYERS:
+            user_paths.append(file.source.path)
+    return AgentSettings(
+        agent=agent.name,
+        title=agent.title,
+        project_files=tuple(project_paths),
+        user_files=tuple(user_paths),
+    )
 
 
 def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
@@ -173,7 +186,8 @@ def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:
     """Return the agents with hooks in the project; if there are none, those of the user."""
-    return tuple(settings for settings in agents if settings.project_files) or agents
+    with_project_files = tuple(settings for settings in agents if settings.project_files)
+    return with_project_files or agents
 
 
 def choose_agent(agents: tuple[AgentSettings, ...], wanted: str | None) -> AgentChoice:
@@ -216,18 +230,20 @@ def _foreign_files(agent: AgentSpec) -> tuple[str, ...]:
 def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diagnostic]:
     """Report hooks of other agents; a warning if the loaded agent has no hooks of its own."""
     agent = get_agent(loaded)
-    own = next((settings for settings in agents if settings.agent == loaded), None)
-    own_files = () if own is None else own.files
+    own = AgentSettings(loaded, agent.title, project_files=(), user_files=())
+    for settings in agents:
+        if settings.agent == loaded:
+            own = settings
     foreign_ends = _foreign_files(agent)
 
     def is_loaded(path: Path) -> bool:
         # Two agents may read the same file.
-        return path in own_files or path.as_posix().endswith(foreign_ends)
+        return path in own.files or path.as_posix().endswith(foreign_ends)
 
     for other in agents:
         if other.agent == loaded or all(is_loaded(path) for path in other.files):
             continue
-        is_unguarded = own is None or (other.project_files and not own.project_files)
+        is_unguarded = not own.files or (other.project_files and not own.project_files)
         yield diagnose(
             "other-agent",
             f"the hooks of {other.title} here are not loaded, because the agent is {agent.title}",
