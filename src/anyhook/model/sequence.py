@@ -62,7 +62,9 @@ def advance(
         if not isinstance(value, expected_type):
             value = expected_type()
         values[target] = changes[field](value, change)
-    return event.replace(**values) if values else event
+    if not values:
+        return event
+    return event.replace(**values)
 
 
 def update_object(value: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +84,9 @@ def append_paragraph(text: str, addition: str) -> str:
 
 def append_text(text: str, addition: str) -> str:
     """Return a text with another one below it, if that is not empty."""
-    return append_paragraph(text, addition) if addition else text
+    if not addition:
+        return text
+    return append_paragraph(text, addition)
 
 
 def _merge_request(request: Any, change: Any) -> Any:
@@ -112,7 +116,9 @@ CHANGES: dict[str, Callable[[Any, Any], Any]] = {
 
 def is_set(field: str, value: object) -> bool:
     """Return whether a field of an answer holds an opinion. A tool's output may be any JSON."""
-    return value is not None and (value is not False or field == "tool_output")
+    if value is False:
+        return field == "tool_output"
+    return value is not None
 
 
 def take_last(values: Sequence[Any]) -> Any:
@@ -165,16 +171,17 @@ def combine_extras(extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for extra in extras:
         for name, value in extra.items():
             values_by_name.setdefault(name, []).append(value)
-    combined: dict[str, Any] = {}
-    for name, values in values_by_name.items():
-        lists = [value for value in values if isinstance(value, list)]
-        if lists:
-            combined[name] = _join_lists(lists)
-        else:
-            combined[name] = values[winning_index(name, values)]
+    combined = {name: _combine_extra(name, values) for name, values in values_by_name.items()}
     if combined.get("action", "accept") != "accept":
         combined.pop("content", None)  # only an accepted elicitation sends what was entered
     return combined
+
+
+def _combine_extra(name: str, values: list[Any]) -> Any:
+    lists = [value for value in values if isinstance(value, list)]
+    if lists:
+        return _join_lists(lists)
+    return values[winning_index(name, values)]
 
 
 def _join_lists(lists: Iterable[list[Any]]) -> list[Any]:
@@ -241,20 +248,29 @@ def combine_answers(answers: Sequence[Answer], *, patches_response: bool = False
         return NO_OPINION
     if len(answers) == 1:
         return answers[0]
+    fields = _combine_verdicts(answers)
+    for field, combine in COMBINE.items():
+        values = [getattr(answer, field) for answer in answers]
+        values = [value for value in values if is_set(field, value)]
+        if not values:
+            continue
+        if field == "llm_response" and patches_response:
+            fields[field] = merge_responses(values)
+        else:
+            fields[field] = combine(values)
+    return Answer(**{field: value for field, value in fields.items() if is_set(field, value)})
+
+
+def _combine_verdicts(answers: Sequence[Answer]) -> dict[str, Any]:
+    """Return the fields of the verdict and the stop, with the reasons of those who gave them."""
     outcome = strongest_outcome(answers)
     carriers = [answer for answer in answers if carries(answer, outcome)]
     stoppers = [answer for answer in answers if answer.stop]
-    fields: dict[str, Any] = {
+    is_approved = outcome is Outcome.ALLOW and any(answer.approve for answer in carriers)
+    return {
         "outcome": outcome,
-        "approve": outcome is Outcome.ALLOW and any(answer.approve for answer in carriers),
+        "approve": is_approved,
         "reason": join_lines(answer.reason for answer in carriers),
         "stop": bool(stoppers),
         "stop_reason": join_lines(answer.stop_reason or answer.reason for answer in stoppers),
     }
-    combiners = {**COMBINE, "llm_response": merge_responses} if patches_response else COMBINE
-    for field, combine in combiners.items():
-        values = [getattr(answer, field) for answer in answers]
-        values = [value for value in values if is_set(field, value)]
-        if values:
-            fields[field] = combine(values)
-    return Answer(**{field: value for field, value in fields.items() if is_set(field, value)})
