@@ -118,11 +118,8 @@ class Records:
         now = definition_members(subject)
         for key, entry in self.entries.items():
             before = object_member(entry, "members")
-            if key in current_keys or not before or before.get("event") != now["event"]:
-                continue
-            has_same_command = before.get("runs") == now["runs"]
-            has_same_name = bool(now["name"]) and before.get("name") == now["name"]
-            if has_same_command or has_same_name:
+            is_gone = bool(before) and key not in current_keys
+            if is_gone and _is_same_hook(before, now):
                 return key
         return None
 
@@ -141,8 +138,7 @@ class Records:
         no_longer_named = [read_script(Path(path)) for path in before if path not in named]
         for script in (*subject.scripts, *no_longer_named):
             path = str(script.path)
-            now = RecordedFile(script.digest, script.text)
-            yield from _file_difference(path, before.get(path, ABSENT), now)
+            yield from _file_difference(path, before.get(path, ABSENT), _recorded(script))
         yield from self._tree_differences(object_member(entry, "trees"), subject, named)
 
     def _tree_differences(
@@ -156,18 +152,35 @@ class Records:
             named: Files that were compared already.
         """
         current = {str(tree.root): tree for tree in subject.trees}
-        for root in dict.fromkeys((*digests, *current)):
-            tree = current.get(root) or read_tree(Path(root))
+        roots = dict.fromkeys((*digests, *current))
+        for root in roots:
+            tree = current.get(root)
+            if tree is None:
+                tree = read_tree(Path(root))
             if tree.digest == digests.get(root):
                 continue
             before = _recorded_files(self.trees, str(digests.get(root)))
-            now = {name: RecordedFile(f.digest, f.text) for name, f in tree.files.items()}
+            now = {name: _recorded(script) for name, script in tree.files.items()}
             lines: list[str] = []
             for name in sorted({*before, *now}):
                 path = f"{root}/{name}"
                 if path not in named:
                     lines += _file_difference(path, before.get(name, ABSENT), now.get(name, ABSENT))
+            # The digest also covers directories of packages, and files that were compared above.
             yield from lines or [f"{root}: what belongs to it changed"]
+
+
+def _recorded(script: Script) -> RecordedFile:
+    return RecordedFile(script.digest, script.text)
+
+
+def _is_same_hook(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether two definitions are on one event, with the same command or name."""
+    if before.get("event") != now["event"]:
+        return False
+    has_same_command = before.get("runs") == now["runs"]
+    has_same_name = bool(now["name"]) and before.get("name") == now["name"]
+    return has_same_command or has_same_name
 
 
 def object_member(holder: object, key: str) -> dict[str, Any]:
@@ -195,30 +208,39 @@ def record_subjects(
     subjects: Iterable[Subject], agent: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the entries and trees to record for subjects: see `Records`."""
+    recorder = _FileRecorder()
     entries: dict[str, Any] = {}
     trees: dict[str, Any] = {}
-    characters_left = MAX_TEXT
-
-    def record(script: Script) -> dict[str, str | None]:
-        nonlocal characters_left
-        characters_left -= len(script.text or "")
-        # A file without its text is bound too, but a difference only shows its digest.
-        text = script.text if characters_left >= 0 else None
-        return {"sha256": script.digest, "text": text}
-
     for subject in subjects:
         entries[subject.key] = {
             "agent": agent,
             "command": subject.handler.identifier,
             "members": definition_members(subject),
-            "scripts": {str(script.path): record(script) for script in subject.scripts},
+            "scripts": {str(script.path): recorder.record(script) for script in subject.scripts},
             "trees": tree_digests(subject),
         }
         for tree in subject.trees:
             if tree.digest not in trees:
-                files = tree.files.items()
-                trees[tree.digest] = {name: record(script) for name, script in files}
+                trees[tree.digest] = recorder.record_all(tree.files)
     return entries, trees
+
+
+class _FileRecorder:
+    """Records files with their texts, until these are too long altogether."""
+
+    def __init__(self) -> None:
+        self._characters_left = MAX_TEXT
+
+    def record(self, script: Script) -> dict[str, str | None]:
+        """Return what is recorded of a file."""
+        self._characters_left -= len(script.text or "")
+        # A file without its text is bound too, but a difference only shows its digest.
+        text = script.text if self._characters_left >= 0 else None
+        return {"sha256": script.digest, "text": text}
+
+    def record_all(self, files: Mapping[str, Script]) -> dict[str, Any]:
+        """Return what is recorded of the files of a directory."""
+        return {name: self.record(script) for name, script in files.items()}
 
 
 def definition_members(subject: Subject) -> dict[str, Any]:
@@ -227,9 +249,10 @@ def definition_members(subject: Subject) -> dict[str, Any]:
     Values that may hold secrets (variables, headers) are recorded by their digest.
     """
     handler = subject.handler
-    directory = {} if handler.cwd is None else {"directory": handler.cwd}
-    return {
-        **directory,
+    members: dict[str, Any] = {}
+    if handler.cwd is not None:
+        members["directory"] = handler.cwd
+    members |= {
         "event": subject.event,
         "matcher": subject.matcher,
         "name": handler.name,
@@ -241,6 +264,7 @@ def definition_members(subject: Subject) -> dict[str, Any]:
         "options": _short_digest(dict(handler.options)),
         "variables": _short_digest(sorted(handler.env.items())),
     }
+    return members
 
 
 def _short_digest(value: Any) -> str | None:
@@ -261,29 +285,40 @@ def _has_same_scripts(entry: Mapping[str, Any], subject: Subject) -> bool:
 def _definition_difference(before: Mapping[str, Any], subject: Subject) -> Iterator[str]:
     """Yield the members of a definition that differ from the trusted ones."""
     now = definition_members(subject)
-    changed = [name for name in now if before.get(name) != now[name]]
-    for name in changed:
+    changed_names = [name for name in now if before.get(name) != now[name]]
+    if not changed_names:
+        # The key of a definition also holds the order, which is not recorded as a member.
+        yield "its order in the sequence changed"
+    for name in changed_names:
         yield f"-{name}: {json.dumps(before.get(name), ensure_ascii=False)}"
         yield f"+{name}: {json.dumps(now[name], ensure_ascii=False)}"
-    # The key of a definition also holds the order, which is not recorded as a member.
-    if not changed:
-        yield "its order in the sequence changed"
 
 
 def _file_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iterator[str]:
     """Yield how one file differs from what was trusted."""
     if before.digest == now.digest:
         return
+    lines = _text_difference(path, before, now)
+    if lines is not None:
+        yield from lines
+    else:
+        yield f"{path}: was {_shown_digest(before.digest)}, is {_shown_digest(now.digest)}"
+
+
+def _text_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iterable[str] | None:
+    """Return how the texts of a file differ; `None` if they are unknown or too long."""
     # The store may hold anything in place of the text.
-    if isinstance(before.text, str) and now.text is not None:
-        old_lines = before.text.splitlines()
-        new_lines = now.text.splitlines()
-        if max(len(old_lines), len(new_lines)) <= MAX_DIFF_LINES:
-            titles = (f"{path} (trusted)", f"{path} (now)")
-            yield from difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")
-            return
-    yield f"{path}: was {_shown_digest(before.digest)}, is {_shown_digest(now.digest)}"
+    if not isinstance(before.text, str) or now.text is None:
+        return None
+    old_lines = before.text.splitlines()
+    new_lines = now.text.splitlines()
+    if max(len(old_lines), len(new_lines)) > MAX_DIFF_LINES:
+        return None
+    titles = (f"{path} (trusted)", f"{path} (now)")
+    return difflib.unified_diff(old_lines, new_lines, *titles, lineterm="")
 
 
 def _shown_digest(digest: object) -> str:
-    return f"sha256 {str(digest)[:12]}" if digest else "not there"
+    if not digest:
+        return "not there"
+    return f"sha256 {str(digest)[:12]}"
