@@ -88,6 +88,17 @@ def test_a_changed_script_asks_again_and_shows_the_difference(world, store):
     assert "+echo never >&2; exit 2" in change.difference
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c", "\r"])
+def test_a_comment_that_became_a_command_is_shown(world, store, separator):
+    world.script.write_bytes(f"#!/bin/sh\n# see{separator}exit 0\nexit 2\n".encode())
+    trust(world, store)
+    world.script.write_bytes(b"#!/bin/sh\n# see\nexit 0\nexit 2\n")
+
+    (change,) = load(world, store).guard.changes()
+
+    assert "+exit 0" in change.difference
+
+
 def test_a_script_that_changes_under_a_loaded_engine_does_not_run(world, store):
     trust(world, store)
     engine = load(world, store)

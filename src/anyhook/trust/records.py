@@ -310,8 +310,10 @@ def _text_difference(path: str, before: RecordedFile, now: RecordedFile) -> Iter
     # The store may hold anything in place of the text.
     if not isinstance(before.text, str) or now.text is None:
         return None
-    old_lines = before.text.splitlines()
-    new_lines = now.text.splitlines()
+    # `splitlines` knows more line ends than shells do: a comment that became a command in a line of
+    # its own would be no difference.
+    old_lines = before.text.split("\n")
+    new_lines = now.text.split("\n")
     if max(len(old_lines), len(new_lines)) > MAX_DIFF_LINES:
         return None
     titles = (f"{path} (trusted)", f"{path} (now)")
