@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS, is_interpreter
+from anyhook.trust.scope import Scope, file_mode
 from anyhook.trust.trees import code_beside, is_script
 from anyhook.trust.words import (
     CHANGES_DIRECTORY,
@@ -123,25 +124,22 @@ def command_files(
     if start is None and handler.cwd is not None:
         start = Path(handler.cwd)
     search = _PathSearch(handler, start or project, variables)
-    scope = _Scope(project, start)
+    scope = Scope(project, start)
     runs_unnamed = search.runs_unnamed_files()
     files: dict[str, None] = {}
     directories: dict[str, None] = dict.fromkeys(search.bases[1:])
     looked_at: dict[str, None] = {}
     for word, path in search.candidates():
         looked_at[path] = None
-        mode = _file_mode(path)
+        mode = file_mode(path)
         if stat.S_ISDIR(mode):
             if runs_unnamed:
                 directories[path] = None
-        elif mode and (_SCRIPT_NAME.fullmatch(word) or scope.contains(path)):
+        elif _names_file(word, path, scope, exists=mode != 0):
             files[path] = None
             # A script may load what is beside it.
-            if is_script(path):
+            if mode and is_script(path):
                 directories[os.path.dirname(path)] = None
-        # A file that does not exist yet is bound too, so that its appearance is a change.
-        elif not mode and _is_path(word) and scope.contains(path):
-            files[path] = None
         # Only a part of the path may be known: `hooks/$NAME` runs some file of `hooks`.
         if runs_unnamed and "/" in word:
             directories[os.path.dirname(path)] = None
@@ -156,6 +154,14 @@ def command_files(
         looked_at=(*looked_at, *search.listed),
         unclear=tuple(_unclear_words(search, scope)),
     )
+
+
+def _names_file(word: str, path: str, scope: Scope, *, exists: bool) -> bool:
+    """Return whether a word names a file to which trust is bound."""
+    if exists:
+        return _SCRIPT_NAME.fullmatch(word) is not None or scope.contains(path)
+    # A file that does not exist yet is bound too, so that its appearance is a change.
+    return _is_path(word) and scope.contains(path)
 
 
 def named_files(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
@@ -173,19 +179,28 @@ def missing_scripts(
     for word, path in _PathSearch(handler, start, variables).candidates(with_implied=False):
         if os.path.exists(path):
             existing.add(word)
-        elif _SCRIPT_NAME.fullmatch(word) and "{" not in word.replace("${", ""):
+        elif _SCRIPT_NAME.fullmatch(word) and not _has_brace_expansion(word):
             missing.setdefault(word, path)
     # A path with blanks was also split: its pieces are not missing.
     excused = set(existing)
     for word in existing:
         excused.update(word.split())
-    scripts = []
+    scripts: list[Path] = []
     for word, path in missing.items():
-        # Quotes split `"${DIR}"/guard.sh`, which exists as a whole.
-        is_ending = word.startswith("/") and any(w.endswith(f"}}{word}") for w in existing)
-        if word not in excused and not is_ending:
+        if word not in excused and not _is_end_of_any(word, existing):
             scripts.append(Path(path))
     return scripts[:MAX_MISSING]
+
+
+def _has_brace_expansion(word: str) -> bool:
+    return "{" in word.replace("${", "")
+
+
+def _is_end_of_any(word: str, existing: Iterable[str]) -> bool:
+    """Return whether a word is what quotes split off: `"${DIR}"/guard.sh` exists as a whole."""
+    if not word.startswith("/"):
+        return False
+    return any(whole.endswith(f"}}{word}") for whole in existing)
 
 
 def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> str | Path | None:
@@ -204,7 +219,7 @@ def program(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -
     return None if path is None else Path(path)
 
 
-def _unclear_words(search: _PathSearch, scope: _Scope) -> list[str]:
+def _unclear_words(search: _PathSearch, scope: Scope) -> list[str]:
     """List what a command may run and what is not bound: for a person to see.
 
     Those are words that only the running shell can resolve, programs that run what files of the
@@ -226,29 +241,6 @@ def _unclear_words(search: _PathSearch, scope: _Scope) -> list[str]:
     if search.is_exhausted:
         words.append("the rest of the command: it is too complex to look into")
     return words
-
-
-class _Scope:
-    """The project, and the directory outside of it in which a command runs."""
-
-    def __init__(self, project: Path, start: Path | None) -> None:
-        self.project = str(project)
-        self._real_project = os.path.realpath(project)
-        is_outside = start is not None and not start.is_relative_to(project)
-        self._start = str(start) if is_outside else None
-
-    def contains(self, path: str) -> bool:
-        """Return whether a path, or what it links to, is inside."""
-        if _is_inside(path, self.project):
-            return True
-        if self._start is not None and _is_inside(path, self._start):
-            return True
-        return _is_inside(os.path.realpath(path), self._real_project)
-
-    def is_inner_directory(self, path: str) -> bool:
-        """Return whether a path is a directory in the project, and not the project itself."""
-        is_below = path != self.project and _is_inside(path, self.project)
-        return is_below and stat.S_ISDIR(_file_mode(path))
 
 
 class _PathSearch:
@@ -292,12 +284,13 @@ class _PathSearch:
 
     def runs_unnamed_files(self) -> bool:
         """Return whether the command may run files whose names it does not hold in full."""
-        if not _INDIRECT.isdisjoint(self.words) or any(map(_SEARCH_PATH.match, self.handler.env)):
+        if not _INDIRECT.isdisjoint(self.words):
             return True
-        for word in self.words:
-            assignment = _ASSIGNMENT.match(word)
-            if assignment and (_SEARCH_PATH.match(assignment[1]) or "/" in word):
-                return True
+        # With another `PATH` or `PYTHONPATH`, a name means another file.
+        if any(_SEARCH_PATH.match(name) for name in self.handler.env):
+            return True
+        if any(_changes_search(word) for word in self.words):
+            return True
         return any(_NEEDS_SHELL.search(word.text) for word in self.context)
 
     def runs_inline_code(self) -> bool:
@@ -316,12 +309,15 @@ class _PathSearch:
         """
         for word, text, previous in self.context:
             if with_implied:
-                for name in _implied_names(text, previous):
-                    for path in self.paths(name, self.bases):
-                        is_file = stat.S_ISREG(_file_mode(path))
-                        yield name if is_file else "", path
+                yield from self._implied_candidates(text, previous)
             for path in self.paths(text, self.bases):
                 yield word, path
+
+    def _implied_candidates(self, text: str, previous: str) -> Iterator[tuple[str, str]]:
+        for name in _implied_names(text, previous):
+            for path in self.paths(name, self.bases):
+                is_file = stat.S_ISREG(file_mode(path))
+                yield name if is_file else "", path
 
     def paths(self, text: str, bases: Iterable[str]) -> list[str]:
         """Return the paths that a word may mean in some directories."""
@@ -345,7 +341,7 @@ class _PathSearch:
                 paths.append(path)
         return paths
 
-    def names_directory(self, text: str, scope: _Scope) -> bool:
+    def names_directory(self, text: str, scope: Scope) -> bool:
         """Return whether a word means a directory of the project."""
         return any(map(scope.is_inner_directory, self.paths(text, [scope.project])))
 
@@ -396,11 +392,7 @@ class _PathSearch:
 def _implied_names(text: str, previous: str) -> list[str]:
     """Return the files that a program reads although its arguments do not name them in full."""
     names = list(_PROJECT_FILES.get(text, ()))
-    module = ""
-    if previous == "-m":
-        module = text
-    elif text.startswith("-m"):
-        module = text[2:]
+    module = _module_name(text, previous)
     if module:
         names += [form.format(module.replace(".", "/")) for form in _MODULE_FILES]
     if text and len(text) < LONGEST_WORD:
@@ -409,22 +401,28 @@ def _implied_names(text: str, previous: str) -> list[str]:
     return names
 
 
-def _is_inside(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
+def _module_name(text: str, previous: str) -> str:
+    """Return the module that an option names, as `-m module` or `-mmodule`; empty if none does."""
+    if previous == "-m":
+        return text
+    return text[2:] if text.startswith("-m") else ""
 
 
-def _file_mode(path: str) -> int:
-    """Return the mode of a file; 0 if there is none."""
-    try:
-        return os.stat(path).st_mode
-    except (OSError, ValueError):
-        return 0
+def _changes_search(word: str) -> bool:
+    """Return whether a word sets a variable that holds a path, or says where files are found."""
+    assignment = _ASSIGNMENT.match(word)
+    if assignment is None:
+        return False
+    return "/" in word or _SEARCH_PATH.match(assignment[1]) is not None
 
 
 def _is_path(word: str) -> bool:
     """Return whether a word is one path, variables aside."""
+    if "/" not in word:
+        return False
     plain = VARIABLE.sub("", word)
-    return "/" in word and "{" not in plain and "}" not in plain and not SEPARATORS.search(plain)
+    has_braces = "{" in plain or "}" in plain
+    return not has_braces and SEPARATORS.search(plain) is None
 
 
 def _can_be_path(text: str) -> bool:

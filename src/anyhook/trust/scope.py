@@ -1,0 +1,48 @@
+"""Where the files are that the author of a project can change.
+
+Paths are texts here, as in `anyhook.trust.scripts`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Scope:
+    """The project, and the directory outside of it in which a command runs."""
+
+    def __init__(self, project: Path, start: Path | None) -> None:
+        self.project = str(project)
+        self._real_project = os.path.realpath(project)
+        is_outside = start is not None and not start.is_relative_to(project)
+        self._start = str(start) if is_outside else None
+
+    def contains(self, path: str) -> bool:
+        """Return whether a path, or what it links to, is inside."""
+        if _is_inside(path, self.project):
+            return True
+        if self._start is not None and _is_inside(path, self._start):
+            return True
+        return _is_inside(os.path.realpath(path), self._real_project)
+
+    def is_inner_directory(self, path: str) -> bool:
+        """Return whether a path is a directory in the project, and not the project itself."""
+        is_below = path != self.project and _is_inside(path, self.project)
+        return is_below and stat.S_ISDIR(file_mode(path))
+
+
+def file_mode(path: str) -> int:
+    """Return the mode of a file; 0 if there is none."""
+    try:
+        return os.stat(path).st_mode
+    except (OSError, ValueError):
+        return 0
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")
