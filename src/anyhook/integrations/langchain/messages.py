@@ -126,10 +126,8 @@ def _is_text_block(block: Mapping[str, Any]) -> bool:
 
 def _blocks_of(content: Any) -> list[dict[str, Any]]:
     """Return content as blocks; LangChain also allows a text, and texts between the blocks."""
-    if content == "":
-        return []
     if isinstance(content, str):
-        return [_text_block(content)]
+        return [_text_block(content)] if content else []
     return [_text_block(block) if isinstance(block, str) else block for block in content]
 
 
@@ -275,7 +273,9 @@ def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMes
     for part in parts:
         result = _member(part, "functionResponse")
         if result is not None:
-            response = result.get("response") if response is None else response
+            # A message holds one result: of several that hooks write the first one counts.
+            if response is None:
+                response = result.get("response")
         elif isinstance(part, dict) and "type" not in part and "text" in part:
             texts.append(str(part["text"]))
         else:
@@ -290,8 +290,9 @@ def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMes
 def _result_text(message: ToolMessage, response: Any) -> str:
     """Return the text of a result that hooks changed; of the message itself if they removed it."""
     output = response
-    shown_keys = _tool_result_part(message)["functionResponse"]["response"].keys()
-    if isinstance(response, dict) and response.keys() == shown_keys:
+    shown = _tool_result_part(message)["functionResponse"]["response"]
+    has_shown_form = isinstance(response, dict) and response.keys() == shown.keys()
+    if has_shown_form:
         (output,) = response.values()
     if output is None:
         return _text_of_content(message.content)
@@ -330,9 +331,9 @@ class ShownRequest:
         overrides: dict[str, Any] = {}
         if new_api["contents"] is not api["contents"]:
             overrides["messages"] = [self._message(entry) for entry in new_api["contents"]]
-        instruction = new_api["config"].get("systemInstruction") or {}
-        texts = [part["text"] for part in instruction.get("parts") or []]
-        if texts:
+        instruction = new_api["config"].get("systemInstruction")
+        if instruction:
+            texts = [part["text"] for part in instruction["parts"]]
             system = request.system_message or SystemMessage(content="")
             overrides["system_message"] = append_texts(system, texts)
         sampling = changed_sampling(api["config"], new_api["config"])
