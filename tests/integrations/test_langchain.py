@@ -861,3 +861,20 @@ def test_a_changed_response_keeps_its_calls_and_images():
 
 def two_texts(*texts):
     return {"candidates": [{"content": {"role": "model", "parts": list(texts)}}]}
+
+
+def test_calls_without_identifiers_are_all_shown_and_keep_their_arguments():
+    calls = [
+        {"id": None, "name": "read", "args": {"path": "a"}},
+        {"id": None, "name": "write", "args": {"path": "b"}},
+    ]
+    image = {"type": "image", "url": "https://example.org/i.png"}
+    said = AIMessage(content=[{"type": "text", "text": "one"}, image], tool_calls=calls)
+    response = ShownResponse(said)
+    shown = response.stable["candidates"][0]
+
+    changed = response.changed(merge_response(response.stable, {"text": "two"}))
+
+    assert [call["name"] for call in shown["functionCalls"]] == ["read", "write"]
+    assert [call["args"] for call in changed.tool_calls] == [{"path": "a"}, {"path": "b"}]
+    assert changed.content == [{"type": "text", "text": "two"}, image]

@@ -140,10 +140,13 @@ def _parts_from_message(message: BaseMessage) -> list[dict[str, Any]]:
     if isinstance(message, ToolMessage):
         others = [block for block in blocks if not _is_text_block(block)]
         return [_tool_result_part(message), *others]
-    # Some providers repeat each call as a block, in its place between texts; others do not.
-    calls = {call["id"]: call for call in _tool_calls(message)}
-    parts = [_part_from_block(block, calls) for block in blocks]
-    return parts + [_call_part(call) for call in calls.values()]
+    # Some providers repeat each call as a block, in its place between texts; others do not. A call
+    # without an identifier, which LangChain allows, cannot be found in the blocks.
+    calls = _tool_calls(message)
+    by_id = {call["id"]: call for call in calls if call["id"]}
+    parts = [_part_from_block(block, by_id) for block in blocks]
+    not_repeated = [call for call in calls if not call["id"] or call["id"] in by_id]
+    return parts + [_call_part(call) for call in not_repeated]
 
 
 def _part_from_block(block: dict[str, Any], calls: dict[Any, Any]) -> dict[str, Any]:
@@ -170,8 +173,9 @@ def _tool_calls(message: BaseMessage) -> list[Any]:
     return list(message.tool_calls)
 
 
-def _call_id(block: Mapping[str, Any]) -> Any:
-    return block.get("call_id") or block.get("id")
+def _call_id(block: Mapping[str, Any]) -> str | None:
+    identifier = block.get("call_id") or block.get("id")
+    return identifier if isinstance(identifier, str) else None
 
 
 def _call_part(call: Mapping[str, Any]) -> dict[str, Any]:
@@ -208,8 +212,8 @@ def _changed_calls(calls: list[Any], parts: Sequence[Any]) -> list[Any]:
     arguments: dict[Any, Any] = {}
     for part in parts:
         call = _member(part, "functionCall")
-        if call is not None and isinstance(call.get("args"), dict):
-            arguments.setdefault(call.get("id"), call["args"])
+        if call is not None and _call_id(call) and isinstance(call.get("args"), dict):
+            arguments.setdefault(_call_id(call), call["args"])
     return [{**call, "args": arguments.get(call["id"], call["args"])} for call in calls]
 
 
@@ -218,7 +222,7 @@ def _changed_content(
 ) -> str | list[dict[str, Any]]:
     """Return the content of a message that parts came from: a text where it was one."""
     old_blocks = _blocks_of(message.content)
-    call_blocks = {_call_id(block): block for block in old_blocks}
+    call_blocks = {_call_id(block): block for block in old_blocks if _call_id(block)}
     # The provider's own block of a changed call still has the old arguments.
     for call, old_call in zip(calls, _tool_calls(message), strict=True):
         if call != old_call:
@@ -250,7 +254,7 @@ def _block_from_part(
     """Return the block of a part; `None` for a call that the provider does not repeat as one."""
     call = _member(part, "functionCall")
     if call is not None:
-        return call_blocks.get(call.get("id"))
+        return call_blocks.get(_call_id(call))
     is_text = isinstance(part.get("text"), str) and "type" not in part
     if not is_text:
         return part
