@@ -80,11 +80,12 @@ class ShownRequest:
 
     def _apply_config(self, config: dict[str, Any]) -> None:
         members = dict(config)
-        instruction = members.pop("systemInstruction", None) or {}
-        texts = [part["text"] for part in instruction.get("parts", ())]
-        self._request.append_instructions(texts)
+        instruction = members.pop("systemInstruction", None)
+        if instruction:
+            self._request.append_instructions([part["text"] for part in instruction["parts"]])
         old = self._api["config"]
         changed = {key: value for key, value in members.items() if value != old.get(key)}
+        # Validation turns the names and values of JSON into those of ADK's objects.
         new_config = types.GenerateContentConfig.model_validate(changed)
         for name in new_config.model_fields_set:
             setattr(self._request.config, name, getattr(new_config, name))
@@ -113,7 +114,9 @@ class ShownResponse:
     def changed(self, wanted: LLMResponse) -> LlmResponse:
         """Return ADK's response with the changes of hooks."""
         api = response_to_api(self._api, wanted)
-        originals = _original_parts(self._api["candidates"][0]["content"], self._response.content)
+        (shown,) = self._api["candidates"]
+        originals = _original_parts(shown["content"], self._response.content)
+        # A response of ADK has one candidate; without any it is empty.
         candidates = api.get("candidates") or [{"content": {"role": "model"}}]
         candidate = candidates[0]
         new_content = _rebuild_content(candidate.get("content") or {}, originals)
@@ -145,8 +148,14 @@ class _OriginalPart(NamedTuple):
 
 
 def _original_parts(entry: dict[str, Any], content: types.Content | None) -> list[_OriginalPart]:
-    parts = (content.parts if content is not None else None) or ()
-    return [_OriginalPart(*pair) for pair in zip(entry.get("parts", ()), parts, strict=True)]
+    pairs = zip(entry.get("parts", ()), _parts_of(content), strict=True)
+    return [_OriginalPart(json, part) for json, part in pairs]
+
+
+def _parts_of(content: types.Content | None) -> list[types.Part]:
+    if content is None or content.parts is None:
+        return []
+    return content.parts
 
 
 def _rebuild_content(entry: dict[str, Any], originals: Sequence[_OriginalPart]) -> types.Content:
@@ -185,11 +194,7 @@ def select_tools(request: LlmRequest, choice: ToolConfig) -> None:
     mode = choice.get("mode", "AUTO")
     names = choice.get("allowedFunctionNames") or []
     if mode == "NONE" or names:
-        tools = [_select_declarations(tool, choice) for tool in request.config.tools or ()]
-        request.config.tools = [tool for tool in tools if tool is not None]
-        request.tools_dict = {
-            name: tool for name, tool in request.tools_dict.items() if is_tool_allowed(choice, name)
-        }
+        _remove_other_tools(request, choice)
     calling: dict[str, Any] = {"mode": mode}
     if mode == "ANY" and names:
         # The API refuses names with other modes.
@@ -200,12 +205,25 @@ def select_tools(request: LlmRequest, choice: ToolConfig) -> None:
     )
 
 
+def _remove_other_tools(request: LlmRequest, choice: ToolConfig) -> None:
+    tools = [_select_declarations(tool, choice) for tool in request.config.tools or ()]
+    request.config.tools = [tool for tool in tools if tool is not None]
+    request.tools_dict = {
+        name: tool for name, tool in request.tools_dict.items() if is_tool_allowed(choice, name)
+    }
+
+
 def _select_declarations(tool: Any, choice: ToolConfig) -> Any:
     """Return a tool with the chosen functions; `None` if nothing of it is left."""
     declarations = getattr(tool, "function_declarations", None)
     if not isinstance(tool, types.Tool) or not declarations:
         return tool
-    chosen = [d for d in declarations if is_tool_allowed(choice, str(d.name))]
+    chosen = [
+        declaration
+        for declaration in declarations
+        if is_tool_allowed(choice, str(declaration.name))
+    ]
+    # A tool may also hold what is no function, like Google Search.
     selected = tool.model_copy(update={"function_declarations": chosen or None})
     is_empty = not to_json(selected)
     return None if is_empty else selected
@@ -213,8 +231,8 @@ def _select_declarations(tool: Any, choice: ToolConfig) -> Any:
 
 def content_text(content: types.Content | None) -> str:
     """Return the text of a content, without thoughts."""
-    parts = (content.parts if content is not None else None) or ()
-    return "".join(part.text for part in parts if part.text and not part.thought)
+    texts = [part.text for part in _parts_of(content) if part.text and not part.thought]
+    return "".join(texts)
 
 
 def with_parts(content: types.Content | None, *parts: types.Part) -> types.Content:
@@ -227,7 +245,7 @@ def with_parts(content: types.Content | None, *parts: types.Part) -> types.Conte
 def without_calls(content: types.Content, ids: Collection[str]) -> types.Content:
     """Return a content without the function calls that have some identifiers."""
     parts: list[types.Part] = []
-    for part in content.parts or ():
+    for part in _parts_of(content):
         is_removed = part.function_call is not None and part.function_call.id in ids
         if not is_removed:
             parts.append(part)
@@ -247,7 +265,7 @@ def is_final(response: LlmResponse, agent: BaseNode | None) -> bool:
     """Return whether an agent is done after a response: no function and no code is run."""
     if response.get_function_calls():
         return False
-    parts = response.content.parts if response.content is not None else None
+    parts = _parts_of(response.content)
     if parts and parts[-1].code_execution_result is not None:
         return False
     executor = getattr(agent, "code_executor", None)
