@@ -1,9 +1,14 @@
-"""Translates names and patterns of MCP tools, which hold the name of the server in most agents."""
+"""Translates names and patterns of MCP tools, which hold the name of the server in most agents.
+
+`mcp__github__create_issue` of Claude Code is `mcp_github_create_issue` in Gemini CLI. Where a name
+has one underscore between server and tool, each of its underscores may be that one, so a pattern
+can become several.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.migrate.matcher_pieces import TranslatedPiece
 
@@ -11,10 +16,22 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.matcher_pieces import Piece
 
-# Letters and `.*`: patterns that can be rewritten piece by piece.
 _SIMPLE_PATTERN = re.compile(r"(?:[\w-]|\.[*+])*\Z")
+"""Letters and `.*`: patterns that can be rewritten piece by piece."""
 _TRAILING_WILDCARD = re.compile(r"\.[*+]\Z")
 _INNER_WILDCARD = re.compile(r"\.[*+].")
+
+
+class McpNameParts(NamedTuple):
+    """The constant texts in an agent's names of MCP tools.
+
+    Attributes:
+        prefix: Before the name of the server.
+        separator: Between the names of the server and of the tool; empty if there is no server.
+    """
+
+    prefix: str
+    separator: str
 
 
 def translate_mcp_piece(
@@ -34,7 +51,7 @@ def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -
         return []
     if _covers_all(rest):
         return [any_mcp_tool(target)]
-    _, separator = mcp_name_parts(source)
+    separator = mcp_name_parts(source).separator
     if separator not in rest and not _is_open(rest):
         return []
     new_prefix, new_separator = mcp_name_parts(target)
@@ -45,11 +62,11 @@ def _translate_mcp_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -
     if _INNER_WILDCARD.search(rest):
         return []
     names: list[str] = []
-    for offset in _separator_offsets(rest, separator):
-        server, tool = rest[:offset], rest[offset + len(separator) :]
+    for server, tool in _splits(rest, separator):
         names.append(f"{new_prefix}{server}{new_separator}{tool}")
     if not _is_open(rest):
         return names
+    # The server's name may also end in what the wildcard stands for.
     if new_prefix:
         specific = [name for name in names if not name.endswith(f"{new_separator}.*")]
         return [f"{new_prefix}{rest}", *specific]
@@ -72,11 +89,13 @@ def _after_mcp_prefix(source: AgentSpec, piece: Piece) -> str | None:
     """
     prefix, separator = mcp_name_parts(source)
     text = piece.text
-    if not text.startswith(prefix) or (not prefix and separator not in text):
+    # Without a prefix only the separator distinguishes these names from others.
+    is_marked = text.startswith(prefix) if prefix else separator in text
+    is_own_tool = text in source.vocabulary.canonical or text in source.tools
+    if not is_marked or is_own_tool:
         return None
     rest = text.removeprefix(prefix)
-    is_own_tool = text in source.vocabulary.canonical or text in source.tools
-    if is_own_tool or not _SIMPLE_PATTERN.match(rest):
+    if not _SIMPLE_PATTERN.match(rest):
         return None
     if piece.end or _is_open(rest):
         return rest
@@ -92,15 +111,16 @@ def _translate_with_or_without_server(
         return None
     if _covers_all(rest):
         return TranslatedPiece(patterns=(any_mcp_tool(target),))
-    _, separator = mcp_name_parts(source)
+    separator = mcp_name_parts(source).separator
     new_prefix, new_separator = mcp_name_parts(target)
     if not _names_servers(source):
         server = ".*" if new_prefix else ".+"
         return TranslatedPiece(patterns=(f"{new_prefix}{server}{new_separator}{rest}",))
     if separator not in rest and not _is_open(rest):
         return None
-    tools = [rest[offset + len(separator) :] for offset in _separator_offsets(rest, separator)]
-    patterns = [f"{new_prefix}{tool}" for tool in tools] or [any_mcp_tool(target)]
+    patterns = [f"{new_prefix}{tool}" for _server, tool in _splits(rest, separator)]
+    if not patterns:
+        patterns = [any_mcp_tool(target)]
     covers_all_servers = rest.startswith(f".*{separator}")
     if covers_all_servers:
         return TranslatedPiece(patterns=tuple(patterns))
@@ -109,17 +129,24 @@ def _translate_with_or_without_server(
     return TranslatedPiece(patterns=tuple(patterns), wider=wider, lacks_server=True)
 
 
-def _separator_offsets(text: str, separator: str) -> list[int]:
-    matches = re.finditer(f"(?={re.escape(separator)})", text)
-    return [match.start() for match in matches if match.start() > 0]
+def _splits(text: str, separator: str) -> list[tuple[str, str]]:
+    """Return every way to split a text into the names of a server and a tool."""
+    splits: list[tuple[str, str]] = []
+    # A lookahead finds overlapping separators, too: `a___b` has two of `__`.
+    for match in re.finditer(f"(?={re.escape(separator)})", text):
+        offset = match.start()
+        if offset > 0:
+            splits.append((text[:offset], text[offset + len(separator) :]))
+    return splits
 
 
-def mcp_name_parts(agent: AgentSpec) -> tuple[str, str]:
-    """Return the text before the server's name, and between it and the tool's."""
+def mcp_name_parts(agent: AgentSpec) -> McpNameParts:
+    """Return the constant texts in an agent's names of MCP tools."""
+    template = agent.vocabulary.mcp_name
     if not _names_servers(agent):
-        return agent.vocabulary.mcp_name.partition("{tool}")[0], ""
-    prefix, _, rest = agent.vocabulary.mcp_name.partition("{server}")
-    return prefix, rest.partition("{tool}")[0]
+        return McpNameParts(prefix=template.partition("{tool}")[0], separator="")
+    prefix, _, rest = template.partition("{server}")
+    return McpNameParts(prefix=prefix, separator=rest.partition("{tool}")[0])
 
 
 def _names_servers(agent: AgentSpec) -> bool:
@@ -130,4 +157,6 @@ def _names_servers(agent: AgentSpec) -> bool:
 def any_mcp_tool(target: AgentSpec) -> str:
     """Return an expression that covers the tools of all servers."""
     prefix, separator = mcp_name_parts(target)
-    return f"{prefix}.*" if prefix else f".+{separator}.+"
+    if prefix:
+        return f"{prefix}.*"
+    return f".+{separator}.+"
