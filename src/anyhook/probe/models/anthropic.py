@@ -29,11 +29,10 @@ class AnthropicModel(ScriptedModel):
     def say(self, turn: Turn, number: str, request: Body) -> Reply:
         """Return a turn as this API sends it."""
         blocks = _blocks(turn, number)
-        if not request.get("stream"):
-            stop_reason = "tool_use" if turn.tools else "end_turn"
-            return Reply.of(_message(number, content=blocks, stop_reason=stop_reason))
-        stream = event_stream([*_events(blocks, number)], named=True)
-        return Reply(stream, "text/event-stream; charset=utf-8")
+        if request.get("stream"):
+            stream = event_stream(list(_events(blocks, number)), named=True)
+            return Reply(stream, "text/event-stream; charset=utf-8")
+        return Reply.of(_message(number, content=blocks, stop_reason=_stop_reason(blocks)))
 
     def small_talk(self, question: Question) -> Reply:
         """Answer a request aside."""
@@ -69,19 +68,31 @@ class AnthropicModel(ScriptedModel):
         """Return the results of the tools, in order."""
         results: list[str] = []
         for message in request["messages"]:
-            if isinstance(message["content"], str):
-                continue
-            blocks = [block for block in message["content"] if block["type"] == "tool_result"]
-            results += ["\n".join(_texts(block.get("content", ""))) for block in blocks]
+            blocks = _content_blocks(message)
+            tool_results = [block for block in blocks if block["type"] == "tool_result"]
+            results += ["\n".join(_texts(block.get("content", ""))) for block in tool_results]
         return results
 
 
+def _content_blocks(message: Body) -> list[Body]:
+    """Return the blocks of a message, whose content may be a mere text."""
+    content = message["content"]
+    return [] if isinstance(content, str) else content
+
+
 def _blocks(turn: Turn, number: str) -> list[Body]:
-    blocks: list[Body] = [{"type": "text", "text": turn.text}] if turn.text else []
+    blocks: list[Body] = []
+    if turn.text:
+        blocks.append({"type": "text", "text": turn.text})
     for index, (name, arguments) in enumerate(turn.tools):
         identifier = f"toolu_{number}_{index}"
         blocks.append({"type": "tool_use", "id": identifier, "name": name, "input": arguments})
     return blocks
+
+
+def _stop_reason(blocks: Sequence[Body]) -> str:
+    has_calls = any(block["type"] == "tool_use" for block in blocks)
+    return "tool_use" if has_calls else "end_turn"
 
 
 def _message(number: str, **members: object) -> Body:
@@ -109,8 +120,7 @@ def _events(blocks: Sequence[Body], number: str) -> Iterator[Body]:
         yield {"type": "content_block_start", "index": index, "content_block": opening}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    has_calls = any(block["type"] == "tool_use" for block in blocks)
-    ending = {"stop_reason": "tool_use" if has_calls else "end_turn", "stop_sequence": None}
+    ending = {"stop_reason": _stop_reason(blocks), "stop_sequence": None}
     yield {"type": "message_delta", "delta": ending, "usage": start["usage"]}
     yield {"type": "message_stop"}
 

@@ -37,19 +37,9 @@ class ChatModel(ScriptedModel):
 
     def say(self, turn: Turn, number: str, request: Body) -> Reply:
         """Return a turn as this API sends it."""
-        calls = _calls(turn, number)
-        reason = "tool_calls" if calls else "stop"
         if request.get("stream"):
-            events: list[Body] = [_chunk(delta) for delta in _deltas(turn, calls)]
-            events += [_chunk({}, reason), {"choices": [], "usage": _USAGE}]
-            stream = event_stream([{**_base(number), **event} for event in events], named=False)
-            return Reply(stream + b"data: [DONE]\n\n", STREAM)
-        message: Body = {"role": "assistant", "content": turn.text or None}
-        if calls:
-            message["tool_calls"] = calls
-        choice = {"index": 0, "message": message, "finish_reason": reason}
-        body = {**_base(number), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
-        return Reply.of(body)
+            return _streamed(turn, number)
+        return _whole(turn, number)
 
     def small_talk(self, question: Question) -> Reply:
         """Answer a request aside."""
@@ -107,22 +97,43 @@ def _calls(turn: Turn, number: str) -> list[Body]:
     return calls
 
 
-def _deltas(turn: Turn, calls: Sequence[Body]) -> Iterator[Body]:
-    yield {"role": "assistant", "content": ""}
+def _finish_reason(calls: Sequence[Body]) -> str:
+    return "tool_calls" if calls else "stop"
+
+
+def _whole(turn: Turn, number: str) -> Reply:
+    """Return a turn as one completion."""
+    calls = _calls(turn, number)
+    message: Body = {"role": "assistant", "content": turn.text or None}
+    if calls:
+        message["tool_calls"] = calls
+    choice = {"index": 0, "message": message, "finish_reason": _finish_reason(calls)}
+    base = _base(number, "chat.completion")
+    return Reply.of({**base, "choices": [choice], "usage": _USAGE})
+
+
+def _streamed(turn: Turn, number: str) -> Reply:
+    """Return a turn as chunks of a completion."""
+    base = _base(number, "chat.completion.chunk")
+    events = [{**base, "choices": choices} for choices in _chunks(turn, number)]
+    events.append({**base, "choices": [], "usage": _USAGE})
+    return Reply(event_stream(events, named=False) + b"data: [DONE]\n\n", STREAM)
+
+
+def _chunks(turn: Turn, number: str) -> Iterator[list[Body]]:
+    """Yield the `choices` of each chunk."""
+    calls = _calls(turn, number)
+    yield _choices({"role": "assistant", "content": ""})
     if turn.text:
-        yield {"content": turn.text}
+        yield _choices({"content": turn.text})
     for call in calls:
-        yield {"tool_calls": [call]}
+        yield _choices({"tool_calls": [call]})
+    yield _choices({}, _finish_reason(calls))
 
 
-def _chunk(delta: Body, reason: str | None = None) -> Body:
-    return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+def _choices(delta: Body, reason: str | None = None) -> list[Body]:
+    return [{"index": 0, "delta": delta, "finish_reason": reason}]
 
 
-def _base(number: str) -> Body:
-    return {
-        "id": f"chatcmpl-{number}",
-        "object": "chat.completion.chunk",
-        "created": 0,
-        "model": "scripted",
-    }
+def _base(number: str, kind: str) -> Body:
+    return {"id": f"chatcmpl-{number}", "object": kind, "created": 0, "model": "scripted"}
