@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -62,12 +63,13 @@ class HookCommand(NamedTuple):
         Args:
             environ: The variables that the command is started with.
         """
-        program = _found(self.program, environ)
-        if program is None or not _is_known(program):
-            return None  # something else of that name: it must run
+        program = _find_program(self.program, environ)
+        # Something else of that name may decide by itself: it must run.
+        if program is None or not _is_client(program):
+            return None
         if self.python is None:
             return _interpreter_of(program)
-        return _found(self.python, environ)
+        return _find_program(self.python, environ)
 
 
 def native_client() -> str | None:
@@ -83,7 +85,9 @@ def prefix(python: str) -> tuple[str, ...]:
         python: Absolute path of an interpreter that has anyhook.
     """
     native = native_client()
-    return (native, python) if native else (python, BARE, client.__file__, python)
+    if native is not None:
+        return (native, python)
+    return (python, BARE, client.__file__, python)
 
 
 def read_command(argv: Sequence[str]) -> HookCommand | None:
@@ -106,7 +110,9 @@ def read_command(argv: Sequence[str]) -> HookCommand | None:
 def read_line(line: str) -> HookCommand | None:
     """Read a command line that a shell has still to split; variables in it stay as they are."""
     words = split_words(line)
-    return None if words is None else read_command(words)
+    if words is None:
+        return None
+    return read_command(words)
 
 
 def _command(program: str, python: str | None, words: Sequence[str]) -> HookCommand | None:
@@ -119,30 +125,40 @@ def _name(program: str) -> str:
     return program.rpartition("/")[2]
 
 
-def _found(program: str, environ: Mapping[str, str]) -> str | None:
+def _find_program(program: str, environ: Mapping[str, str]) -> str | None:
     """Return the absolute path of a program; `None` if it depends on the working directory."""
+    if program.startswith("/"):
+        return program
     if "/" in program:
-        return program if program.startswith("/") else None
-    path = environ.get("PATH") or ""
-    if not all(directory.startswith("/") for directory in path.split(":")):
         return None
-    found = client.which(program, environ)
-    return found if found.startswith("/") else None
+    directories = (environ.get("PATH") or "").split(":")
+    if not all(directory.startswith("/") for directory in directories):
+        return None
+    path = client.which(program, environ)
+    return path if path.startswith("/") else None
 
 
-def _is_known(program: str) -> bool:
+def _is_client(program: str) -> bool:
     """Return whether a program is a client of this package; its name is not enough."""
     try:
-        found = os.stat(program)
+        status = os.stat(program)
     except OSError:
         return False
-    if found.st_mode & 0o170000 != 0o100000:  # opening a pipe would wait for its other end
+    # Opening a pipe would wait for its other end.
+    if not stat.S_ISREG(status.st_mode):
         return False
-    return _holds(program, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size)
+    version = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_size)
+    return _has_content_of_client(program, version)
 
 
 @lru_cache(maxsize=32)
-def _holds(program: str, *_version: int) -> bool:
+def _has_content_of_client(program: str, _version: tuple[int, ...]) -> bool:
+    """Return whether a file is a client, by its content.
+
+    Args:
+        program: The file.
+        _version: Changes with the file, so that a changed one is read again.
+    """
     name = _name(program)
     try:
         with open(program, "rb") as file:
@@ -160,18 +176,23 @@ def _holds(program: str, *_version: int) -> bool:
 
 def _is_entry_point(text: str) -> bool:
     """Return whether a program is the one that an installer writes, and does nothing else."""
-    lines = [line.strip().replace("'", '"') for line in text.splitlines()[1:]]
+    after_shebang = text.splitlines()[1:]
+    lines = [line.strip().replace("'", '"') for line in after_shebang]
     is_complete = IMPORT in lines and lines[-1] == CALL
     return is_complete and INSTALLED_LINES.issuperset(lines)
 
 
 def _interpreter_of(script: str) -> str | None:
-    """Return what the first line of an installed program says it is run by."""
+    """Return the interpreter in the first line of an installed program; `None` if it is unclear."""
     try:
         with open(script, "rb") as file:
             line = file.readline(512)
     except OSError:
         return None
+    if not line.startswith(SHEBANG):
+        return None
     words = line[len(SHEBANG) :].split()
-    is_plain = line.startswith(SHEBANG) and len(words) == 1 and b"python" in words[0]
-    return os.fsdecode(words[0]) if is_plain else None
+    # `/usr/bin/env python` finds another interpreter with each `PATH`.
+    if len(words) != 1 or b"python" not in words[0]:
+        return None
+    return os.fsdecode(words[0])
