@@ -234,24 +234,33 @@ class Engine:
         for observer in observers:
             engine.add_observer(observer)
         engine.required = required_events(require, spec)
-        check_required(
-            engine.required,
-            spec,
-            engine.hooks,
-            disabled=engine.disabled,
-            diagnostics=engine.diagnostics,
-            runs=engine.runs,
-            unrunnable=unrunnable_hooks(
-                engine.hooks,
-                engine.rules,
-                engine.required,
-                location=engine._location,
-                guard=engine.guard,
-                services=services,
-                runs=engine.runs,
-            ),
-        )
+        engine._check_required()
         return engine
+
+    def _check_required(self) -> None:
+        """Check that the required hooks run.
+
+        Raises:
+            RequiredHooksError: If one does not, or never can.
+        """
+        unrunnable = unrunnable_hooks(
+            self.hooks,
+            self.rules,
+            self.required,
+            location=self._location,
+            guard=self.guard,
+            services=self._host_services,
+            runs=self.runs,
+        )
+        check_required(
+            self.required,
+            self.agent,
+            self.hooks,
+            disabled=self.disabled,
+            diagnostics=self.diagnostics,
+            runs=self.runs,
+            unrunnable=unrunnable,
+        )
 
     # -- closing and reloading
 
@@ -295,7 +304,9 @@ class Engine:
         Returns:
             The script; empty if no hook has written one, and after `close`.
         """
-        return self._env_files.script(session_id) if self._env_files is not None else ""
+        if self._env_files is None:
+            return ""
+        return self._env_files.script(session_id)
 
     def reload(self) -> bool:
         """Read the settings again, and return whether they changed.
@@ -305,35 +316,41 @@ class Engine:
         """
         before = self.hooks
         self.hooks = load_hooks(self.agent, self._location, before)
-        is_same = (self.hooks.files, self.hooks.diagnostics) == (before.files, before.diagnostics)
-        if not is_same:
-            self._apply_settings()
-        return not is_same
+        files_changed = self.hooks.files != before.files
+        if not files_changed and self.hooks.diagnostics == before.diagnostics:
+            return False
+        self._apply_settings()
+        return True
 
     def _apply_settings(self) -> None:
         """Set everything that depends on the settings, and report their problems."""
         self.disabled = find_disabled(self.agent, self.hooks)
         self._inherits = self._make_inheritance()
         self._services = self._make_services()
-        definitions = tuple(self.hooks.definitions)
-        guarded = (self.agent, self._location.project, self._store, definitions)
-        self._guard = Guard(*guarded)
-        self._shared_guard = SharedGuard(Guard(*guarded))  # for other threads
+        self._guard = self._make_guard()
+        # Commands that run in the background ask in other threads.
+        self._shared_guard = SharedGuard(self._make_guard())
         self._forget_plans()
         self.report_problems(self.messages)
 
+    def _make_guard(self) -> Guard:
+        definitions = tuple(self.hooks.definitions)
+        return Guard(self.agent, self._location.project, self._store, definitions)
+
     def _make_inheritance(self) -> Inheritance:
-        agent, environ = self.agent, self._location.environ
-        redactions: dict[Layer, Redaction] = {}
-        for layer in agent.layer_order:
-            if self._redact is not None:
-                redactions[layer] = self._redact
-            elif agent.redaction is None:
-                redactions[layer] = Redaction()
-            else:
-                settings = self.hooks.redaction(layer)
-                redactions[layer] = Redaction.from_settings(settings, environ, agent.redaction)
-        return Inheritance(environ, redactions, agent.redaction, agent.stripped_prefixes)
+        redactions = {layer: self._redaction_of(layer) for layer in self.agent.layer_order}
+        return Inheritance(
+            self._location.environ, redactions, self.agent.redaction, self.agent.stripped_prefixes
+        )
+
+    def _redaction_of(self, layer: Layer) -> Redaction:
+        """Return which variables commands of a layer do not inherit."""
+        if self._redact is not None:
+            return self._redact
+        if self.agent.redaction is None:
+            return Redaction()
+        settings = self.hooks.redaction(layer)
+        return Redaction.from_settings(settings, self._location.environ, self.agent.redaction)
 
     def _make_services(self) -> Services:
         layers = self.agent.layer_order
@@ -503,8 +520,7 @@ class Engine:
                 f"a hook on {event} is a function that takes the event, not {function!r}"
             )
         _check_matcher(spec, matcher)
-        code = getattr(function, "__code__", None)
-        place = Place(code.co_filename, code.co_firstlineno) if code else Place("<runtime>")
+        place = _place_of(function)
         handler = HandlerSpec(
             kind="function",
             layer=Layer.RUNTIME,
@@ -512,8 +528,8 @@ class Engine:
             name=name or getattr(function, "__qualname__", None),
             function=function,
             threaded=threaded,
-            description=(function.__doc__ or "").strip().partition("\n")[0] or None,
-            timeout=timeout if timeout is not None else self.agent.default_timeout,
+            description=_summary_of(function),
+            timeout=self.agent.default_timeout if timeout is None else timeout,
         )
         definition = HookDefinition(
             spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)
@@ -646,7 +662,8 @@ class Engine:
 
     def _keep_variables(self, event: Event, decision: Decision) -> None:
         """Keep what hooks set for the later hooks of the session, until it ends."""
-        name, session = self.agent.session_variables, str(event.session_id or "")
+        session = str(event.session_id or "")
+        name = self.agent.session_variables
         if name in decision.extra:
             self._session_variables.add(session, decision.extra[name])
         if event.name == "session_end":
@@ -690,19 +707,19 @@ class Engine:
         for handler in plan.handlers:
             get_kind(handler.kind)  # import it before the clock of the dispatch starts
         context = HookContext(
-            self.agent,
-            self.rules,
-            spec,
-            event,
-            self._complete,
-            self.project_dir,
-            self._location.home,
-            self._inherits,
-            self._limiter_of_loop,
-            self._output_limit,
-            time.perf_counter(),
-            time.time(),
-            self._services,
+            agent=self.agent,
+            rules=self.rules,
+            spec=spec,
+            given=event,
+            complete=self._complete,
+            project_dir=self.project_dir,
+            home=self._location.home,
+            inherits=self._inherits,
+            limiter=self._limiter_of_loop,
+            output_limit=self._output_limit,
+            epoch=time.perf_counter(),
+            when=time.time(),
+            services=self._services,
         )
         # The guards are bound here, so that a reload does not change them during a dispatch.
         guard, shared_guard = self._guard, self._shared_guard
@@ -713,12 +730,10 @@ class Engine:
         def withhold_in_background(handler: HandlerSpec) -> HandlerResult | None:
             return withhold_safely(shared_guard.withhold, context.directory_of(handler), handler)
 
+        session_variables = self._session_variables.of(str(event.session_id or ""))
         return replace(
             context,
-            session_variables={
-                **self._session_variables.of(str(event.session_id or "")),
-                **variables,
-            },
+            session_variables={**session_variables, **variables},
             withhold=withhold,
             withhold_in_background=withhold_in_background,
         )
@@ -786,6 +801,20 @@ def _check_matcher(spec: EventSpec, matcher: object) -> None:
     problem = compile_matcher(matcher, spec.matcher_style).problem
     if problem:
         raise UsageError(f"the matcher {matcher!r} on {spec.wire} is no pattern: {problem}")
+
+
+def _place_of(function: Callable[..., Any]) -> Place:
+    """Return where a function is defined; one of C, or a callable object, has no place."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return Place("<runtime>")
+    return Place(code.co_filename, code.co_firstlineno)
+
+
+def _summary_of(function: Callable[..., Any]) -> str | None:
+    """Return the first line of a function's docstring; `None` if it has none."""
+    text = (function.__doc__ or "").strip()
+    return text.partition("\n")[0] or None
 
 
 def _find_directory(
