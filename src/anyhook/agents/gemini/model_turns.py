@@ -111,7 +111,7 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> Conversa
     """
     originals = [_Turn(entry, message) for entry, message in zip(entries, before, strict=True)]
     # With `autojunk`, a message that is often repeated among 200 or more counts as changed.
-    matcher = SequenceMatcher(None, _texts_of(before), _texts_of(after), autojunk=False)
+    matcher = SequenceMatcher(None, _keys_of(before), _keys_of(after), autojunk=False)
     conversation = Conversation()
     for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if operation == "equal":
@@ -121,7 +121,7 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> Conversa
     return conversation
 
 
-def _texts_of(messages: list[Any]) -> list[str]:
+def _keys_of(messages: list[Any]) -> list[bytes]:
     # Objects are not hashable. Those of frameworks also hold values that JSON does not have.
     return [dump_json(repair(message)) for message in messages]
 
