@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Fields = dict[str, Any]
 
+INFINITY = float("inf")
 SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
 
 
@@ -46,12 +47,27 @@ def to_string(value: object) -> str:
 
 
 def _number_to_string(value: float) -> str:
-    if isinstance(value, int):
-        return str(value)
-    # JavaScript writes 2 for 2.0, digits up to 1e21, and 1e-7 where Python writes 1e-07.
-    if value.is_integer() and abs(value) < 1e21:
-        return str(int(value))
-    return repr(value).replace("e-0", "e-")
+    """Convert a number to a string as JavaScript does, which holds every number as a float."""
+    try:
+        number = float(value)
+    except OverflowError:  # an integer that no float holds
+        number = INFINITY if value > 0 else -INFINITY
+    sign = "-" if number < 0 else ""
+    magnitude = abs(number)
+    if magnitude == INFINITY:
+        return f"{sign}Infinity"
+    mantissa, _, exponent = repr(magnitude).removesuffix(".0").partition("e")
+    if not exponent:
+        return f"{sign}{mantissa}"
+    # Python writes an exponent below 1e-4 and from 1e16 on, JavaScript below 1e-6 and from 1e21 on.
+    power = int(exponent)
+    if magnitude < 1e-6 or magnitude >= 1e21:
+        return f"{sign}{mantissa}e{power:+d}"
+    digits = mantissa.replace(".", "")
+    if power < 0:
+        zeros = "0" * (-power - 1)
+        return f"{sign}0.{zeros}{digits}"
+    return sign + digits.ljust(power + 1, "0")
 
 
 # -- members of one reply
