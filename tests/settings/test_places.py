@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from anyhook.agents import get_agent
 from anyhook.agents.spec import SettingsFile
 from anyhook.model.layers import Layer
@@ -137,23 +135,3 @@ def test_a_claude_project_belongs_to_claude_alone(tmp_path):
     agents = agents_with_hooks(tmp_path, home=tmp_path / "home", environ={})
 
     assert [settings.agent for settings in agents] == ["claude"]
-
-
-def test_a_settings_file_without_members_holds_no_hooks(tmp_path):
-    write(tmp_path / ".claude" / "settings.json")
-    (tmp_path / ".gemini").mkdir()
-    (tmp_path / ".gemini" / "settings.json").write_text("{}", encoding="utf-8")
-
-    agents = agents_with_hooks(tmp_path, home=tmp_path / "home", environ={})
-
-    assert [settings.agent for settings in agents] == ["claude"]
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]"])
-def test_a_settings_file_that_cannot_be_read_may_hold_hooks(tmp_path, content):
-    (tmp_path / ".gemini").mkdir()
-    (tmp_path / ".gemini" / "settings.json").write_text(content, encoding="utf-8")
-
-    agents = agents_with_hooks(tmp_path, home=tmp_path / "home", environ={})
-
-    assert "gemini" in [settings.agent for settings in agents]

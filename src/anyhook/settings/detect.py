@@ -176,7 +176,7 @@ def _find_settings(agent: AgentSpec, location: Location) -> AgentSettings:
 
 
 def _may_hold_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
-    if file.is_broken:
+    if file.exists and not file.values:
         return True
     if any(problem.severity is Severity.ERROR for problem in file.diagnostics):
         return True
