@@ -60,6 +60,24 @@ def shell(tmp_path):
     return run
 
 
+async def test_a_signal_during_the_start_of_a_command_leaves_nothing(tmp_path, monkeypatch):
+    """The command runs already when the start is interrupted."""
+    start = subprocess.Popen.__init__
+
+    def interrupted_start(process, *arguments, **options):
+        start(process, *arguments, **options)
+        until((tmp_path / "started").exists)
+        process.returncode = 0  # as if it had never been known
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", interrupted_start)
+    line = f"sleep 60 & touch {tmp_path}/started; sleep 60"
+    with none_left(uuid.uuid4().hex) as env, pytest.raises(KeyboardInterrupt):
+        await run_process(
+            ["bash", "-c", line], cwd=str(tmp_path), env=env, stdin=b"", timeout=60, grace=0.2
+        )
+
+
 async def test_output_exit_code_and_input_arrive(shell, exit_watch):
     end = await shell("cat; echo err >&2; exit 3", stdin=b"in")
 

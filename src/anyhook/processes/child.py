@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 
 from anyhook.processes.exit_watch import reap, watch_exit
 from anyhook.processes.result import REPLY_LIMIT, KeptOutput, ProcessResult
@@ -84,8 +85,14 @@ class Child:
         child_ends, own_ends = _open_pipes()
         try:
             self.pid = self._tree.leader = spawn(argv, env, child_ends)
-        except BaseException:
+        except BaseException as error:
             _close_all(own_ends)
+            if not isinstance(error, OSError | ValueError):
+                # A signal interrupts this process: the command may run already, and only its mark
+                # is known.
+                for pid in self._tree.send(signal.SIGKILL):
+                    with suppress(ChildProcessError):  # a child of the command
+                        os.waitpid(pid, 0)
             raise
         finally:
             _close_all(child_ends)
