@@ -145,7 +145,7 @@ def _read_decision(context: OutputContext, item: OutputField, value: Any, fields
         return
     if value in words:
         _set_verdict(context, item, fields, *words[value])
-    elif value in context.rules.accepted_decisions:
+    elif value in context.rules.accepted_decisions.get(item.path[-1], ()):
         context.report("output-no-effect", f"{shorten(value)} has no effect on this event")
     elif str(value) in context.agent.foreign_decisions:
         outcome, approves = context.agent.foreign_decisions[str(value)]

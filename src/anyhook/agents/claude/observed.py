@@ -28,7 +28,7 @@ OBSERVED = Differences(
         "release": "2.1.330",
         "strict": True,
         "stderr_as_reason": False,
-        "accepted_decisions": frozenset(OLD_WORDS),
+        "accepted_decisions": {"decision": frozenset(OLD_WORDS)},
         "default_reason": "",
         "last_duplicate_wins": True,
         "drops_ineffective_fields": True,

@@ -54,8 +54,8 @@ OUTPUT = (
     _member("pluginPaths", "extra.plugin_paths", "array", "workspace_open"),
 )
 
-ACCEPTED = frozenset({"ask"})
-"""A word that is valid where it has no effect."""
+ACCEPTED = dict.fromkeys(("permission", "permissionDecision", "decision"), frozenset({"ask"}))
+"""Member to the word that is valid where it has no effect."""
 
 SPECIFIC = "hookSpecificOutput"
 FOREIGN_MEMBERS = {

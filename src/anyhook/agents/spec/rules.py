@@ -436,7 +436,8 @@ class RuleSet(Record):
             other one; otherwise only standard error is.
         stderr_as_reason: Whether standard error of exit code 2 is the reason of a denial in JSON
             that gives none.
-        accepted_decisions: Decision words that are valid on every event, also without effect.
+        accepted_decisions: Name of a member with a verdict to the words that are valid on every
+            event, also without effect.
         drops_ineffective_fields: Whether fields of an answer without effect on the event are
             dropped; otherwise hosts get them.
         needs_json_content_type: Whether the body of an HTTP reply is JSON only if its content type
@@ -496,7 +497,7 @@ class RuleSet(Record):
     blocks_despite_invalid_json: bool = True
     stdout_as_reason: bool = True
     stderr_as_reason: bool = True
-    accepted_decisions: frozenset[str] = frozenset()
+    accepted_decisions: Mapping[str, frozenset[str]] = EMPTY
     drops_ineffective_fields: bool = False
     needs_json_content_type: bool = False
     coercions: str = ""
