@@ -10,6 +10,7 @@ from tools.drift.__main__ import CHANGED, SURFACES, UNAVAILABLE, UNCHANGED, USAG
 from tools.drift.case_forms import load_cases
 from tools.drift.compare import compare_surfaces, compare_with_tables
 from tools.drift.packages import PACKAGES
+from tools.drift.random_replies import Effect, RandomReplies, decide, difference
 from tools.drift.runs import read_failures
 from tools.drift.surface import Surface, read_surface
 
@@ -205,3 +206,41 @@ def test_a_release_that_cannot_be_installed_is_no_change(tmp_path, monkeypatch, 
     assert main(["qwen", "--no-runs"]) == UNAVAILABLE
     assert "there is no npm on the PATH" in capsys.readouterr().out
     assert UNCHANGED == 0
+
+
+# -- random replies
+
+
+def test_random_replies_are_the_same_for_the_same_seed():
+    first, second = (RandomReplies("claude", "before_tool", 7) for _ in range(2))
+    replies = [first.next(number) for number in range(50)]
+
+    assert replies == [second.next(number) for number in range(50)]
+    assert len({reply.exit_code for reply in replies}) == 5
+    assert any("deny" in reply.stdout for reply in replies)
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex", "copilot", "qwen"])
+def test_the_observed_rules_decide_random_replies(agent, tmp_path):
+    made = RandomReplies(agent, "before_tool", 3)
+    replies = [made.next(number) for number in range(60)]
+
+    effects = decide(agent, "before_tool", replies, tmp_path)
+
+    assert len(effects) == 60
+    assert {effect.ran for effect in effects} == {True, False}
+    assert any(effect.texts for effect in effects)
+
+
+def test_a_difference_names_what_the_program_did():
+    usual = Effect(ran=True, changed=False, ended=False, texts=frozenset())
+    with_text = Effect(ran=True, changed=False, ended=False, texts=frozenset({"WHY"}))
+    denied = Effect(ran=False, changed=False, ended=False, texts=frozenset())
+    changed = Effect(ran=True, changed=True, ended=False, texts=frozenset())
+    ended = Effect(ran=True, changed=False, ended=True, texts=frozenset())
+
+    assert difference(usual, usual) == ""
+    assert difference(denied, usual) == "the tool did not run"
+    assert difference(changed, usual) == "the command was changed"
+    assert difference(ended, usual) == "the loop ended"
+    assert difference(with_text, usual) == "the model got ['WHY'] instead of []"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, get_agent
-from tools.drift.cases import Played, play_cases
+from tools.drift.cases import play_cases
 from tools.drift.compare import Change, compare_surfaces, compare_with_tables
 from tools.drift.packages import (
     PACKAGES,
@@ -23,6 +23,7 @@ from tools.drift.packages import (
     newest_version,
     source_files,
 )
+from tools.drift.random_replies import play_replies
 from tools.drift.report import AgentReport, to_json, to_table
 from tools.drift.runs import failed_tests, has_tests
 from tools.drift.surface import Surface, read_surface
@@ -51,6 +52,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=", ".join(PACKAGES))
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--release", metavar="VERSION", help="examine this release instead")
+    parser.add_argument(
+        "--replies", type=int, default=100, metavar="N", help="random replies for each event [100]"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random replies [1]")
     parser.add_argument("--no-runs", action="store_true", help="compare names only, start nothing")
     parser.add_argument(
         "--accept", action="store_true", help="write what was read to tools/drift/surfaces"
@@ -81,7 +86,10 @@ def _examine(package: Package, options: argparse.Namespace) -> AgentReport:
         report.notes.append("no tests and no cases were run (--no-runs)")
         return report
     _run_tests(package, report)
-    _run_cases(package, directory, report)
+    command = _start_command(package, directory)
+    if command is not None:
+        _run_cases(package, command, report)
+        _run_replies(package, command, report, options)
     return report
 
 
@@ -140,15 +148,25 @@ def _run_tests(package: Package, report: AgentReport) -> None:
         report.changes.append(Change(package.agent, report.newest, "tests", name, "failed"))
 
 
-def _run_cases(package: Package, directory: Path, report: AgentReport) -> None:
-    command = _start_command(package, directory)
-    played = Played(0) if command is None else play_cases(package.agent, command)
+def _run_cases(package: Package, command: list[str], report: AgentReport) -> None:
+    played = play_cases(package.agent, command)
     if not played.count:
         report.notes.append("there are no observed cases that can be played")
         return
     for found in played.differences:
         report.changes.append(Change(package.agent, report.newest, "cases", found.case, found.text))
     report.notes.append(f"{played.count} observed cases were played")
+
+
+def _run_replies(
+    package: Package, command: list[str], report: AgentReport, options: argparse.Namespace
+) -> None:
+    played = play_replies(package.agent, command, options.replies, options.seed)
+    for found in played.differences:
+        change = Change(package.agent, report.newest, "replies", found.case, found.text)
+        report.changes.append(change)
+    if played.count:
+        report.notes.append(f"{played.count} random replies were compared")
 
 
 def _start_command(package: Package, directory: Path) -> list[str] | None:
