@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import suppress
 
 from anyhook.processes.exit_watch import reap, watch_exit
 from anyhook.processes.result import REPLY_LIMIT, KeptOutput, ProcessResult
@@ -90,9 +89,7 @@ class Child:
             if not isinstance(error, OSError | ValueError):
                 # A signal interrupts this process: the command may run already, and only its mark
                 # is known.
-                for pid in self._tree.send(signal.SIGKILL):
-                    with suppress(ChildProcessError):  # a child of the command
-                        os.waitpid(pid, 0)
+                _reap(self._tree.send(signal.SIGKILL))
             raise
         finally:
             _close_all(child_ends)
@@ -323,6 +320,15 @@ def _open_pipes() -> tuple[list[int], list[int]]:
         _close_all(standard)
     (stdin_read, stdin_write), (stdout_read, stdout_write), (stderr_read, stderr_write) = pipes
     return [stdin_read, stdout_write, stderr_write], [stdin_write, stdout_read, stderr_read]
+
+
+def _reap(pids: Iterable[int]) -> None:
+    """Reap processes that were killed, as far as they are children of this one."""
+    for pid in pids:
+        try:
+            os.waitpid(pid, 0)
+        except ChildProcessError:  # a child of the command
+            continue
 
 
 def _close_all(fds: Iterable[int]) -> None:
