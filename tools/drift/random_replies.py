@@ -77,18 +77,29 @@ class Effect:
 
 
 class _Settings(NamedTuple):
-    """Where the hooks of an agent stand, below the home or the project, and its shell tool."""
+    """How hooks of an agent are configured, and its shell tool.
+
+    Attributes:
+        path: The settings file, below the home or the project.
+        below: `home` or `project`.
+        tool: The shell tool.
+        arguments: Its arguments beside the command.
+        is_flat: Whether definitions and replies have no inner objects.
+    """
 
     path: str
     below: str
     tool: str
     arguments: dict[str, object]
+    is_flat: bool = False
 
 
 _SETTINGS = {
     "claude": _Settings(".claude/settings.json", "home", "Bash", {"description": "run"}),
     "codex": _Settings(".codex/hooks.json", "home", "Bash", {}),
-    "copilot": _Settings(".github/hooks/hooks.json", "project", "bash", {"description": "run"}),
+    "copilot": _Settings(
+        ".github/hooks/hooks.json", "project", "bash", {"description": "run"}, True
+    ),
     "qwen": _Settings(".qwen/settings.json", "home", "run_shell_command", {"is_background": False}),
 }
 """Agents whose replies are compared. Gemini CLI's are by `make differential`."""
@@ -154,7 +165,7 @@ class RandomReplies:
     def __init__(self, agent: str, event: str, seed: int) -> None:
         self._wire = get_agent(agent).event(event).wire
         self._event = event
-        self._is_flat = agent == "copilot"
+        self._is_flat = _SETTINGS[agent].is_flat
         self._random = random.Random(seed)  # noqa: S311 - not for secrets
 
     def next(self, number: int) -> Reply:
@@ -234,7 +245,7 @@ def _prepare(agent: str, event: str, replies: Sequence[Reply], root: Path) -> Wo
     handler = {"type": "command", "command": f"sh {hook}/hook.sh"}
     definition: dict[str, Any] = {"hooks": [handler]}
     value: dict[str, Any] = {}
-    if settings.below == "project":
+    if settings.is_flat:
         definition = {"type": "command", "bash": handler["command"]}
         value = {"version": 1}
     path = (home if settings.below == "home" else project) / settings.path

@@ -32,8 +32,9 @@ def _is_optional_text(value: object) -> bool:
 
 def is_seconds(value: object) -> bool:
     """Return whether a value is a time or a duration."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < LARGEST  # type: ignore[operator]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value < LARGEST
 
 
 def _is_optional_seconds(value: object) -> bool:
