@@ -14,7 +14,7 @@ import json
 import random
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from anyhook.agents import get_agent
@@ -38,6 +38,15 @@ SPREAD = 1.1
 LONGEST = 60_000
 CALLS_OF_TURN = 6
 TURNS_OF_SESSION = 5
+USAGE = {
+    "input_tokens": 100, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 9000,
+    "output_tokens": 200, "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+    "service_tier": "standard",
+    "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
+    "inference_geo": "", "iterations": [], "speed": "standard",
+}  # fmt: skip
+LISTINGS = {"agent_listing_delta": 1500, "skill_listing": 4700}
+"""What Claude Code lists for the model at the start of a session, to its characters."""
 COMMANDS = (
     "git status", "git diff --stat", "ls -la src", "python -m pytest -q tests/{name}",
     "rg -n '{name}' src | head -50", "cat {path} | head -100", "npm run build",
@@ -50,6 +59,20 @@ WORDS = (
     "result stream buffer index table render update cache module test assert path file line "
     "number string object list dict none true false if else for while try except raise with"
 ).split()
+
+
+class _Call(NamedTuple):
+    """A call of a tool.
+
+    Attributes:
+        arguments: Its arguments.
+        response: Its result, as hooks get it.
+        text: Its result, as the model gets it.
+    """
+
+    arguments: dict[str, Any]
+    response: dict[str, Any]
+    text: str
 
 
 class Corpus:
@@ -84,33 +107,48 @@ class Corpus:
         self._parent: str | None = None
         project = f"/home/dev/project-{self._random.randrange(40)}"
         self._common = {
-            "userType": "external", "entrypoint": "cli", "cwd": project, "sessionId": session,
+            "userType": "external", "entrypoint": "sdk-cli", "cwd": project, "sessionId": session,
             "version": "2.1.197", "gitBranch": "main",
         }  # fmt: skip
-        for _ in range(self._random.randint(1, 2 * TURNS_OF_SESSION)):
+        for turn in range(self._random.randint(1, 2 * TURNS_OF_SESSION)):
             prompt = self._piece(200)
+            waiting = {"type": "queue-operation", "sessionId": session}
+            yield waiting | {"operation": "enqueue", "timestamp": self._now(), "content": prompt}
+            yield waiting | {"operation": "dequeue", "timestamp": self._now()}
+            self._prompt_id = self._id()
             yield self._record({
-                "promptId": self._id(), "type": "user",
+                "promptId": self._prompt_id, "type": "user",
                 "message": {"role": "user", "content": prompt}, "permissionMode": "default",
+                "promptSource": "sdk",
             })  # fmt: skip
+            if turn == 0:
+                for kind, length in LISTINGS.items():
+                    listing = {"type": kind, "content": self._text[:length]}
+                    yield self._record({"attachment": listing, "type": "attachment"})
             for _ in range(self._random.randint(1, 2 * CALLS_OF_TURN)):
                 yield from self._call(project)
             yield self._answer([{"type": "text", "text": self._piece(400)}], "end_turn")
+            yield {
+                "type": "last-prompt", "lastPrompt": prompt, "leafUuid": self._parent,
+                "sessionId": session,
+            }  # fmt: skip
+
+    def _now(self) -> str:
+        return _iso(self._time)
 
     def _record(self, members: dict[str, Any]) -> dict[str, Any]:
         uuid = self._id()
         self._time += self._random.expovariate(1 / 4)
         record: dict[str, Any] = {"parentUuid": self._parent, "isSidechain": False, **members}
-        record |= {"uuid": uuid, "timestamp": _iso(self._time), **self._common}
+        record |= {"uuid": uuid, "timestamp": self._now(), **self._common}
         self._parent = uuid
         return record
 
     def _answer(self, content: list[dict[str, Any]], reason: str) -> dict[str, Any]:
-        usage = {"input_tokens": 100, "cache_read_input_tokens": 9000, "output_tokens": 200}
         message = {
             "id": f"msg_{self._id()}", "type": "message", "role": "assistant",
             "model": "claude-opus-4-8", "content": content, "stop_reason": reason,
-            "stop_sequence": None, "usage": usage,
+            "stop_sequence": None, "usage": USAGE, "stop_details": None,
         }  # fmt: skip
         return self._record({"message": message, "requestId": self._id(), "type": "assistant"})
 
@@ -120,36 +158,56 @@ class Corpus:
         path = f"{project}/src/{name}/{self._random.choice(WORDS)}.py"
         output = self._piece(OUTPUT_MEDIAN.get(tool, 100))
         call_id = f"toolu_{self._id()}"
-        arguments, response = self._arguments(tool, name, path, output)
-        block = {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
+        call = self._call_of(tool, name, path, output)
+        block = {"type": "tool_use", "id": call_id, "name": tool, "input": call.arguments}
         yield self._answer([block], "tool_use")
-        result = {"tool_use_id": call_id, "type": "tool_result", "content": output}
+        result = {"tool_use_id": call_id, "type": "tool_result", "content": call.text}
         yield self._record({
-            "type": "user", "message": {"role": "user", "content": [result]},
-            "toolUseResult": response,
+            "promptId": self._prompt_id, "type": "user",
+            "message": {"role": "user", "content": [result]},
+            "toolUseResult": call.response, "sourceToolAssistantUUID": self._parent,
         })  # fmt: skip
 
-    def _arguments(
-        self, tool: str, name: str, path: str, output: str
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _call_of(self, tool: str, name: str, path: str, output: str) -> _Call:
         if tool == "Bash":
             command = self._random.choice(COMMANDS).format(name=name, path=path)
-            streams = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
-            return {"command": command, "description": f"Run {name}"}, streams
+            streams = {
+                "stdout": output, "stderr": "", "interrupted": False, "isImage": False,
+                "noOutputExpected": False,
+            }  # fmt: skip
+            return _Call({"command": command, "description": f"Run {name}"}, streams, output)
         if tool == "Read":
-            file = {"filePath": path, "content": output, "numLines": output.count("\n") + 1}
-            return {"file_path": path}, {"type": "text", "file": file}
+            lines = output.split("\n")
+            file = {
+                "filePath": path, "content": output, "numLines": len(lines), "startLine": 1,
+                "totalLines": len(lines),
+            }  # fmt: skip
+            listing = "\n".join([f"{number}\t{line}" for number, line in enumerate(lines, 1)])
+            return _Call({"file_path": path}, {"type": "text", "file": file}, listing)
         if tool == "Edit":
             old, new = output[:300], output[300:600]
-            edit = {"file_path": path, "old_string": old, "new_string": new}
-            return edit, {"filePath": path, "originalFile": output, "structuredPatch": []}
+            hunk = [f"-{line}" for line in old.split("\n")] + [
+                f"+{line}" for line in new.split("\n")
+            ]
+            patch = {"oldStart": 1, "oldLines": 9, "newStart": 1, "newLines": 9, "lines": hunk}
+            response = {
+                "filePath": path, "oldString": old, "newString": new, "originalFile": output,
+                "structuredPatch": [patch], "userModified": False, "replaceAll": False,
+            }  # fmt: skip
+            edit = {"replace_all": False, "file_path": path, "old_string": old, "new_string": new}
+            return _Call(edit, response, f"The file {path} has been updated successfully.")
         if tool == "Write":
+            response = {
+                "type": "create", "filePath": path, "content": output, "structuredPatch": [],
+                "originalFile": None, "userModified": False,
+            }  # fmt: skip
             written = {"file_path": path, "content": output}
-            return written, {"type": "create", "filePath": path, "content": output}
+            return _Call(written, response, f"File created successfully at: {path}")
         if tool in ("Grep", "Glob"):
             search = {"pattern": name, "path": path.rpartition("/")[0]}
-            return search, {"mode": "content", "content": output, "numFiles": 3}
-        return {"subject": name, "description": output}, {"task": {"id": "1", "subject": name}}
+            return _Call(search, {"mode": "content", "content": output, "numFiles": 3}, output)
+        task = {"task": {"id": "1", "subject": name}}
+        return _Call({"subject": name, "description": output}, task, "Task #1 created")
 
 
 def _iso(timestamp: float) -> str:

@@ -230,15 +230,15 @@ class _Batch:
         return new
 
 
-def _count_characters(value: Any) -> int:
-    """Return how long the strings in a JSON value are together."""
-    if isinstance(value, str):
-        return len(value)
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, list):
-        return 0
-    return sum([_count_characters(item) for item in value])
+def _count_characters(value: dict[str, Any] | list[Any]) -> int:
+    """Return how long the strings in a JSON object or array are together."""
+    count = 0
+    for item in value.values() if isinstance(value, dict) else value:
+        if isinstance(item, str):
+            count += len(item)
+        elif isinstance(item, (dict, list)):
+            count += _count_characters(item)
+    return count
 
 
 def stored_key(agent: str, key: str) -> str:

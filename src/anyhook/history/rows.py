@@ -201,5 +201,7 @@ def identity_of(agent: str, event: str, payload: str) -> bytes:
         event: Canonical name of the event.
         payload: The payload as it is stored.
     """
-    content = f"{agent}\0{event}\0{payload}".encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest()
+    names = f"{agent}\0{event}\0".encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(names, digest_size=DIGEST_SIZE)
+    digest.update(payload.encode("utf-8", "surrogatepass"))
+    return digest.digest()
