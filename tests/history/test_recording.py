@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
 from anyhook import BeforeTool, Engine, allow, deny
+from anyhook.authoring import recorder
+from anyhook.cli.past import open_history
 from anyhook.history import journal
 from anyhook.history.ingest import ingest
 from anyhook.history.record import LONGEST_STREAM
 from anyhook.history.recorder import Recorder
+from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from anyhook.model.text import MAX_VALUE_WIDTH
 from tests.history.test_redact import texts_of_store
@@ -216,3 +220,32 @@ async def test_no_beginning_of_a_secret_is_stored_where_a_text_was_cut(world, di
     assert "characters left out" in stored
     assert "x" * (LONGEST_STREAM - 300) in stored
     assert SECRET[:4] not in stored
+
+
+@pytest.mark.anyio
+async def test_a_hook_is_recorded_with_the_file_that_a_variable_of_the_agent_leads_to(world):
+    script = world.write(world.project / "guard.sh", "#!/bin/sh\nexit 0\n")
+    hook = {"type": "command", "command": '"$GEMINI_PROJECT_DIR"/guard.sh'}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    engine = world.load(record=True)
+
+    await engine.dispatch(SHELL)
+
+    with open_history() as history:
+        files = history.connection.execute("SELECT file, digest FROM hooks").fetchall()
+    assert [file for file, digest in files if digest] == [str(script)]
+
+
+@pytest.mark.anyio
+async def test_an_engine_does_not_count_the_recorder_as_a_hook(world, directory):
+    hook = {"type": "command", "command": f"{sys.executable} {recorder.__file__}"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    engine = world.load()
+    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+
+    await engine.dispatch(SHELL)
+
+    with History.open(directory) as history:
+        ingest(history)
+        assert history.connection.execute("SELECT kind FROM hooks").fetchall() == [("recorder",)]
+        assert statistics(history).hooks == ()

@@ -35,6 +35,7 @@ from anyhook.cli.output import (
     show_path,
 )
 from anyhook.engine.checks import check_hooks
+from anyhook.engine.hook_files import files_of
 from anyhook.engine.script_checks import POWERLESS, is_powerless
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
@@ -44,7 +45,6 @@ from anyhook.model.tools import TOOLS
 from anyhook.settings.companions import check_companions
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import explain_states
-from anyhook.trust.scripts import named_files
 from anyhook.trust.trees import LARGEST_SCRIPT
 
 if TYPE_CHECKING:
@@ -196,12 +196,10 @@ def _check_hook_files(engine: Engine) -> Iterator[Diagnostic]:
 
 def _hook_files(engine: Engine) -> dict[Path, HandlerSpec]:
     """Return the files that commands name, each with the first hook that names it."""
-    variables = {**engine.environ, **engine.guard.variables()}
     files: dict[Path, HandlerSpec] = {}
     for handler in configured_handlers(engine):
         if handler.kind == "command":
-            own_variables = {**variables, **handler.variables}
-            for path in named_files(handler, engine.project_dir, own_variables):
+            for path in files_of(engine, handler):
                 files.setdefault(path, handler)
     return files
 

@@ -20,6 +20,7 @@ from anyhook.cli.options import HERE, AsJson, Project, existing_project
 from anyhook.cli.output import console, print_json, show_path, show_place
 from anyhook.cli.worker import format_memory, format_time, server_json, summarize_cold
 from anyhook.engine.engine import Engine
+from anyhook.engine.hook_files import files_of
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
@@ -27,7 +28,6 @@ from anyhook.migrate.commands import is_portable
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import check_companions, find_companion
-from anyhook.trust.scripts import named_files
 from anyhook.worker.client import RUNTIME_DIR_ENV, SOCKET, WORKER_ENV, which
 from anyhook.worker.commands import NATIVE, native_client, read_command, read_line
 from anyhook.worker.control import (
@@ -364,9 +364,8 @@ def _install(file: Path, engine: Engine, handler: HandlerSpec) -> str:
 
 def hook_files(engine: Engine, handler: HandlerSpec) -> list[Path]:
     """List the hook files, written with `anyhook.authoring`, that a command runs."""
-    variables = {**engine.environ, **engine.guard.variables(), **handler.variables}
     try:
-        named = named_files(handler, engine.project_dir, variables)
+        named = files_of(engine, handler)
     except (OSError, ValueError):
         return []
     line = handler.command or " ".join(handler.argv or ())

@@ -13,6 +13,7 @@ from anyhook.cli.editing import Edit, read_text
 from anyhook.cli.options import configured_handlers
 from anyhook.cli.output import show_path
 from anyhook.cli.switching import EDITABLE_LAYERS, disabled_lists, read_for_edit
+from anyhook.engine.hook_files import path_variables
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import companion_path
@@ -61,7 +62,7 @@ def remedy_for(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
 
 def _make_executable(engine: Engine, diagnostic: Diagnostic) -> Remedy | None:
     """Set the mode of a script that may not be executed."""
-    variables = {**engine.environ, **engine.guard.variables()}
+    variables = path_variables(engine)
     for handler in configured_handlers(engine):
         if handler.place != diagnostic.place:
             continue

@@ -20,6 +20,7 @@ from anyhook.cli.output import console, count_of, make_table, print_json
 from anyhook.cli.past import open_store
 from anyhook.cli.switch import HookName, load_engine
 from anyhook.cli.switching import EDITABLE_LAYERS, find_hook
+from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError, SettingsError, UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.journal import history_directory, is_recording
@@ -38,7 +39,6 @@ from anyhook.shell.tapped import (
     read_recorded,
     write_tapped,
 )
-from anyhook.trust.scripts import named_files
 from anyhook.worker.commands import read_line
 
 if TYPE_CHECKING:
@@ -292,10 +292,8 @@ def shadow_decisions(
     labels: set[str] = set()
     files: set[str] = set()
     for handler in handlers:
-        variables = {**engine.environ, **engine.guard.variables(), **handler.variables}
-        named = [str(f) for f in named_files(handler, engine.project_dir, variables)]
-        labels |= {handler.label}
-        files |= set(named)
+        labels.add(handler.label)
+        files.update([str(file) for file in files_of(engine, handler)])
     try:
         with open_store() as history:
             ingest(history)

@@ -12,13 +12,13 @@ from anyhook.authoring.inspect import scan
 from anyhook.cli.output import WIDE, make_table, print_diagnostics, show_place
 from anyhook.cli.verdict import Verdict, verdicts_by_rules
 from anyhook.engine.compare import Difference, differences
+from anyhook.engine.hook_files import files_of
 from anyhook.engine.not_run import NotRun, events_with_hooks, hooks_that_did_not_run, unknown_tool
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Status
 from anyhook.model.diagnostics import Severity
 from anyhook.model.text import printable, shorten
 from anyhook.settings.detect import agents_with_hooks
-from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -221,10 +221,9 @@ def _functions_for(engine: Engine, event: Event, handler: HandlerSpec) -> list[U
     """Return the functions of the hook's file that an event reaches, as far as its text shows."""
     if handler.kind != "command":
         return []
-    variables = {**engine.environ, **engine.guard.variables(), **handler.variables}
     names = _subject_names(engine, event)
     functions: list[Use] = []
-    for path in named_files(handler, engine.project_dir, variables):
+    for path in files_of(engine, handler):
         for use in scan(path):
             is_pattern = any("*" in subject for subject in use.subjects)
             is_for_subject = not use.subjects or is_pattern or not names.isdisjoint(use.subjects)

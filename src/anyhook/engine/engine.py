@@ -228,9 +228,10 @@ class Engine:
             on_message=on_message,
         )
         if record:
+            from anyhook.engine.hook_files import path_variables
             from anyhook.history.recorder import Recorder
 
-            engine.add_observer(Recorder(engine.project_dir))
+            engine.add_observer(Recorder(engine.project_dir, path_variables(engine)))
         for observer in observers:
             engine.add_observer(observer)
         engine.required = required_events(require, spec)

@@ -9,11 +9,13 @@ from anyhook.agents.payloads import encode_event
 from anyhook.history.journal import append, history_directory
 from anyhook.history.record import (
     RECORDED,
+    RECORDER_KIND,
     decision_record,
     event_record,
     result_record,
     source_file,
 )
+from anyhook.history.recording import is_recorder_command
 from anyhook.model.json import repair
 from anyhook.trust.scripts import named_files
 
@@ -40,12 +42,20 @@ class Recorder:
 
     Args:
         project: Directory of the project.
+        variables: Variables that commands may name their files with.
         directory: Directory of the history; by default `history` in the user's data directory.
     """
 
-    def __init__(self, project: Path, *, directory: str | os.PathLike[str] | None = None) -> None:
+    def __init__(
+        self,
+        project: Path,
+        variables: Mapping[str, str] | None = None,
+        *,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.directory = str(directory or history_directory())
         self._project = project
+        self._variables = dict(variables or {})
         self._files: dict[int, tuple[HandlerSpec, str | None]] = {}
         self._has_failed = False
 
@@ -94,13 +104,17 @@ class Recorder:
             if len(self._files) >= MAX_FILES:
                 self._files.clear()
             known = self._files[id(handler)] = (handler, self._file_of(handler))
-        return result_record(result, known[1])
+        record = result_record(result, known[1])
+        if handler.command is not None and is_recorder_command(handler.command):
+            record["kind"] = RECORDER_KIND
+        return record
 
     def _file_of(self, handler: HandlerSpec) -> str | None:
         """Return the script that a command runs, or the file of a function."""
         file = source_file(handler)
         if file is None and (handler.command or handler.argv):
-            files = named_files(handler, self._project, handler.variables)
+            variables = {**self._variables, **handler.variables}
+            files = named_files(handler, self._project, variables)
             file = str(files[0]) if files else None
         return file
 

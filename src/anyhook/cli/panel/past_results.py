@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from anyhook.cli.options import configured_handlers
+from anyhook.engine.hook_files import files_of
 from anyhook.history.journal import history_directory
 from anyhook.history.queries import Filter, search
 from anyhook.history.record import RECORDER_KIND
@@ -19,7 +20,6 @@ from anyhook.history.schema import VERSION
 from anyhook.history.spans import numbers_between
 from anyhook.history.statistics import SPAN
 from anyhook.history.store import FILE, History
-from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -127,8 +127,7 @@ class PastResults:
         if hook.is_recorder or not self.sources:
             return []
         handler, engine = hook.handler, hook.engine
-        variables = {**engine.environ, **engine.guard.variables(), **handler.variables}
-        files = {str(file) for file in named_files(handler, engine.project_dir, variables)}
+        files = {str(file) for file in files_of(engine, handler)}
         found = [source for source in self.sources if source.place in files]
         found += [
             source
