@@ -8,6 +8,7 @@ import secrets
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -25,7 +26,7 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
     Raises:
         OSError: If it cannot be written. Then the file is unchanged.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    temporary = _temporary_beside(path)
     try:
         with open(temporary, "xb", opener=lambda p, f: os.open(p, f, 0o666)) as stream:
             if path.exists():
@@ -40,6 +41,40 @@ def replace_file(path: Path, content: bytes, *, mode: int | None = None) -> None
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield the path of a new file that replaces another one in the end, unless there is an error.
+
+    For files that are written piece by piece. What is no regular file, like a pipe, is written
+    itself.
+
+    Args:
+        path: The file; its directory must exist.
+
+    Raises:
+        OSError: If it cannot be replaced. Then it is unchanged.
+    """
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    path = path.resolve()
+    temporary = _temporary_beside(path)
+    try:
+        yield temporary
+        if path.exists():
+            with temporary.open("rb") as stream:
+                _copy_permissions(stream.fileno(), path.stat())
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _temporary_beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
 
 
 def _copy_permissions(descriptor: int, status: os.stat_result) -> None:

@@ -139,6 +139,8 @@ def test_a_session_that_is_not_clear_is_an_error(home, capsys, name, message):
         (["--session", "5e55-two"], [3]),
         (["--agent", "gemini"], []),
         (["--event", "before_tool", "push"], [3]),
+        (["--event", "PreToolUse", "push"], [3]),
+        (["--tool", "Bash"], [3, 2, 1]),
         (["--since", "2026-11-01"], []),
         (["--limit", "1"], [3]),
         (["'; DROP TABLE events; --"], []),
@@ -149,6 +151,43 @@ def test_events_are_found(home, capsys, arguments, numbers):
 
     assert [event["id"] for event in found] == numbers
     assert code == (OK if numbers else PROBLEMS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "note"),
+    [
+        (["--event", "befor_tool"], "no event 'befor_tool'; did you mean 'before_tool'?"),
+        (["--tool", "shel"], "no agent has a tool 'shel', and no event has it; did you mean"),
+        (["--hook", "gard.py"], "no hook named 'gard.py' has run; did you mean 'guard.py'?"),
+        (["--hook", "other"], "no hook named 'other' has run; anyhook history stats lists them"),
+    ],
+)
+def test_a_search_says_which_name_is_unknown(home, capsys, arguments, note):
+    assert main(["history", "search", *arguments]) == PROBLEMS
+    assert note in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("command", ["", "show last", "search rm", "stats", "export -"])
+def test_an_unknown_agent_is_an_error(home, capsys, command):
+    assert main(["history", *command.split(), "--agent", "clade"]) == USAGE
+    assert "did you mean 'claude'?" in capsys.readouterr().err
+
+
+def test_no_session_of_an_agent_is_not_an_empty_history(home, capsys):
+    code, out = run(capsys, "history", "--agent", "qwen", "--since", "30d")
+
+    assert (code, out) == (OK, "No session matches --agent and --since.\n")
+
+
+def test_names_with_line_breaks_are_shown_on_one_line(home, capsys):
+    results = (RecordedResult("guard\n.py", "settings\n.json:3", outcome="deny"),)
+    with History.open(home / "data" / "history") as history:
+        history.add([shell(9, "rm", session="name\nof\nlines", results=results)])
+
+    for command in (["history"], ["history", "show", "name\nof\nlines"], ["history", "stats"]):
+        _, out = run(capsys, *command)
+        assert "\n.py" not in out
+        assert "\nof" not in out
 
 
 def test_a_page_that_is_damaged_says_what_to_do(home, capsys):
@@ -238,6 +277,11 @@ def test_events_are_exported_to_a_pipe(home, capsys):
 
     (row,) = [json.loads(line) for line in out.splitlines()]
     assert row["decision"]["reason"] == "no rm"
+
+
+def test_an_export_that_finds_nothing_says_which_name_is_unknown(home, capsys):
+    assert main(["history", "export", "events.jsonl", "--event", "befor_tool"]) == OK
+    assert "did you mean 'before_tool'?" in capsys.readouterr().err
 
 
 def test_an_export_needs_a_known_form(home, capsys):
@@ -400,7 +444,23 @@ def test_a_backtest_without_events_says_so(home, capsys):
     (home / "guard.py").write_text(GUARD)
 
     assert main(["backtest", "guard.py", "--agent", "qwen"]) == PROBLEMS
-    assert "No event matches --since" in capsys.readouterr().err
+    assert "No event matches --agent.\n" in capsys.readouterr().err
+
+
+def test_a_message_about_no_events_names_the_options_that_were_given(home, capsys):
+    (home / "guard.py").write_text(GUARD)
+    options = ("--agent", "claude", "--tool", "Grep", "--where", "curl")
+
+    assert main(["backtest", "guard.py", *options]) == PROBLEMS
+    assert "No event matches --agent, --tool and --where.\n" in capsys.readouterr().err
+
+
+def test_a_backtest_of_an_empty_history_says_so(home, monkeypatch, capsys):
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(home / "other"))
+    (home / "guard.py").write_text(GUARD)
+
+    assert main(["backtest", "guard.py"]) == PROBLEMS
+    assert "There are no events.\n" in capsys.readouterr().err
 
 
 def test_an_event_of_another_session_is_not_shown_as_one_of_this(home, capsys):

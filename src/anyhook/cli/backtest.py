@@ -19,7 +19,14 @@ from anyhook.backtest.sources import Part, Selection, parts_of_history
 from anyhook.backtest.subjects import Subject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
-from anyhook.cli.event_filters import canonical_tool, check_agent, note_on_tool
+from anyhook.cli.event_filters import (
+    canonical_event,
+    canonical_tool,
+    check_agent,
+    given_options,
+    note_on_tool,
+    print_notes,
+)
 from anyhook.cli.html import HtmlFile, write_html
 from anyhook.cli.options import AsJson, TrustOnce, Yes, existing_project
 from anyhook.cli.output import console, count_of, print_json, show_path
@@ -120,9 +127,10 @@ def backtest(
         raise UsageError(f"--fail-on takes {' or '.join(FAIL_ON)}, not {fail_on!r}")
     if on and against == RECORDED:
         raise UsageError("--against recorded compares with the history; leave out --on")
+    check_agent(agent)
+    event = canonical_event(event, agent)
     if event and event not in all_events():
         raise UnknownNameError("event", event, all_events())
-    check_agent(agent)
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
     subject = _subject(hook, project, agent, Consent(yes, trust_once))
@@ -270,7 +278,18 @@ def _parts(on: list[str] | None, directory: str, chosen: Selection) -> list[Part
 
 def _report_no_events(on: list[str] | None, chosen: Selection) -> None:
     out = console(stderr=True)
-    out.print("No event matches --since, --agent, --event, --tool, --session and --where.")
+    given = {
+        "--since": chosen.since,
+        "--agent": chosen.agent,
+        "--event": chosen.event,
+        "--tool": chosen.tool,
+        "--session": chosen.session,
+        "--where": chosen.words,
+    }
+    if any(given.values()):
+        out.print(f"No event matches {given_options(given)}.")
+    else:
+        out.print("There are no events.")
     _print_tool_note(chosen)
     if not on:
         out.print("To see what there is: anyhook history stats")
@@ -279,8 +298,7 @@ def _report_no_events(on: list[str] | None, chosen: Selection) -> None:
 
 def _print_tool_note(chosen: Selection) -> None:
     note = note_on_tool(chosen.tool)
-    if note is not None:
-        console(stderr=True).print(f"note: {note}", markup=False, soft_wrap=True)
+    print_notes([note] if note is not None else [])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,25 @@
-"""Names of agents and tools that a user gives to choose events."""
+"""Names of agents, events, tools and hooks that a user gives to choose events."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
+from anyhook.cli.output import console
+from anyhook.cli.past import check_outcome
 from anyhook.errors import UnknownNameError
+from anyhook.history.queries import find_session
+from anyhook.model.events import all_events
 from anyhook.model.suggest import did_you_mean
+from anyhook.model.text import printable
 from anyhook.model.tools import MCP_PREFIX, TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from anyhook.history.queries import Filter
+    from anyhook.history.store import History
 
 
 def check_agent(name: str) -> None:
@@ -16,6 +30,21 @@ def check_agent(name: str) -> None:
     """
     if name and name not in AGENTS:
         raise UnknownNameError("agent", name, AGENTS, list_all=True)
+
+
+def canonical_event(name: str, agent: str = "") -> str:
+    """Return the canonical name of an event that is named as an agent does; else the name itself.
+
+    Args:
+        name: A name like `before_tool` or `PreToolUse`.
+        agent: Name of the agent; empty for all. A name that means several events in them stays.
+    """
+    if name in all_events():
+        return name
+    names = [agent] if agent else CODING_AGENTS
+    tables = [get_agent(one).by_wire for one in names]
+    events = {table[name].canonical for table in tables if name in table}
+    return events.pop() if len(events) == 1 else name
 
 
 def canonical_tool(name: str, agent: str = "") -> str:
@@ -49,3 +78,52 @@ def note_on_tool(name: str) -> str | None:
         or f"known: {', '.join(TOOLS)}, mcp__SERVER__TOOL"
     )
     return f"no agent has a tool {name!r}, and no event has it; {hint}"
+
+
+def resolve(wanted: Filter, history: History) -> Filter:
+    """Return a filter with the names that the history has for what a user has named.
+
+    Raises:
+        UsageError: If there is no such agent, decision or session.
+    """
+    check_agent(wanted.agent)
+    if wanted.outcome:
+        check_outcome(wanted.outcome)
+    session = wanted.session
+    if session:
+        session = find_session(history, session, wanted.agent).session
+    return replace(
+        wanted,
+        session=session,
+        event=canonical_event(wanted.event, wanted.agent),
+        tool=canonical_tool(wanted.tool, wanted.agent),
+    )
+
+
+def given_options(options: Mapping[str, object]) -> str:
+    """Return the names of the options that were given, for messages: `--agent and --since`."""
+    given = [name for name, value in options.items() if value]
+    return " and ".join([", ".join(given[:-1]), given[-1]] if len(given) > 1 else given)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes to standard error."""
+    for note in notes:
+        console(stderr=True).print(f"note: {note}", markup=False, soft_wrap=True)
+
+
+def notes_on(wanted: Filter, history: History) -> Iterator[str]:
+    """Yield why a filter may have found nothing: its names that are unknown."""
+    known = all_events()
+    if wanted.event and wanted.event not in known:
+        hint = did_you_mean(wanted.event, known) or f"known: {', '.join(known)}"
+        yield f"there is no event {printable(wanted.event)!r}; {hint}"
+    tool = note_on_tool(wanted.tool)
+    if tool is not None:
+        yield tool
+    if wanted.hook:
+        rows = history.connection.execute("SELECT DISTINCT label FROM hooks ORDER BY last DESC")
+        hooks = [label for (label,) in rows]
+        if wanted.hook not in hooks:
+            hint = did_you_mean(wanted.hook, hooks) or "anyhook history stats lists them"
+            yield f"no hook named {wanted.hook!r} has run; {hint}"

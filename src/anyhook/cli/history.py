@@ -10,13 +10,19 @@ import typer
 from rich.text import Text
 
 from anyhook.cli import OK
+from anyhook.cli.event_filters import (
+    check_agent,
+    given_options,
+    notes_on,
+    print_notes,
+    resolve,
+)
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, make_table, print_json, show_path
 from anyhook.cli.past import (
     FAILED_STATUS,
     OUTCOME_STYLE,
     Since,
-    check_outcome,
     counts_text,
     open_history,
     outcome_text,
@@ -52,7 +58,7 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
 
 history = typer.Typer(
-    help="See what hooks decided in past sessions: list, show, search, count, import, export.",
+    help="See what hooks decided in past sessions; search, count, import and export them.",
     invoke_without_command=True,
 )
 Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
@@ -81,18 +87,21 @@ def list_sessions(
     """
     if context.invoked_subcommand is not None:
         return OK
+    check_agent(agent)
     with open_history() as store:
         found = sessions(store, agent=agent, since=parse_since(since), limit=limit)
     if as_json:
         print_json([asdict(session) for session in found])
         return OK
     out = console()
-    if not found:
+    if found:
+        out.print(_session_table(found))
+    elif agent or since:
+        out.print(f"No session matches {given_options({'--agent': agent, '--since': since})}.")
+    else:
         out.print("The history is empty. To fill it:")
         out.print("  anyhook record on         records what hooks decide from now on")
         out.print("  anyhook history import    reads the sessions that agents have left on disk")
-        return OK
-    out.print(_session_table(found))
     return OK
 
 
@@ -102,12 +111,17 @@ def _session_table(found: list[SessionSummary]) -> Table:
         table.add_row(
             show_time(session.started),
             session.agent,
-            Text(printable(session.session), style="cyan"),
+            Text(_name(session.session), style="cyan"),
             str(session.events),
             counts_text(session.outcomes),
-            Text(show_path(session.project) if session.project else "", style="dim"),
+            Text(_name(show_path(session.project)) if session.project else "", style="dim"),
         )
     return table
+
+
+def _name(text: str) -> str:
+    """Return a name as one line; it may come from anywhere."""
+    return printable(" ".join(text.split()))
 
 
 @history.command("show")
@@ -133,6 +147,7 @@ def show(
         anyhook history show 4f1c --all
         anyhook history show last --event 4711
     """
+    check_agent(agent)
     with open_history() as store:
         summary = find_session(store, session, agent)
         events = [_event_in(store, event, summary)] if event else events_of(store, summary)
@@ -180,7 +195,7 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> No
     """
     heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
     heading.append(event.event, style="bold not dim")
-    heading.append(f"  {event.tool or ''}  ", style="cyan not dim")
+    heading.append(f"  {_name(event.tool or '')}  ", style="cyan not dim")
     heading.append(subject_of(event), style="not dim")
     out.print(heading, no_wrap=not full, overflow="ellipsis")
     if event.results:
@@ -206,8 +221,8 @@ def _result_table(event: RecordedEvent) -> Table:
         duration = "" if result.duration is None else show_span(result.duration)
         table.add_row(
             "",
-            Text(printable(result.hook)),
-            Text(printable(result.place), style="dim"),
+            Text(_name(result.hook)),
+            Text(_name(result.place), style="dim"),
             _bar(result, total),
             Text(duration, style="dim"),
             _answer_text(result),
@@ -297,13 +312,12 @@ def search_events(
         anyhook history search --outcome deny --since 30d
         anyhook history search --hook guard.py --tool shell
     """
-    if outcome:
-        check_outcome(outcome)
     with open_history() as store:
-        if session:
-            session = find_session(store, session, agent).session
-        wanted = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
+        given = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
+        wanted = resolve(given, store)
         found = search(store, wanted, limit=limit)
+        if not found:
+            print_notes(notes_on(wanted, store))
     if as_json:
         print_json([event_json(item) for item in found])
         return OK if found else 1
@@ -315,11 +329,11 @@ def search_events(
     for item in found:
         table.add_row(
             Text(show_time(item.time), style="dim"),
-            item.event,
-            item.tool or "",
+            _name(item.event),
+            _name(item.tool or ""),
             outcome_text(verdict_of(item)),
             Text(subject_of(item)[:120]),
-            Text(printable(item.session)[:8], style="cyan"),
+            Text(_name(item.session)[:8], style="cyan"),
             str(item.id),
         )
     out.print(table)
@@ -341,6 +355,7 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
     """
     from rich.progress import Progress
 
+    check_agent(agent)
     errors = console(stderr=True)
     is_hidden = not sys.stderr.isatty()
     with (
@@ -396,8 +411,8 @@ def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
     table = make_table("hook", "place", "runs", "decisions", "failed", "mean", "slowest", "last")
     for hook in hooks:
         table.add_row(
-            Text(printable(hook.hook)),
-            Text(printable(hook.place), style="dim"),
+            Text(_name(hook.hook)),
+            Text(_name(hook.place), style="dim"),
             f"{hook.runs:,}",
             counts_text(hook.outcomes),
             Text(str(hook.failures or ""), style="red"),

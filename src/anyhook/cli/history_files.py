@@ -10,19 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anyhook.atomic_write import replacing
 from anyhook.cli import OK
+from anyhook.cli.event_filters import notes_on, print_notes, resolve
 from anyhook.cli.history import Agent, history
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, print_json
 from anyhook.cli.past import Since, open_history, print_problems
 from anyhook.errors import UsageError
 from anyhook.history.describe import parse_since
+from anyhook.history.export import export_jsonl, export_parquet
 from anyhook.history.imports import find_transcripts, import_transcripts
-from anyhook.history.queries import Filter, find_session, iterate
+from anyhook.history.queries import Filter, iterate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from anyhook.history.events import RecordedEvent
     from anyhook.history.imports import TranscriptFile
 
 MEGABYTE = 1_000_000
@@ -86,29 +90,58 @@ def export(
         anyhook history export events.parquet --since 90d
         anyhook history export - --outcome deny | jq .reason
     """
-    from anyhook.history.export import export_jsonl, export_parquet
-
     is_stream = str(output) == "-"
     if not is_stream and output.suffix not in EXPORT_SUFFIXES:
         raise UsageError(f"{output}: the name ends with {' or '.join(EXPORT_SUFFIXES)}")
     with open_history() as store:
-        if session:
-            session = find_session(store, session, agent).session
-        wanted = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
-        events = iterate(store, wanted)
-        if is_stream:
-            export_jsonl(events, sys.stdout)
-            return OK
-        if output.suffix == ".parquet":
-            count = export_parquet(events, output)
-        else:
-            with output.open("w", encoding="utf-8", errors="backslashreplace") as stream:
-                count = export_jsonl(events, stream)
+        given = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
+        wanted = resolve(given, store)
+        with _export_progress(iterate(store, wanted), is_hidden=is_stream) as events:
+            if is_stream:
+                count = export_jsonl(events, sys.stdout)
+            else:
+                count = _export_to_file(events, output)
+        if not count:
+            print_notes(notes_on(wanted, store))
+    if is_stream:
+        return OK
     if as_json:
         print_json({"file": str(output), "events": count})
     else:
         console().print(f"{count_of(count, 'event')} in {output}", markup=False)
     return OK
+
+
+def _export_to_file(events: Iterator[RecordedEvent], output: Path) -> int:
+    """Write a file, which is there when it is complete, and return the number of events."""
+    with replacing(output) as path:
+        if output.suffix == ".parquet":
+            return export_parquet(events, path)
+        with path.open("w", encoding="utf-8", errors="backslashreplace") as stream:
+            return export_jsonl(events, stream)
+
+
+@contextmanager
+def _export_progress(
+    events: Iterator[RecordedEvent], *, is_hidden: bool
+) -> Iterator[Iterator[RecordedEvent]]:
+    """Show how many events were written; how many there will be is not known before."""
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), "{task.completed:,} events written", TimeElapsedColumn())
+    out = console(stderr=True)
+    is_hidden = is_hidden or not sys.stderr.isatty()
+    with Progress(*columns, console=out, transient=True, disable=is_hidden) as bar:
+        task = bar.add_task("", total=None)
+        yield _counted(events, lambda: bar.advance(task))
+
+
+def _counted(
+    events: Iterator[RecordedEvent], on_event: Callable[[], object]
+) -> Iterator[RecordedEvent]:
+    for event in events:
+        yield event
+        on_event()
 
 
 @contextmanager
