@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from anyhook import BeforeTool, Engine, __version__
+from anyhook.engine.messages import discard
 from anyhook.handlers.kinds import get_kind
 from anyhook.settings import load as loading
 from anyhook.testing import make_payload
@@ -213,7 +214,7 @@ class Bench:
 
         def cold() -> float:
             loading._CACHE.clear()  # noqa: SLF001 - a new process would find it empty
-            return timed(lambda: Engine.load(project, home=self.root))
+            return timed(lambda: Engine.load(project, home=self.root, on_message=discard))
 
         samples = in_turns(int(60 * self.scale) or 1, 3, load=cold)["load"]
         goal = f"≤ 10 ms for {DEFINITIONS}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def engine_without_hooks(root: Path) -> Engine:
     """Load an engine that finds no settings."""
-    return Engine.load(root, home=root, environ={})
+    return Engine.load(root, agent="gemini", home=root, environ={})
 
 
 def shell(command: str) -> str:

@@ -29,12 +29,17 @@ def test_after_an_error_the_former_file_is_there_and_nothing_else(tmp_path, erro
     target = tmp_path / "events.jsonl"
     target.write_text("former\n")
 
-    with pytest.raises(error), replacing(target) as path:
-        path.write_text("half")
-        raise error
+    with pytest.raises(error):
+        _write_half(target, error)
 
     assert target.read_text() == "former\n"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def _write_half(target, error):
+    with replacing(target) as path:
+        path.write_text("half")
+        raise error
 
 
 def test_a_link_stays_a_link(tmp_path):

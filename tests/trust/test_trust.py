@@ -839,3 +839,18 @@ def test_the_command_that_is_suggested_names_the_project(world, tmp_path, monkey
     (problem,) = world.load(trust_once=False).diagnostics
 
     assert f"`anyhook trust --agent gemini --project {world.project}`" in problem.message
+
+
+def test_the_command_in_a_message_is_right_in_the_current_directory(world, monkeypatch):
+    hook = {"type": "command", "command": "true"}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
+    engine = world.load(trust_once=False)
+    commands = []
+
+    for directory in (world.project, world.home, world.project):
+        monkeypatch.chdir(directory)
+        (problem,) = engine.guard.diagnostics()
+        commands.append(problem.message.partition("look at it with ")[2].strip("`"))
+
+    short = "anyhook trust --agent gemini"
+    assert commands == [short, f"{short} --project {world.project}", short]

@@ -244,6 +244,8 @@ class Engine:
         Raises:
             RequiredHooksError: If one does not, or never can.
         """
+        if self.required is False:
+            return
         unrunnable = unrunnable_hooks(
             self.hooks,
             self.rules,

@@ -66,6 +66,8 @@ class Guard:
         self._changes: dict[int, Change] = {}
         self._elsewhere: dict[tuple[int, str], _ElsewhereCheck] = {}
         self._problems: tuple[Diagnostic, ...] = ()
+        # The current directory, and the remedy that is right there.
+        self._remedy_in: tuple[Path | None, str] | None = None
 
     def subjects(self) -> list[Subject]:
         """Read what the project's hooks are made of."""
@@ -122,7 +124,15 @@ class Guard:
         return [diagnose("project-untrusted", text, new[0].place), *changed, *self._problems]
 
     def _remedy(self) -> str:
-        return f"look at it with `{trust_command(self._agent.name, self._project)}`"
+        """Return what a user has to do; found once, because that takes a millisecond."""
+        try:
+            directory = Path.cwd()
+        except FileNotFoundError:
+            directory = None
+        if self._remedy_in is None or self._remedy_in[0] != directory:
+            command = trust_command(self._agent.name, self._project)
+            self._remedy_in = (directory, f"look at it with `{command}`")
+        return self._remedy_in[1]
 
     def _report(self, change: Change) -> Diagnostic:
         handler = change.subject.handler
