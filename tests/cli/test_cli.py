@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import typer
 
 from anyhook import SettingsError, __version__
 from anyhook.atomic_write import replace_file
+from anyhook.cli.app import make_app
 from anyhook.settings.write import write_atomically
 from anyhook.worker import client
 from tests.conftest import DATA
@@ -823,10 +826,28 @@ def test_help_and_version(run):
     code, out, _ = run("--help")
     assert code == 0
     assert "fire" in out
-    for command in ("fire", "list", "check", "enable", "disable", "trust", "schema"):
-        code, out, _ = run(command, "--help")
-        assert code == 0
-        assert f"\n  anyhook {command}" in out, "an example has a line of its own"
+
+
+def commands_with_examples():
+    """Yield the words of every command with examples, and the examples."""
+    pending = [((), typer.main.get_command(make_app([])))]
+    while pending:
+        words, command = pending.pop()
+        if isinstance(command, typer.core.TyperGroup):
+            pending += [((*words, name), sub) for name, sub in command.commands.items()]
+        examples = re.findall(r"^    (anyhook .*)", command.help or "", re.MULTILINE)
+        if words and examples:
+            yield pytest.param(words, examples, id=" ".join(words))
+
+
+@pytest.mark.parametrize(("words", "examples"), [*commands_with_examples()])
+def test_every_example_in_the_help_has_a_line_of_its_own(run, monkeypatch, words, examples):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, out, _ = run(*words, "--help")
+
+    assert code == 0
+    lines = [line.strip() for line in out.splitlines()]
+    assert [example for example in examples if example.strip() not in lines] == []
 
 
 def imported_by(*arguments):

@@ -26,7 +26,7 @@ def guard(event):
 """
 
 
-def shell(number, command, decision=None, session="5e55-one", **fields):
+def shell(number, command, decision=None, session="5e55-one", project="/p", **fields):
     payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": command})
     return RecordedEvent(
         "claude",
@@ -35,7 +35,7 @@ def shell(number, command, decision=None, session="5e55-one", **fields):
         1_790_000_000.0 + number,
         payload,
         "engine",
-        project="/p",
+        project=project,
         tool="shell",
         decision=decision,
         **fields,
@@ -143,6 +143,9 @@ def test_a_session_that_is_not_clear_is_an_error(home, capsys, name, message):
         (["--tool", "Bash"], [3, 2, 1]),
         (["--since", "2026-11-01"], []),
         (["--limit", "1"], [3]),
+        (["rm", "build"], [2]),
+        (["--tool", "bash", "--agent", "claude"], [3, 2, 1]),
+        (["--project", "/work/shop"], []),
         (["'; DROP TABLE events; --"], []),
     ],
 )
@@ -188,6 +191,114 @@ def test_names_with_line_breaks_are_shown_on_one_line(home, capsys):
         _, out = run(capsys, *command)
         assert "\n.py" not in out
         assert "\nof" not in out
+
+
+def add_results(home, *events):
+    with History.open(home / "data" / "history") as history:
+        history.add(events)
+
+
+def result_of(hook, outcome="none", **fields):
+    answer = {"outcome": outcome} if outcome != "none" else {}
+    return RecordedResult(hook, outcome=outcome, **{"answer": answer, **fields})
+
+
+@pytest.fixture
+def answers(home):
+    """Further events: a change, a failure, a denial of another hook, and a shadow's."""
+    changed = result_of("context.py", answer={"context": ["be careful"]})
+    failed = result_of("guard.py", status="warned", exit_code=127)
+    warned = result_of("guard.py", status="warned", exit_code=1)
+    denied = {"outcome": "deny", "reason": "no"}
+    add_results(
+        home,
+        shell(10, "a", {"context": ["be careful"]}, results=(changed,)),  # number 4
+        shell(11, "b", {}, results=(failed,)),
+        shell(12, "c", denied, results=(result_of("guard.py", "allow"), result_of("x", "deny"))),
+        shell(13, "d", {}, results=(result_of("guard.py", "deny", shadow=True),)),
+        shell(14, "e", {}, results=(warned,), session="5e55-fail", project="/p/sub"),
+    )
+    return home
+
+
+@pytest.mark.parametrize(
+    ("arguments", "numbers"),
+    [
+        (["--outcome", "change"], [4]),
+        (["--outcome", "none"], [8, 7, 5, 3, 1]),
+        (["--outcome", "deny"], [6, 2]),
+        (["--outcome", "deny", "--hook", "guard.py"], [2]),
+        (["--outcome", "allow", "--hook", "guard.py"], [6]),
+        (["--outcome", "none", "--hook", "guard.py"], [8, 5]),
+        (["--outcome", "change", "--hook", "context.py"], [4]),
+        (["--failed"], [5]),
+        (["--failed", "--hook", "x"], []),
+        (["--project", "/p/sub"], [8]),
+        (["--project", "/p/su"], []),
+    ],
+)
+def test_events_are_found_by_what_hooks_answered(answers, capsys, arguments, numbers):
+    _, found = run_json(capsys, "history", "search", *arguments)
+
+    assert [event["id"] for event in found] == numbers
+
+
+def test_statistics_count_changes_failures_and_warnings(answers, capsys):
+    _, found = run_json(capsys, "history", "stats")
+    _, out = run(capsys, "history", "stats")
+
+    assert found["outcomes"] == {"none": 5, "deny": 2, "change": 1}
+    assert found["sessions_with"]["change"] == 1
+    guard = next(
+        hook for hook in found["hooks"] if hook["hook"] == "guard.py" and not hook["place"]
+    )
+    assert (guard["runs"], guard["failures"], guard["warnings"], guard["shadow"]) == (4, 1, 1, 1)
+    assert "(1 as a shadow)" in out
+
+
+def test_sessions_of_a_project_are_listed(answers, capsys):
+    _, found = run_json(capsys, "history", "--project", "/p/sub")
+
+    assert [session["session"] for session in found] == ["5e55-fail"]
+
+
+def test_a_word_that_begins_with_a_dash_is_found(home, capsys):
+    code, out = run(capsys, "history", "search", "--", "-rf")
+
+    assert code == OK
+    assert "rm -rf build" in out
+
+
+@pytest.mark.parametrize("text", ["&&", "*", '"'])
+def test_a_search_for_no_word_is_an_error(home, capsys, text):
+    assert main(["history", "search", text]) == USAGE
+    assert "has no letter and no digit to search for" in capsys.readouterr().err
+
+
+def test_sessions_are_named_so_that_none_stands_for_another(home, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [f"c0de0000-aaaa-4000-8000-{number:012}" for number in (15, 16)]
+    add_results(home, *[shell(20, "ls", session=name) for name in names])
+
+    _, out = run(capsys, "history")
+
+    for name in names:
+        assert f" {name} " in out
+    assert " 5e55-one " in out
+    assert main(["history", "show", names[0], "--all"]) == OK
+
+
+def test_a_long_command_is_cut_in_a_timeline(home, capsys):
+    add_results(home, shell(20, "echo " + "x" * 5000, session="5e55-long"))
+
+    _, out = run(capsys, "history", "show", "5e55-long", "--all")
+
+    assert max(len(line) for line in out.splitlines()) < 400
+
+
+def test_an_export_into_a_missing_directory_names_it(home, capsys):
+    assert main(["history", "export", "missing/events.jsonl"]) == USAGE
+    assert "there is no directory 'missing'" in capsys.readouterr().err
 
 
 def test_a_page_that_is_damaged_says_what_to_do(home, capsys):

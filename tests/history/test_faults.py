@@ -75,8 +75,12 @@ def test_processes_that_are_killed_while_they_record_lose_at_most_their_last_eve
         for writer in writers:
             writer.send_signal(signal.SIGKILL)
             writer.wait()
-        assert ingest(history).problems == []
+        problems = ingest(history).problems
         found = commands(history)
+
+    # The system ends a write of a killed process at the next page.
+    assert len(problems) <= len(writers)
+    assert all("a line was cut" in problem for problem in problems), problems
 
     for name in ("a", "b", "c"):
         numbers = [int(text.split()[1]) for text in found if text.startswith(f"{name} ")]

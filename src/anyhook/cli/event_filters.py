@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
 from anyhook.cli.past import check_outcome
-from anyhook.errors import UnknownNameError
+from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.queries import find_session
+from anyhook.history.text import query_of
 from anyhook.model.events import all_events
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.text import printable
@@ -37,14 +40,17 @@ def canonical_event(name: str, agent: str = "") -> str:
 
     Args:
         name: A name like `before_tool` or `PreToolUse`.
-        agent: Name of the agent; empty for all. A name that means several events in them stays.
+        agent: Name of the agent whose name it may be, before those of all others; may be empty. A
+            name that means several events in them stays.
     """
     if name in all_events():
         return name
-    names = [agent] if agent else CODING_AGENTS
-    tables = [get_agent(one).by_wire for one in names]
-    events = {table[name].canonical for table in tables if name in table}
-    return events.pop() if len(events) == 1 else name
+    for names in ([agent] if agent else [], CODING_AGENTS):
+        tables = [get_agent(one).by_wire for one in names]
+        events = {table[name].canonical for table in tables if name in table}
+        if len(events) == 1:
+            return events.pop()
+    return name
 
 
 def canonical_tool(name: str, agent: str = "") -> str:
@@ -52,14 +58,17 @@ def canonical_tool(name: str, agent: str = "") -> str:
 
     Args:
         name: A name like `shell` or `Bash`.
-        agent: Name of the agent; empty for all. A name that means several tools in them stays.
+        agent: Name of the agent whose name it may be, before those of all others; may be empty. A
+            name that means several tools in them stays.
     """
     if name in TOOLS:
         return name
-    names = [agent] if agent else CODING_AGENTS
-    tables = [get_agent(one).vocabulary.canonical for one in names]
-    tools = {table[name] for table in tables if name in table}
-    return tools.pop() if len(tools) == 1 else name
+    for names in ([agent] if agent else [], CODING_AGENTS):
+        tables = [get_agent(one).vocabulary.canonical for one in names]
+        tools = {table[name] for table in tables if name in table}
+        if len(tools) == 1:
+            return tools.pop()
+    return name
 
 
 def note_on_tool(name: str) -> str | None:
@@ -89,15 +98,24 @@ def resolve(wanted: Filter, history: History) -> Filter:
     check_agent(wanted.agent)
     if wanted.outcome:
         check_outcome(wanted.outcome)
+    if wanted.text and not query_of(wanted.text):
+        raise UsageError(f"{wanted.text!r} has no letter and no digit to search for")
     session = wanted.session
     if session:
         session = find_session(history, session, wanted.agent).session
     return replace(
         wanted,
         session=session,
+        project=project_path(wanted.project),
         event=canonical_event(wanted.event, wanted.agent),
         tool=canonical_tool(wanted.tool, wanted.agent),
     )
+
+
+def project_path(directory: str) -> str:
+    """Return the directory of a project as the history names it; empty for all projects."""
+    # Links stay as the user wrote them, and `..` goes.
+    return os.path.abspath(Path(directory).expanduser()) if directory else ""  # noqa: PTH100
 
 
 def given_options(options: Mapping[str, object]) -> str:

@@ -15,6 +15,7 @@ from anyhook.cli.event_filters import (
     given_options,
     notes_on,
     print_notes,
+    project_path,
     resolve,
 )
 from anyhook.cli.options import AsJson
@@ -62,8 +63,23 @@ history = typer.Typer(
     invoke_without_command=True,
 )
 Agent = Annotated[str, typer.Option("--agent", metavar="AGENT", help="Only this agent.")]
+Project = Annotated[
+    str,
+    typer.Option("--project", metavar="DIR", help="Only this project, or those below a directory."),
+]
+Failed = Annotated[
+    bool,
+    typer.Option("--failed", help="Only where a hook failed, timed out or could not be started."),
+]
+OUTCOME_HELP = (
+    "deny, ask, allow, defer, stop, change or none; with --hook, what this hook answered."
+)
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="How many are shown.")]
 BAR_WIDTH = 12
+SESSION_WIDTH = 12
+"""Characters of the name of a session that are shown at least."""
+MAX_SUBJECT = 200
+"""Characters of what an event is about in a timeline."""
 MAX_REASON = 400
 """Characters of a reason in a timeline."""
 
@@ -73,6 +89,7 @@ def list_sessions(
     context: typer.Context,
     agent: Agent = "",
     since: Since = "",
+    project: Project = "",
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> int:
@@ -89,15 +106,22 @@ def list_sessions(
         return OK
     check_agent(agent)
     with open_history() as store:
-        found = sessions(store, agent=agent, since=parse_since(since), limit=limit)
+        found = sessions(
+            store,
+            agent=agent,
+            since=parse_since(since),
+            project=project_path(project),
+            limit=limit,
+        )
     if as_json:
         print_json([asdict(session) for session in found])
         return OK
     out = console()
     if found:
         out.print(_session_table(found))
-    elif agent or since:
-        out.print(f"No session matches {given_options({'--agent': agent, '--since': since})}.")
+    elif agent or since or project:
+        given = {"--agent": agent, "--since": since, "--project": project}
+        out.print(f"No session matches {given_options(given)}.")
     else:
         out.print("The history is empty. To fill it:")
         out.print("  anyhook record on         records what hooks decide from now on")
@@ -107,16 +131,30 @@ def list_sessions(
 
 def _session_table(found: list[SessionSummary]) -> Table:
     table = make_table("started", "agent", "session", "events", "decisions", "project")
+    for column in table.columns[:3]:
+        column.no_wrap = True
+    names = _short_names([_name(session.session) for session in found])
     for session in found:
         table.add_row(
             show_time(session.started),
             session.agent,
-            Text(_name(session.session), style="cyan"),
+            Text(names[_name(session.session)], style="cyan"),
             str(session.events),
             counts_text(session.outcomes),
             Text(_name(show_path(session.project)) if session.project else "", style="dim"),
         )
     return table
+
+
+def _short_names(names: list[str]) -> dict[str, str]:
+    """Return beginnings of the names of sessions by which `history show` knows them apart."""
+    short: dict[str, str] = {}
+    for name in names:
+        length = SESSION_WIDTH
+        while any(other != name and other.startswith(name[:length]) for other in names):
+            length += 1
+        short[name] = name[:length]
+    return short
 
 
 def _name(text: str) -> str:
@@ -140,6 +178,8 @@ def show(
     as_json: AsJson = False,
 ) -> int:
     """Show the events of a session in their order, with the answer of every hook and the reasons.
+
+    Events on which no hook ran and nothing was decided are only counted.
 
     For example:
 
@@ -196,7 +236,10 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool = False) -> No
     heading = Text(f"\n{show_time(event.time)[11:]}  ", style="dim")
     heading.append(event.event, style="bold not dim")
     heading.append(f"  {_name(event.tool or '')}  ", style="cyan not dim")
-    heading.append(subject_of(event), style="not dim")
+    subject = subject_of(event)
+    if len(subject) > MAX_SUBJECT and not full:
+        subject = f"{subject[:MAX_SUBJECT]}…"
+    heading.append(subject, style="not dim")
     out.print(heading, no_wrap=not full, overflow="ellipsis")
     if event.results:
         out.print(_result_table(event))
@@ -287,16 +330,21 @@ def _print_details(out: Console, event: RecordedEvent) -> None:
 
 @history.command("search")
 def search_events(
-    text: Annotated[
-        str, typer.Argument(help='Words that must all occur; "words in a row" in quotation marks.')
-    ] = "",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORD...",
+            help='Words that must all occur; "words in a row" in quotation marks. Behind --, '
+            "they may begin with a dash.",
+        ),
+    ] = None,
     tool: Annotated[str, typer.Option("--tool", help="Canonical name, like shell.")] = "",
     event: Annotated[str, typer.Option("--event", help="Canonical name, like before_tool.")] = "",
-    outcome: Annotated[
-        str, typer.Option("--outcome", help="deny, ask, allow, defer, stop, change or none.")
-    ] = "",
+    outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
     hook: Annotated[str, typer.Option("--hook", help="Name of a hook that ran.")] = "",
+    failed: Failed = False,
     session: Annotated[str, typer.Option("--session", help="Only in this session.")] = "",
+    project: Project = "",
     agent: Agent = "",
     since: Since = "",
     limit: Limit = 50,
@@ -311,9 +359,21 @@ def search_events(
         anyhook history search "rm -rf"
         anyhook history search --outcome deny --since 30d
         anyhook history search --hook guard.py --tool shell
+        anyhook history search --failed --since 7d
     """
     with open_history() as store:
-        given = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
+        given = Filter(
+            text=" ".join(words or []),
+            agent=agent,
+            event=event,
+            tool=tool,
+            outcome=outcome,
+            hook=hook,
+            session=session,
+            since=parse_since(since),
+            project=project,
+            failed=failed,
+        )
         wanted = resolve(given, store)
         found = search(store, wanted, limit=limit)
         if not found:
@@ -338,7 +398,7 @@ def search_events(
         )
     out.print(table)
     if len(found) == limit:
-        out.print(f"The last {limit} of more; to see them: --limit {limit * 4}", style="dim")
+        out.print(f"Only the last {limit} are shown; for more: --limit {limit * 4}", style="dim")
     return OK
 
 
@@ -374,7 +434,7 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
         return OK
     out = console()
     total = sum(found.events.values())
-    out.print(f"{total:,} events in {found.sessions:,} sessions")
+    out.print(f"{count_of(total, 'event')} in {count_of(found.sessions, 'session')}")
     out.print(_outcome_table(found, total))
     if found.hooks:
         out.print(_hook_table(found.hooks))
@@ -407,15 +467,25 @@ def _share(part: int, whole: int) -> str:
     return f"{part / whole:.2%}" if whole else ""
 
 
+def _runs_text(hook: HookStatistics) -> Text:
+    text = Text(f"{hook.runs:,}")
+    if hook.shadow:
+        text.append(f" ({hook.shadow:,} as a shadow)", style="magenta")
+    return text
+
+
 def _hook_table(hooks: tuple[HookStatistics, ...]) -> Table:
-    table = make_table("hook", "place", "runs", "decisions", "failed", "mean", "slowest", "last")
+    table = make_table(
+        "hook", "place", "runs", "decisions", "failed", "warned", "mean", "slowest", "last"
+    )
     for hook in hooks:
         table.add_row(
             Text(_name(hook.hook)),
             Text(_name(hook.place), style="dim"),
-            f"{hook.runs:,}",
+            _runs_text(hook),
             counts_text(hook.outcomes),
             Text(str(hook.failures or ""), style="red"),
+            Text(str(hook.warnings or ""), style="yellow"),
             "" if hook.seconds is None else show_span(hook.seconds),
             "" if hook.slowest is None else show_span(hook.slowest),
             Text(show_time(hook.last), style="dim"),

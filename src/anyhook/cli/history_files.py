@@ -13,7 +13,7 @@ import typer
 from anyhook.atomic_write import replacing
 from anyhook.cli import OK
 from anyhook.cli.event_filters import notes_on, print_notes, resolve
-from anyhook.cli.history import Agent, history
+from anyhook.cli.history import OUTCOME_HELP, Agent, Failed, Project, history
 from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, count_of, print_json
 from anyhook.cli.past import Since, open_history, print_problems
@@ -74,9 +74,11 @@ def export(
     text: Annotated[str, typer.Option("--text", help="Only events with these words.")] = "",
     tool: Annotated[str, typer.Option("--tool", help="Only this tool, like shell.")] = "",
     event: Annotated[str, typer.Option("--event", help="Only these, like before_tool.")] = "",
-    outcome: Annotated[str, typer.Option("--outcome", help="Only deny, ask, allow, …")] = "",
+    outcome: Annotated[str, typer.Option("--outcome", help=OUTCOME_HELP)] = "",
     hook: Annotated[str, typer.Option("--hook", help="Only where this hook ran.")] = "",
+    failed: Failed = False,
     session: Annotated[str, typer.Option("--session", help="Only this session.")] = "",
+    project: Project = "",
     agent: Agent = "",
     since: Since = "",
     as_json: AsJson = False,
@@ -93,8 +95,21 @@ def export(
     is_stream = str(output) == "-"
     if not is_stream and output.suffix not in EXPORT_SUFFIXES:
         raise UsageError(f"{output}: the name ends with {' or '.join(EXPORT_SUFFIXES)}")
+    if not is_stream and not output.parent.is_dir():
+        raise UsageError(f"{output}: there is no directory {str(output.parent)!r}")
     with open_history() as store:
-        given = Filter(text, agent, event, tool, outcome, hook, session, parse_since(since))
+        given = Filter(
+            text=text,
+            agent=agent,
+            event=event,
+            tool=tool,
+            outcome=outcome,
+            hook=hook,
+            session=session,
+            since=parse_since(since),
+            project=project,
+            failed=failed,
+        )
         wanted = resolve(given, store)
         with _export_progress(iterate(store, wanted), is_hidden=is_stream) as events:
             if is_stream:

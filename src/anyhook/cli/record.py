@@ -308,6 +308,8 @@ def _files_json(edits: Sequence[RecordingEdit]) -> list[dict[str, Any]]:
 def status(project: Project = HERE, as_json: AsJson = False) -> int:
     """Show what is recorded: for each agent its recorder, tapped hooks and events of today.
 
+    The first line says whether recording is on, and where the history is.
+
     For example:
 
         anyhook record status

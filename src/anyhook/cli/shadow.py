@@ -105,6 +105,8 @@ def promote(
 ) -> int:
     """Let a shadow decide, after a look at what it would have decided.
 
+    It decides once you have confirmed; --dry-run only shows what it would have decided.
+
     For example:
 
         anyhook promote guard.py

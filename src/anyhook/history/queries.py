@@ -64,9 +64,12 @@ class Filter:
         agent: Name of the agent.
         event: Canonical name of the event.
         tool: Canonical name of the tool.
-        outcome: `deny`, `ask`, `allow`, `defer`, `stop` or `none`.
+        outcome: `deny`, `ask`, `allow`, `defer`, `stop`, `change` (an answer without a verdict) or
+            `none`. With a hook, that is what this hook answered.
         hook: Label of a hook that ran.
         session: Identifier of the session.
+        project: Directory of the project, or one above it.
+        failed: Whether a hook failed or timed out; with a hook, whether this one did.
         since: Unix timestamp of the first event.
         until: Unix timestamp after the last event.
     """
@@ -80,15 +83,83 @@ class Filter:
     session: str = ""
     since: float = 0.0
     until: float = 0.0
+    project: str = ""
+    failed: bool = False
 
     def index_query(self) -> str:
         """Return the query to the full-text index; empty if it is not needed."""
         words = [query_of(self.text)] if self.text else []
-        for kind in ("agent", "event", "tool", "outcome", "hook", "session"):
+        for kind in ("agent", "event", "tool", "hook", "session"):
             value = getattr(self, kind)
             if value:
                 words.append(f"marks:{mark(kind, value)}")
+        # An event is denied if one of its hooks denies; a hook may allow what another one denies.
+        if self.outcome == "deny" or (self.outcome and not self.hook):
+            in_index = "none" if self.outcome == "change" else self.outcome
+            words.append(f"marks:{mark('outcome', in_index)}")
         return " AND ".join(word for word in words if word)
+
+    def conditions(self, number: str, after: int, before: int) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the conditions that the index has no words for, each with its values.
+
+        Args:
+            number: Name of the column with the number of an event.
+            after: Number before the first event.
+            before: Number after the last event; 0 for no limit.
+        """
+        about_results: list[str] = []
+        if self.failed:
+            about_results.append(HAS_FAILED)
+        if self.hook and self.outcome:
+            about_results.append(_ANSWERED[self.outcome])
+        elif self.outcome == "change":
+            about_results.append(HAS_ANSWER)
+        for condition in about_results:
+            if self.hook:
+                results = (
+                    "SELECT 1 FROM results JOIN hooks ON hooks.id = hook_id"
+                    f" WHERE event_id = {number} AND label = ? AND {condition}"
+                )
+                yield f"EXISTS ({results})", [self.hook]
+            else:
+                # Few results are failures or changes, so they are read first. With the plus sign,
+                # the events still come in the order of their numbers.
+                bounds = "event_id > ? AND event_id < ?" if before else "event_id > ?"
+                results = f"SELECT event_id FROM results WHERE {bounds} AND {condition}"
+                yield f"+{number} IN ({results})", [after, before] if before else [after]
+        if self.outcome == "none" and not self.hook:
+            # The index has the same word for a change.
+            results = f"SELECT 1 FROM results WHERE event_id = {number} AND {HAS_ANSWER}"
+            yield f"NOT EXISTS ({results})", []
+        if self.project:
+            yield in_project(self.project)
+
+
+def in_project(directory: str) -> tuple[str, list[str]]:
+    """Return the condition on sessions of a project, or of those below a directory."""
+    below = directory.rstrip("/") + "/"
+    # A range, because a name may hold the wildcards of LIKE.
+    return "(project = ? OR project >= ? AND project < ?)", [directory, below, f"{below}\U0010ffff"]
+
+
+HAS_FAILED = (
+    "(status IN ('failed', 'timed_out')"
+    " OR status = 'warned' AND (signal IS NOT NULL OR exit_code IN (126, 127)))"
+)
+"""Condition on a result: the hook failed, timed out, could not be started or was ended."""
+HAS_ANSWER = "(answer IS NOT NULL AND NOT shadow)"
+"""Condition on a result: the hook has answered something that counted."""
+_STOPS = "ifnull(json_extract(answer, '$.stop'), 0)"
+_ANSWERED = {
+    **{
+        outcome: f"(results.outcome = '{outcome}' AND NOT shadow)"
+        for outcome in ("deny", "ask", "allow", "defer")
+    },
+    "stop": f"(results.outcome = 'none' AND {HAS_ANSWER} AND {_STOPS})",
+    "change": f"(results.outcome = 'none' AND {HAS_ANSWER} AND NOT {_STOPS})",
+    "none": "(results.outcome = 'none' AND answer IS NULL)",
+}
+"""Verdict to the condition on the result of a hook."""
 
 
 def sessions(
@@ -96,6 +167,7 @@ def sessions(
     *,
     agent: str = "",
     since: float = 0.0,
+    project: str = "",
     limit: int = 50,
     before: tuple[float, int] | None = None,
 ) -> list[SessionSummary]:
@@ -105,6 +177,7 @@ def sessions(
         history: The store.
         agent: Name of the agent; empty for all.
         since: Unix timestamp; sessions with an event after it.
+        project: Directory of the project, or one above it; empty for all.
         limit: How many.
         before: End and number of the session after which to continue; `None` for the start.
     """
@@ -115,6 +188,10 @@ def sessions(
         column = "agent" if _has_few_sessions(history, agent) else "+agent"
         conditions.append(f"{column} = ?")
         values.append(agent)
+    if project:
+        condition, of_project = in_project(project)
+        conditions.append(condition)
+        values += of_project
     if before is not None:
         conditions.append("(ended, id) < (?, ?)")
         values += before
@@ -285,6 +362,9 @@ def _events_query(
         first, end = numbers_between(history.connection, wanted.since, wanted.until)
         after = max(after, first - 1)
         before = min(before or end, end)
+    for condition, of_condition in wanted.conditions(number, after, before):
+        conditions.append(condition)
+        values += of_condition
     comparisons = (
         (f"{number} > ?", after),
         (f"{number} < ?", before),

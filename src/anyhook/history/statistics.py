@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.checked import SECONDS
+from anyhook.history.queries import HAS_ANSWER, HAS_FAILED
 from anyhook.history.record import RECORDER_KIND
 from anyhook.history.spans import numbers_between
 
@@ -33,7 +34,9 @@ class HookStatistics:
         versions: Number of versions.
         runs: Number of events.
         outcomes: Verdict to number, without `none`.
-        failures: Number of events on which it failed or timed out.
+        failures: Number of events on which it failed or timed out, could not be started or was
+            ended by a signal.
+        warnings: Number of events on which it ended with another exit code that blocks nothing.
         seconds: Mean duration in seconds; `None` if it is not known.
         slowest: Longest duration in seconds.
         shadow: Number of events on which it ran as a shadow.
@@ -46,6 +49,7 @@ class HookStatistics:
     runs: int
     outcomes: dict[str, int]
     failures: int
+    warnings: int
     seconds: float | None
     slowest: float | None
     shadow: int
@@ -59,7 +63,8 @@ class Statistics:
     Attributes:
         sessions: Number of sessions.
         events: Canonical name of an event to number.
-        outcomes: Verdict to number of events; `stop` for ended loops.
+        outcomes: Verdict to number of events; `stop` for ended loops, `change` for answers without
+            a verdict.
         sessions_with: Verdict to number of sessions with at least one such event.
         tools: Canonical name of a tool to number of its calls.
         sources: Source to number of events.
@@ -97,6 +102,7 @@ def statistics(
     for start in range(first, end, SPAN):
         span = (start, min(start + SPAN, end), *values)
         counts.add_events(connection.execute(_EVENTS.format(where), span))
+        counts.add_changes(connection.execute(_CHANGES.format(where), span))
         counts.add_results(connection.execute(_RESULTS.format(where), (*span, RECORDER_KIND)))
         on_progress((span[1] - first) / (end - first))
     return counts.statistics()
@@ -116,9 +122,16 @@ _EVENTS = (
     " iif(outcome = 'none' AND stop, 'stop', outcome), count(*) FROM events"
     " WHERE id >= ? AND id < ? AND {} GROUP BY 1, 2, 3, 4, 5"
 )
+_CHANGES = (
+    "SELECT session_id, count(DISTINCT event_id) FROM results"
+    " CROSS JOIN events ON events.id = event_id"
+    f" WHERE event_id >= ? AND event_id < ? AND {{}} AND {HAS_ANSWER}"
+    " AND events.outcome = 'none' AND NOT stop GROUP BY 1"
+)
 _RESULTS = (
     "SELECT label, place, hooks.id, results.outcome, count(*),"
-    f" sum(status IN ('failed', 'timed_out')), total({SECONDS}), count({SECONDS}), max({SECONDS}),"
+    f" sum({HAS_FAILED}), sum(status = 'warned' AND NOT {HAS_FAILED}),"
+    f" total({SECONDS}), count({SECONDS}), max({SECONDS}),"
     " sum(shadow), max(time) FROM results CROSS JOIN events ON events.id = event_id"
     " JOIN hooks ON hooks.id = hook_id"
     " WHERE event_id >= ? AND event_id < ? AND {} AND kind <> ? GROUP BY hooks.id, 4"
@@ -133,6 +146,8 @@ class _Counts:
         self._sessions_with: dict[str, set[int]] = {}
         self._events: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
+        # Number of a session to its events without an opinion or a change.
+        self._without_opinion: Counter[int] = Counter()
         self._tools: Counter[str] = Counter()
         self._sources: Counter[str] = Counter()
         self._hooks: dict[tuple[str, str], _HookCounts] = {}
@@ -141,12 +156,22 @@ class _Counts:
         """Add the rows of `_EVENTS`."""
         for session, event, tool, source, outcome, number in rows:
             self._sessions.add(session)
-            self._sessions_with.setdefault(outcome, set()).add(session)
             self._events[event] += number
-            self._outcomes[outcome] += number
+            if outcome == "none":
+                self._without_opinion[session] += number
+            else:
+                self._sessions_with.setdefault(outcome, set()).add(session)
+                self._outcomes[outcome] += number
             self._sources[source] += number
             if tool is not None:
                 self._tools[tool] += number
+
+    def add_changes(self, rows: Iterable[Any]) -> None:
+        """Take the events of `_CHANGES` from those without a verdict, behind `add_events`."""
+        for session, number in rows:
+            self._sessions_with.setdefault("change", set()).add(session)
+            self._outcomes["change"] += number
+            self._without_opinion[session] -= number
 
     def add_results(self, rows: Iterable[Any]) -> None:
         """Add the rows of `_RESULTS`."""
@@ -158,11 +183,17 @@ class _Counts:
     def statistics(self) -> Statistics:
         """Return the sums."""
         hooks = [counts.statistics(*hook) for hook, counts in self._hooks.items()]
+        outcomes = self._outcomes.copy()
+        sessions_with = {name: len(found) for name, found in self._sessions_with.items()}
+        without_opinion = +self._without_opinion
+        if without_opinion:
+            outcomes["none"] = without_opinion.total()
+            sessions_with["none"] = len(without_opinion)
         return Statistics(
             sessions=len(self._sessions),
             events=dict(self._events.most_common()),
-            outcomes=dict(self._outcomes.most_common()),
-            sessions_with={name: len(found) for name, found in self._sessions_with.items()},
+            outcomes=dict(outcomes.most_common()),
+            sessions_with=sessions_with,
             tools=dict(self._tools.most_common()),
             sources=dict(self._sources.most_common()),
             hooks=tuple(sorted(hooks, key=lambda hook: -hook.runs)),
@@ -176,6 +207,7 @@ class _HookCounts:
     versions: set[int] = field(default_factory=set)
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: int = 0
+    warnings: int = 0
     seconds: float = 0.0
     timed: int = 0
     slowest: float | None = None
@@ -184,9 +216,10 @@ class _HookCounts:
 
     def add(self, outcome: str, numbers: Iterable[Any]) -> None:
         """Add the results with one verdict: the columns of `_RESULTS` behind it."""
-        runs, failures, seconds, timed, slowest, shadow, last = numbers
+        runs, failures, warnings, seconds, timed, slowest, shadow, last = numbers
         self.outcomes[outcome] += runs
         self.failures += failures
+        self.warnings += warnings
         self.seconds += seconds
         self.timed += timed
         if slowest is not None:
@@ -203,6 +236,7 @@ class _HookCounts:
             runs=self.outcomes.total(),
             outcomes={name: count for name, count in self.outcomes.items() if name != "none"},
             failures=self.failures,
+            warnings=self.warnings,
             seconds=self.seconds / self.timed if self.timed else None,
             slowest=self.slowest,
             shadow=self.shadow,
