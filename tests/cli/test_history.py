@@ -11,6 +11,7 @@ import pytest
 
 from anyhook.cli import OK, PROBLEMS, USAGE, main
 from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.queries import Filter, search
 from anyhook.history.store import History
 from anyhook.testing import make_payload
 
@@ -254,6 +255,11 @@ def test_statistics_count_changes_failures_and_warnings(answers, capsys):
     )
     assert (guard["runs"], guard["failures"], guard["warnings"], guard["shadow"]) == (4, 1, 1, 1)
     assert "(1 as a shadow)" in out
+
+
+def test_no_hook_has_answered_with_an_unknown_word(answers):
+    with History.open(answers / "data" / "history") as history:
+        assert search(history, Filter(outcome="crash", hook="guard.py")) == []
 
 
 def test_sessions_of_a_project_are_listed(answers, capsys):

@@ -111,7 +111,7 @@ class Filter:
         if self.failed:
             about_results.append(HAS_FAILED)
         if self.hook and self.outcome:
-            about_results.append(_ANSWERED[self.outcome])
+            about_results.append(_ANSWERED.get(self.outcome, NO_RESULT))
         elif self.outcome == "change":
             about_results.append(HAS_ANSWER)
         for condition in about_results:
@@ -149,6 +149,8 @@ HAS_FAILED = (
 """Condition on a result: the hook failed, timed out, could not be started or was ended."""
 HAS_ANSWER = "(answer IS NOT NULL AND NOT shadow)"
 """Condition on a result: the hook has answered something that counted."""
+NO_RESULT = "0"
+"""Condition that no result meets."""
 _STOPS = "ifnull(json_extract(answer, '$.stop'), 0)"
 _ANSWERED = {
     **{

@@ -171,7 +171,7 @@ class PastViews:
             next=following,
             message=message,
             agents=agents,
-            outcomes=(*VERDICTS[:-1], "none"),
+            outcomes=(*VERDICTS, "none"),
             tools=sorted(TOOLS),
             events_known=sorted(EVENTS),
         )
