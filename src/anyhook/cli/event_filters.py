@@ -121,7 +121,9 @@ def project_path(directory: str) -> str:
 def given_options(options: Mapping[str, object]) -> str:
     """Return the names of the options that were given, for messages: `--agent and --since`."""
     given = [name for name, value in options.items() if value]
-    return " and ".join([", ".join(given[:-1]), given[-1]] if len(given) > 1 else given)
+    if len(given) < 2:
+        return "".join(given)
+    return f"{', '.join(given[:-1])} and {given[-1]}"
 
 
 def print_notes(notes: Iterable[str]) -> None:
