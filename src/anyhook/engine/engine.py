@@ -228,10 +228,10 @@ class Engine:
             on_message=on_message,
         )
         if record:
-            from anyhook.engine.hook_files import path_variables
             from anyhook.history.recorder import Recorder
 
-            engine.add_observer(Recorder(engine.project_dir, path_variables(engine)))
+            variables = {**engine.environ, **engine.guard.variables()}
+            engine.add_observer(Recorder(engine.project_dir, variables))
         for observer in observers:
             engine.add_observer(observer)
         engine.required = required_events(require, spec)
