@@ -10,6 +10,7 @@ from anyhook.history import journal
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History, Limits
+from anyhook.testing import make_payload
 from tests.history.test_faults import NOW, event, record
 
 
@@ -40,6 +41,83 @@ def test_parallel_calls_with_equal_input_stay_as_many_as_they_were(tmp_path, is_
                 ingest(history)
         ingest(history)
         assert results_of(history) == ["a b c", "a b c"]
+
+
+GREP_RM, GREP_SUDO = "grep -q 'rm -rf' && exit 2; exit 0", "grep -q sudo && exit 2; exit 0"
+
+
+def append_tapped(directory, command, time=NOW, duration=0.01, call=None, cwd="/p"):
+    """Append a run of a tapped command: on a call of Claude Code, or of Gemini CLI without one."""
+    agent = "claude" if call else "gemini"
+    payload = make_payload("before_tool", agent=agent, tool="shell", input={"command": "ls"})
+    payload |= {"tool_use_id": call} if call else {"timestamp": "2026-09-21T12:00:00.000Z"}
+    tap = {"command": [command], "cwd": cwd, "duration": duration, "truncated": False}
+    tap |= {"stdout": "", "stderr": "", "exit_code": 0}
+    line = {"agent": agent, "time": time, "event": "", "session": "", "source": "tap"}
+    journal.append(str(directory), {**line, "project": cwd, "payload": payload, "tap": tap})
+
+
+@pytest.mark.parametrize("is_stored_between", [False, True])
+@pytest.mark.parametrize("call", [None, "toolu_1"])
+@pytest.mark.parametrize("delay", [0.001, 0.5])
+def test_commands_of_one_name_answer_one_event(tmp_path, is_stored_between, call, delay):
+    with History.open(tmp_path) as history:
+        for number, command in enumerate((GREP_RM, GREP_SUDO, "nosuchguard --strict")):
+            append_tapped(tmp_path, command, NOW + number * delay, call=call)
+            if is_stored_between:
+                ingest(history)
+        ingest(history)
+        assert results_of(history) == ["grep grep nosuchguard"]
+        starts = history.connection.execute("SELECT started FROM results ORDER BY rowid").fetchall()
+        assert [start for (start,) in starts] == pytest.approx([0, delay, 2 * delay], abs=1e-5)
+
+
+@pytest.mark.parametrize("is_stored_between", [False, True])
+def test_scripts_of_one_name_answer_one_event(tmp_path, is_stored_between):
+    scripts = [tmp_path / place / ".claude" / "hooks" / "check.sh" for place in ("home", "project")]
+    with History.open(tmp_path) as history:
+        for script in scripts:
+            script.parent.mkdir(parents=True)
+            script.write_text("#!/bin/sh\n")
+            append_tapped(tmp_path, str(script), call="toolu_1", cwd=str(tmp_path))
+            if is_stored_between:
+                ingest(history)
+        ingest(history)
+        assert results_of(history) == ["check.sh check.sh"]
+
+
+@pytest.mark.parametrize("is_stored_between", [False, True])
+@pytest.mark.parametrize("call", [None, "toolu_1"])
+def test_an_event_that_is_sent_again_to_commands_of_one_name_is_another(
+    tmp_path, is_stored_between, call
+):
+    with History.open(tmp_path) as history:
+        for time in (NOW, NOW + 1):
+            for command in (GREP_RM, GREP_SUDO):
+                append_tapped(tmp_path, command, time, call=call)
+                if is_stored_between:
+                    ingest(history)
+        ingest(history)
+        assert results_of(history) == ["grep grep", "grep grep"]
+
+
+@pytest.mark.parametrize("is_stored_between", [False, True])
+def test_an_equal_event_after_a_command_was_edited_is_another(tmp_path, is_stored_between):
+    with History.open(tmp_path) as history:
+        for time, command in ((NOW, GREP_RM), (NOW + 60, GREP_SUDO)):
+            append_tapped(tmp_path, command, time)
+            if is_stored_between:
+                ingest(history)
+        ingest(history)
+        assert results_of(history) == ["grep", "grep"]
+
+
+def test_a_slow_command_and_the_next_one_of_its_name_answer_one_event(tmp_path):
+    with History.open(tmp_path) as history:
+        append_tapped(tmp_path, GREP_RM, NOW, duration=60)
+        append_tapped(tmp_path, GREP_SUDO, NOW + 60.01)
+        ingest(history)
+        assert results_of(history) == ["grep grep"]
 
 
 def test_the_events_of_a_long_session_are_found_by_their_time(tmp_path):

@@ -250,7 +250,7 @@ class History:
         return known
 
     def _hook_id(self, event: RecordedEvent, result: RecordedResult) -> int:
-        digest = result.digest or self._digest_of(result.version)
+        digest = self.digest_of(result)
         key = (result.hook, result.place, result.kind, digest or "")
         known = self._hooks.get(key)
         if known is None:
@@ -265,8 +265,11 @@ class History:
             known = self._hooks[key] = row[0]
         return known
 
-    def _digest_of(self, version: Mapping[str, Any]) -> str | None:
+    def digest_of(self, result: RecordedResult) -> str | None:
         """Return the content hash of a hook; `None` if its file changed since it ran."""
+        return result.digest or self._digest_of(result.version)
+
+    def _digest_of(self, version: Mapping[str, Any]) -> str | None:
         file, command = version.get("file"), str(version.get("command", ""))
         if not isinstance(file, str):
             return _digest(command.encode("utf-8", "replace")) if command else None
