@@ -191,6 +191,101 @@ def test_a_recorder_that_a_killed_command_left_is_removed(here):
     assert "recorder.py" not in path.read_text()
 
 
+def remove_state(here):
+    (here / "data" / "history" / SWITCH).unlink()
+
+
+def damage_state(here):
+    write(here / "data" / "history" / SWITCH, '{"version": 1, "fi')
+
+
+def change_types_in_state(here):
+    write(here / "data" / "history" / SWITCH, '{"files": [{"agent": "claude"}]}')
+
+
+@pytest.mark.parametrize("lose_state", [remove_state, damage_state, change_types_in_state])
+def test_recorders_and_taps_are_found_by_their_commands(here, capfd, lose_state):
+    user = write(here / "home/.claude/settings.json", SETTINGS)
+    project = write(here / "project/.claude/settings.json", SETTINGS)
+    before = project.read_bytes()
+    record("on", "--agent", "claude", "--tap", "--yes")
+    lose_state(here)
+    capfd.readouterr()
+
+    assert record("status", "--json") == OK
+    status = json.loads(capfd.readouterr().out)
+    claude = next(row for row in status["agents"] if row["agent"] == "claude")
+    assert (claude["recorder"], claude["tapped"]) == (True, 2)
+    assert {*claude["files"]} == {str(project), str(user)}
+    assert status["recording"] == (lose_state is not remove_state)
+    assert any("anyhook record off" in problem for problem in status["problems"])
+    assert record("off", "--yes") == OK
+
+    assert "./guard.sh" in user.read_text()
+    assert not [word for word in ("recorder.py", "ANYHOOK") if word in user.read_text()]
+    assert project.read_bytes() == before
+    aside = [path.name for path in (here / "data" / "history").glob(f"*{SWITCH}")]
+    assert len(aside) == (lose_state is not remove_state)
+    assert all(name in capfd.readouterr().err for name in aside)
+    capfd.readouterr()
+    assert record("off", "--yes") == OK
+    assert "Recording is off already" in capfd.readouterr().out
+
+
+def test_one_agent_is_switched_off_with_a_damaged_state(here):
+    for agent in ("claude", "gemini"):
+        record("on", "--agent", agent, "--yes")
+    damage_state(here)
+
+    assert record("off", "--agent", "gemini", "--yes") == OK
+
+    assert [file.agent for file in read_switch().files] == ["claude"]
+    assert "recorder.py" in (here / "home/.claude/settings.json").read_text()
+    assert "recorder.py" not in (here / "home/.gemini/settings.json").read_text()
+
+
+def test_recording_is_switched_on_anew_with_a_damaged_state(here):
+    project = write(here / "project/.claude/settings.json", SETTINGS)
+    before = project.read_bytes()
+    record("on", "--agent", "claude", "--tap", "--yes")
+    damage_state(here)
+
+    assert record("on", "--agent", "claude", "--yes") == OK
+
+    assert {Path(file.path).parent.parent.name for file in read_switch().files} == {
+        "home",
+        "project",
+    }
+    assert record("off", "--yes") == OK
+    assert project.read_bytes() == before
+
+
+def test_settings_that_cannot_be_read_are_a_problem_of_the_status(here, capfd):
+    path = write(here / "project/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--tap", "--yes")
+    path.write_text(path.read_text().replace('"hooks": {', '"hooks": {{'))
+    capfd.readouterr()
+
+    assert record("status") == OK
+    out = capfd.readouterr().out
+    assert "unknown" in out
+    assert f"its hooks are not counted: {path}:5: " in out
+
+
+def test_taps_behind_a_link_out_of_the_project_are_left_alone(here):
+    path = write(here / "project/.claude/settings.json", SETTINGS)
+    record("on", "--agent", "claude", "--tap", "--yes")
+    outside = path.rename(here / "outside.json")
+    path.symlink_to(outside)
+    text = outside.read_text()
+    remove_state(here)
+
+    assert record("off", "--yes") == OK
+
+    assert "ANYHOOK_TAP" in text
+    assert outside.read_text() == text
+
+
 def test_limits_are_kept(here, capfd):
     record("on", "--agent", "claude", "--keep", "26w", "--max-size", "2GB", "--yes")
     record("on", "--agent", "claude", "--keep", "180d", "--yes")

@@ -16,7 +16,7 @@ import typer
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.entry import load_object
 from anyhook.cli import OK
-from anyhook.cli.editing import Edit, WriteOptions, settings_file, write_edits
+from anyhook.cli.editing import Edit, WriteOptions, write_edits
 from anyhook.cli.install import is_here
 from anyhook.cli.options import (
     HERE,
@@ -29,13 +29,8 @@ from anyhook.cli.options import (
 )
 from anyhook.cli.output import console, make_table, print_json, show_path
 from anyhook.cli.past import open_store
-from anyhook.cli.record_settings import (
-    RecordingEdit,
-    count_taps,
-    has_recorder,
-    record_edits,
-    restore_edit,
-)
+from anyhook.cli.record_settings import RecordingEdit, record_edits, restore_edit
+from anyhook.cli.record_state import RecordingState, agent_status, edited_files, read_state
 from anyhook.cli.record_table import show_record_edits
 from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
@@ -43,8 +38,9 @@ from anyhook.history.journal import DIRECTORY, history_directory
 from anyhook.history.recording import (
     EditedFile,
     RecordingSwitch,
-    read_switch,
     remove_switch,
+    set_switch_aside,
+    switch_path,
     write_switch,
 )
 from anyhook.history.store import FILE
@@ -54,7 +50,7 @@ from anyhook.settings.sources import Location
 from anyhook.worker.commands import prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec
 
@@ -110,9 +106,9 @@ def switch_on(
         anyhook record on --agent claude --tap --keep 180d --max-size 2GB
     """
     directory = existing_project(project)
-    before = read_switch()
-    limits = _with_limits(before or RecordingSwitch(), keep, max_size)
-    specs = _select_agents(directory, agents, before)
+    state = read_state()
+    limits = _with_limits(state.switch or RecordingSwitch(), keep, max_size)
+    specs = _select_agents(directory, agents, state.switch)
     if not specs:
         choices = " or ".join(f"--agent {name}" for name in CODING_AGENTS)
         raise UsageError(f"no agent is found in this project or your home; name one: {choices}")
@@ -121,7 +117,8 @@ def switch_on(
         (file.agent, file.path): file for file in limits.files
     }
     for agent in specs:
-        files = {Path(file.path): file for file in limits.files if file.agent == agent.name}
+        recorded = edited_files(directory, [agent.name], state.switch)
+        files = {Path(file.path): file for file in recorded}
         edits += record_edits(agent, directory, files, launcher=_launcher(), taps=tap)
     for edit in edits:
         key = (edit.edit.agent.name, str(edit.edit.path))
@@ -131,12 +128,12 @@ def switch_on(
             kept[key] = edit.state
     after = RecordingSwitch(limits.days, limits.size, tuple(kept.values()))
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(edits, options, before, after, diff=diff)
+    is_written = _write(edits, options, state, after, diff=diff)
     if as_json:
         print_json(
             {
                 "written": is_written,
-                "recording": is_written or before is not None,
+                "recording": is_written or state.switch is not None or bool(state.damage),
                 "files": _files_json(edits),
             }
         )
@@ -165,7 +162,8 @@ def switch_off(
     """Stop recording, and restore the settings files.
 
     A file that was not changed since is restored byte for byte. From another one, the recorder
-    and the wrappers are taken out. What was recorded stays.
+    and the wrappers are taken out. They are found by their commands, too, in your settings and in
+    those of the project. What was recorded stays.
 
     For example:
 
@@ -173,10 +171,11 @@ def switch_off(
         anyhook record off --agent claude
     """
     directory = existing_project(project)
-    before = read_switch()
+    state = read_state()
     names = {get_agent(name).name for name in agents or ()} or {*CODING_AGENTS}
-    removed = _edited_files(directory, sorted(names), before)
-    if before is None and not removed:
+    files = edited_files(directory, CODING_AGENTS, state.switch)
+    removed = [file for file in files if file.agent in names]
+    if state == RecordingState(None) and not removed:
         if as_json:
             print_json({"written": False, "recording": False, "files": []})
         else:
@@ -187,11 +186,13 @@ def switch_off(
         edit = restore_edit(get_agent(file.agent), directory, file)
         if edit is not None:
             edits.append(edit)
-    rest = tuple(file for file in (before.files if before else ()) if file.agent not in names)
-    is_for_all = not agents or not rest
-    after = None if is_for_all or before is None else replace(before, files=rest)
+    rest = tuple(file for file in files if file.agent not in names)
+    is_on = state.switch is not None or bool(state.damage)
+    after = None
+    if agents and rest and is_on:
+        after = replace(state.switch or RecordingSwitch(), files=rest)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    is_written = _write(edits, options, before, after, diff=diff)
+    is_written = _write(edits, options, state, after, diff=diff)
     if as_json:
         print_json(
             {
@@ -201,15 +202,15 @@ def switch_off(
             }
         )
     elif is_written:
-        state = "off" if after is None else "off for " + ", ".join(sorted(names & {*CODING_AGENTS}))
-        console().print(f"Recording is {state}; what was recorded stays", markup=False)
+        extent = "" if after is None else " for " + ", ".join(sorted(names & {*CODING_AGENTS}))
+        console().print(f"Recording is off{extent}; what was recorded stays", markup=False)
     return OK
 
 
 def _write(
     edits: Sequence[RecordingEdit],
     options: WriteOptions,
-    before: RecordingSwitch | None,
+    before: RecordingState,
     after: RecordingSwitch | None,
     *,
     diff: bool,
@@ -228,11 +229,16 @@ def _write(
         is_written = write_edits(files, options, show=show)
         if not is_written:
             return False
+    if before.damage:
+        moved = show_path(str(set_switch_aside()))
+        text = f"The damaged {switch_path().name} was moved to {moved}. Commands of other projects"
+        text += " may still be wrapped: run `anyhook record off` there"
+        console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
     if after is None:
         remove_switch()
-    elif after != before:
+    elif after != before.switch:
         write_switch(after)
-    return changes or after != before
+    return changes or bool(before.damage) or after != before.switch
 
 
 def _select_agents(
@@ -245,23 +251,6 @@ def _select_agents(
     location = Location.of(project)
     agents = [get_agent(name) for name in CODING_AGENTS]
     return [agent for agent in agents if agent.name in recorded or is_here(agent, location)]
-
-
-def _edited_files(
-    project: Path, names: Iterable[str], before: RecordingSwitch | None
-) -> list[EditedFile]:
-    """Return the edited files of agents, also those of a command that was killed."""
-    files = [file for file in (before.files if before else ()) if file.agent in names]
-    known = {(file.agent, file.path) for file in files}
-    for name in names:
-        agent = get_agent(name)
-        try:
-            path = settings_file(agent, project, "user")
-        except UsageError:  # it has none
-            continue
-        if (name, str(path)) not in known and has_recorder(agent, path):
-            files.append(EditedFile(name, str(path), ""))
-    return files
 
 
 def _launcher() -> tuple[str, ...]:
@@ -316,18 +305,26 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
         anyhook record status --json
     """
     directory = existing_project(project)
-    switch = read_switch()
+    switch, damage = read_state()
+    is_on = switch is not None or bool(damage)
     limits = switch or RecordingSwitch()
     store = Path(history_directory())
-    counts, size, problems = _stored(store, switch)
+    counts, size, problems = _stored(store, is_on=is_on)
+    problems += [damage] if damage and damage not in problems else []
     journal = _size_of(store / DIRECTORY)
-    rows = [_agent_status(name, switch, counts) for name in CODING_AGENTS]
     here = {agent.name for agent in _select_agents(directory, None, switch)}
-    rows = [row for row in rows if row["agent"] in here or row["events_today"]]
+    rows: list[dict[str, Any]] = []
+    for name in CODING_AGENTS:
+        row, unread = agent_status(name, directory, switch, counts)
+        if name in here or row["events_today"] or row["files"]:
+            rows.append(row)
+            problems += unread
+    if not is_on and any(row["files"] for row in rows):
+        problems.append("settings still hold what recording has added: run `anyhook record off`")
     if as_json:
         print_json(
             {
-                "recording": switch is not None,
+                "recording": is_on,
                 "directory": str(store),
                 "store_size": size,
                 "journal_size": journal,
@@ -339,7 +336,7 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
         )
         return OK
     out = console()
-    if switch is None:
+    if not is_on:
         out.print("Recording is off. To record what your hooks see and decide: anyhook record on")
     else:
         out.print(f"Recording is on, in {show_path(str(store))}", markup=False)
@@ -347,7 +344,8 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     for row in rows:
         recorder = "installed" if row["recorder"] else "-"
         title = get_agent(row["agent"]).title
-        table.add_row(title, recorder, str(row["tapped"]), str(row["events_today"]))
+        tapped = "unknown" if row["tapped"] is None else str(row["tapped"])
+        table.add_row(title, recorder, tapped, str(row["events_today"]))
     out.print(table)
     kept = f"{limits.days:g} days" if limits.days else "for ever"
     largest = format_size(limits.size) if limits.size else "any size"
@@ -360,12 +358,12 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     return OK
 
 
-def _stored(store: Path, switch: RecordingSwitch | None) -> tuple[dict[str, int], int, list[str]]:
+def _stored(store: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]]:
     """Return the events of today by agent, the size of the store, and the problems."""
     problems: list[str] = []
     with contextlib.suppress(OSError):
         problems.append((store / PROBLEM_FILE).read_text("utf-8", "replace").strip())
-    if switch is None and not (store / FILE).exists():
+    if not is_on and not (store / FILE).exists():
         return {}, 0, problems
     with open_store() as history:
         problems += ingest(history).problems
@@ -376,26 +374,6 @@ def _stored(store: Path, switch: RecordingSwitch | None) -> tuple[dict[str, int]
             (midnight,),
         ).fetchall()
         return dict(rows), history.size(), problems
-
-
-def _agent_status(
-    name: str, switch: RecordingSwitch | None, counts: Mapping[str, int]
-) -> dict[str, Any]:
-    agent = get_agent(name)
-    has_one, tapped, files = False, 0, []
-    for file in switch.files if switch is not None else ():
-        if file.agent == name:
-            path = Path(file.path)
-            has_one = has_one or has_recorder(agent, path)
-            tapped += count_taps(agent, path)
-            files.append(file.path)
-    return {
-        "agent": name,
-        "recorder": has_one,
-        "tapped": tapped,
-        "events_today": counts.get(name, 0),
-        "files": files,
-    }
 
 
 def _size_of(directory: Path) -> int:

@@ -94,7 +94,7 @@ def record_edits(
         SettingsError: If a file cannot be edited.
     """
     own_file = settings_file(agent, project, "user")
-    sources = _editable_sources(agent, project) if taps else {}
+    sources = editable_sources(agent, project) if taps else {}
     paths = dict.fromkeys((own_file, *sources, *files))
     for path in paths:
         yield _record_edit(
@@ -259,7 +259,7 @@ def is_recorder(handler: Mapping[str, Any]) -> bool:
 # -- taps
 
 
-def _editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:
+def editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:
     """Return the settings files with hooks that the user may edit."""
     location = Location.of(project, home_variable=agent.home_variable)
     sources: dict[Path, Source] = {}
@@ -303,11 +303,6 @@ def is_tapped(agent: AgentSpec, handler: Mapping[str, Any]) -> bool:
         if tapped is not None and tapped.sink == HISTORY_SINK:
             return True
     return False
-
-
-def has_recorder(agent: AgentSpec, path: Path) -> bool:
-    """Return whether a settings file has the recorder."""
-    return any(is_recorder(handler) for handler in _handlers(agent, path))
 
 
 def _handlers(agent: AgentSpec, path: Path) -> Iterator[Mapping[str, Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 VERSION = 1
+
+
+class DamagedSwitchError(HistoryError):
+    """The file with the state of recording holds none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,7 @@ def read_switch(directory: str | None = None) -> RecordingSwitch | None:
     """Return the state of recording; `None` if it is off.
 
     Raises:
+        DamagedSwitchError: If the file holds no state.
         HistoryError: If it cannot be read.
     """
     path = switch_path(directory)
@@ -169,8 +175,13 @@ def read_switch(directory: str | None = None) -> RecordingSwitch | None:
         )
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise HistoryError(f"{path} cannot be read: {error}; remove it to start anew") from error
+    except OSError as error:
+        raise HistoryError(_unusable(path, "read", error)) from error
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DamagedSwitchError(
+            f"{path} is damaged ({type(error).__name__}: {error}); `anyhook record off` moves it"
+            " away and restores the settings, `anyhook record on` starts anew"
+        ) from error
 
 
 def _read_file(value: dict[str, Any]) -> EditedFile:
@@ -191,7 +202,7 @@ def write_switch(switch: RecordingSwitch, directory: str | None = None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_file(path, text.encode(), mode=0o600)
     except OSError as error:
-        raise HistoryError(f"{path} cannot be written: {error.strerror}") from error
+        raise HistoryError(_unusable(path, "written", error)) from error
 
 
 def remove_switch(directory: str | None = None) -> None:
@@ -204,7 +215,31 @@ def remove_switch(directory: str | None = None) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise HistoryError(f"{path} cannot be removed: {error.strerror}") from error
+        raise HistoryError(_unusable(path, "removed", error)) from error
+
+
+def set_switch_aside(directory: str | None = None) -> Path:
+    """Rename a damaged file, and return its new path.
+
+    Raises:
+        HistoryError: If it cannot be renamed.
+    """
+    path = switch_path(directory)
+    moved = path.with_name(f"damaged-{int(time.time())}-{path.name}")
+    try:
+        path.rename(moved)
+    except OSError as error:
+        raise HistoryError(_unusable(path, "moved", error)) from error
+    return moved
+
+
+def _unusable(path: Path, action: str, error: OSError) -> str:
+    """Return the message that a file cannot be used, with the file that is no directory."""
+    if isinstance(error, (NotADirectoryError, FileExistsError)):
+        for parent in path.parents:
+            if parent.exists() and not parent.is_dir():
+                return f"{parent} is no directory, so {path} cannot be {action}; move it away"
+    return f"{path} cannot be {action}: {error.strerror}"
 
 
 def is_recorder_command(command: str) -> bool:
