@@ -1,0 +1,65 @@
+"""Values of settings files are replaced, and what is kept of them stays as it is written."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anyhook.probe.overlay import replace_values
+from anyhook.settings.jsonc import parse
+
+STRINGS = [
+    '"./wächter.py"',
+    r'"./w\u00e4chter.py"',
+    r'"ü \u00fc \/ \" \\ \n \ud83d\ude00 😀 \ud83d"',
+    '"e"',
+    '""',
+]
+
+
+def replace(text, value):
+    return replace_values(parse(text), {("command",): value})
+
+
+@pytest.mark.parametrize("literal", STRINGS)
+def test_a_string_is_as_it_was_when_it_is_wrapped_and_unwrapped(literal):
+    text = f'{{ "command": {literal} }} // here'
+    value = json.loads(literal)
+
+    wrapped = replace(text, f"exec 'ß' <<E\n{value}\nE\n")
+
+    assert literal[1:-1] in wrapped
+    assert parse(wrapped).value == {"command": f"exec 'ß' <<E\n{value}\nE\n"}
+    wrapped.encode()
+    assert replace(wrapped, value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"), [('{"command": "a"}', r"\u00e4"), ('{"command": "a"} // ö', "ä")]
+)
+def test_new_characters_are_escapes_in_a_file_of_ascii(text, escaped):
+    assert f'"command": "{escaped}"' in replace(text, "ä")
+
+
+@pytest.mark.parametrize(
+    "literal",
+    ['["a", "ü"]', '[\n  "a", // first\n  "\\u00fc",\n]', '[ "a" ]', "[\n  1,\n  [2, 3]\n]"],
+)
+def test_a_list_keeps_its_lines_when_it_is_wrapped_and_unwrapped(literal):
+    text = f'{{"command": {literal}}}'
+    value = parse(text).value["command"]
+
+    wrapped = replace(text, ["-I", "ä", *value])
+
+    assert parse(wrapped).value == {"command": ["-I", "ä", *value]}
+    assert replace(wrapped, value) == text
+
+
+@given(st.text(), st.text(), st.booleans())
+def test_any_string_can_be_replaced_by_any_other(former, value, is_ascii):
+    text = json.dumps({"command": former}, ensure_ascii=is_ascii)
+
+    assert parse(replace(text, value)).value == {"command": value}
